@@ -1,0 +1,46 @@
+# Everything runs in a private environment, .venv, installed from the pinned and hashed requirements.lock.
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
+
+.PHONY: install test test-fast check lint types floors reproduce benchmark lock clean
+
+install: .venv/.installed
+
+.venv/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+test: install            ## all tests and doctests
+	$(BIN)/python -m pytest -n 2
+
+test-fast: install       ## without the statistical checks
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+floors: install
+	$(BIN)/lint-imports
+
+check: lint types floors test  ## what the continuous integration runs
+
+reproduce: install       ## the main job: regenerate every figure into figures/
+	$(BIN)/gcnlimit reproduce --out figures
+
+benchmark: install       ## tables of ratios, measured side by side
+	$(BIN)/python -m benchmarks
+
+lock:                    ## renew the pins (needs uv)
+	uv pip compile pyproject.toml --extra test --universal --generate-hashes --no-header --no-annotate \
+		--python-version 3.11 --output-file requirements.lock
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures

@@ -1,0 +1,43 @@
+"""Exact limits of graph convolutional networks on the contextual stochastic block model.
+
+>>> import gcnlimit as gl
+>>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+>>> gcn = gl.GCN(gl.Diffusion(t=1.488), symmetrize=True)
+>>> round(gl.predict(data, gcn).test_accuracy, 4), round(gl.bayes_optimal(data).test_accuracy, 4)
+(0.8809, 0.9127)
+"""
+
+from gcnlimit._version import __version__
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
+from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
+from gcnlimit.losses import Hinge, Logistic, Loss, Square
+from gcnlimit.network import GCN
+from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.theory import limits
+from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.predict import predict
+
+__all__ = [
+    "CSBM",
+    "GCN",
+    "ConvergenceError",
+    "Diffusion",
+    "Filter",
+    "GCNLimitError",
+    "Hinge",
+    "Logistic",
+    "Loss",
+    "PageRank",
+    "ParameterError",
+    "Performance",
+    "Polynomial",
+    "Prediction",
+    "Residual",
+    "Square",
+    "Status",
+    "__version__",
+    "bayes_optimal",
+    "limits",
+    "predict",
+]

@@ -1,0 +1,87 @@
+"""The data: the contextual stochastic block model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcnlimit._validation import Parameter, Value, broadcast, flag, real
+
+__all__ = ["CSBM"]
+
+
+@dataclass(frozen=True, eq=False)
+class CSBM(Value):
+    r"""Contextual stochastic block model in the large-size limit.
+
+    :math:`N` nodes carry labels :math:`y_i = \pm 1`. The graph is, up to centring and scaling, the spiked matrix
+    :math:`\frac{\lambda}{\sqrt N} y y^T + \Xi`; the features are :math:`X = \sqrt{\mu/N}\, y u^T + W` with
+    :math:`M = N/\alpha` columns; the labels of a fraction :math:`\rho` of the nodes are revealed.
+    Every parameter may be an array; arrays broadcast as in NumPy.
+
+    Parameters
+    ----------
+    alpha
+        Aspect ratio :math:`\alpha = N/M > 0`.
+    lam
+        Signal of the graph; negative for a heterophilic graph.
+    mu
+        Signal of the features, :math:`\mu \ge 0`.
+    rho
+        Fraction of labelled nodes, in :math:`[0, 1]`.
+    directed
+        Whether :math:`A_{ij}` and :math:`A_{ji}` are independent, as in the paper (the default),
+        or the graph is drawn symmetric.
+
+    Examples
+    --------
+    >>> data = CSBM(alpha=4, lam=[0.5, 1.0], mu=2, rho=0.1)
+    >>> data.shape
+    (2,)
+    >>> data.snr
+    array([1.5, 3. ])
+    """
+
+    alpha: Parameter
+    lam: Parameter
+    mu: Parameter
+    rho: Parameter
+    directed: bool = True
+
+    def __post_init__(self) -> None:
+        checked = {
+            "alpha": real("alpha", self.alpha, low=0, open_low=True),
+            "lam": real("lam", self.lam),
+            "mu": real("mu", self.mu, low=0),
+            "rho": real("rho", self.rho, low=0, high=1),
+            "directed": flag("directed", self.directed),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        _ = self.shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the parameters."""
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in ("alpha", "lam", "mu", "rho")})
+
+    def effective_signal(self, symmetrize: bool) -> Parameter:
+        r"""Signal :math:`\lambda^e` of the operator that a network applies.
+
+        :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else :math:`\lambda`.
+
+        >>> CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).effective_signal(symmetrize=True)
+        1.4142135623730951
+        """
+        return np.sqrt(2.0).item() * self.lam if self.directed and symmetrize else self.lam
+
+    @property
+    def snr(self) -> Parameter:
+        r"""Signal-to-noise ratio :math:`\lambda_s^2 + \mu^2/\alpha` of graph and features together.
+
+        :math:`\lambda_s` is the signal of the symmetrized graph: :math:`\sqrt 2 \lambda` for a directed graph, since its
+        two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
+        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1.
+        """
+        return np.square(self.effective_signal(symmetrize=True)) + np.square(self.mu) / self.alpha

@@ -1,0 +1,15 @@
+"""The few ways in which a call can fail."""
+
+__all__ = ["ConvergenceError", "GCNLimitError", "ParameterError"]
+
+
+class GCNLimitError(Exception):
+    """Base class of everything this library raises on purpose."""
+
+
+class ParameterError(GCNLimitError, ValueError):
+    """A parameter has a value that is not allowed; the message names it, its value and what is allowed."""
+
+
+class ConvergenceError(GCNLimitError, RuntimeError):
+    """A fixed point was not reached; the message says where and what to try."""

@@ -1,0 +1,1 @@
+"""The figures: one file for each, data() computes and draw() draws."""

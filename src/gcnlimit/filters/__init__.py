@@ -1,0 +1,12 @@
+r"""The filters: every network of this library is a scalar function :math:`g` of the graph operator :math:`a`.
+
+A filter knows its function, the chain of layers that computes it, and its action on an operator.
+"""
+
+from gcnlimit.filters.base import Chain, Filter
+from gcnlimit.filters.diffusion import Diffusion
+from gcnlimit.filters.pagerank import PageRank
+from gcnlimit.filters.polynomial import Polynomial
+from gcnlimit.filters.residual import Residual
+
+__all__ = ["Chain", "Diffusion", "Filter", "PageRank", "Polynomial", "Residual"]

@@ -1,0 +1,127 @@
+"""What a filter is, and the chain of layers that every filter can be written as."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array, Value
+from gcnlimit.errors import ParameterError
+
+__all__ = ["Chain", "Filter", "to_unit"]
+
+
+class Chain(NamedTuple):
+    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k`.
+
+    The last axis of `b` and `c` has length :math:`K`, that of `g` length :math:`K + 1`.
+    """
+
+    b: Array
+    c: Array
+    g: Array
+
+    @property
+    def depth(self) -> int:
+        """Number of layers :math:`K`."""
+        return int(self.b.shape[-1])
+
+    def __call__(self, x: npt.ArrayLike) -> Array:
+        """Value of the chain on a scalar in place of the operator; shape of the parameters, then of `x`."""
+        x = np.asarray(x, float)
+        axes = tuple(range(-x.ndim, 0))
+        b, c, g = (np.expand_dims(np.moveaxis(p, -1, 0), axes) for p in self)
+        state = np.ones_like(x)
+        total = g[0] * state
+        for k in range(self.depth):
+            state = (b[k] * x + c[k]) * state
+            total = total + g[k + 1] * state
+        return np.asarray(total)
+
+
+class Filter(Value, ABC):
+    """A scalar function of the graph operator; its one parameter may be an array."""
+
+    parameter: ClassVar[str]
+    """Name of the parameter."""
+
+    deep: ClassVar[bool] = False
+    """Whether the last axis of the parameter runs over the layers."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the parameter (the depth is not an axis of it)."""
+        shape: tuple[int, ...] = np.shape(getattr(self, self.parameter))
+        return shape[:-1] if self.deep else shape
+
+    def ravel(self, shape: tuple[int, ...]) -> Self:
+        """Filter whose parameter is broadcast to `shape` and flattened to one axis (and the depth)."""
+        values = np.asarray(getattr(self, self.parameter))
+        depth = values.shape[-1:] if self.deep else ()
+        return self._with(np.broadcast_to(values, shape + depth).reshape(-1, *depth))
+
+    def __getitem__(self, index: Any) -> Self:
+        """Filters at that index of the parameter's axes, the depth left whole."""
+        return self._with(np.asarray(getattr(self, self.parameter))[index])
+
+    def _with(self, values: Array) -> Self:
+        """Same filter with other values of the parameter, known to be valid."""
+        other = object.__new__(type(self))
+        object.__setattr__(other, self.parameter, values)
+        return other
+
+    @abstractmethod
+    def nodes(self) -> npt.NDArray[np.int64]:
+        r"""Number of quadrature nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding; shape of the parameter."""
+
+    @abstractmethod
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+        """Number of layers that `chain` needs, for each parameter and `radius`."""
+
+    @abstractmethod
+    def scaled(self, x: Array) -> Array:
+        r"""Values :math:`g(x)` up to a factor common to the last axis of `x`: the largest magnitude is 1.
+
+        `x` broadcasts against the parameters with one axis added at their end. Nothing overflows.
+        """
+
+    @abstractmethod
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+        r"""Chain that computes the filter, for operators of spectral radius `radius`.
+
+        A polynomial filter is a chain exactly. The others are series about `center`, cut where the rest is below
+        `accuracy` relative to :math:`\sup |g|`.
+        """
+
+    @abstractmethod
+    def apply(
+        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
+    ) -> npt.NDArray[Any]:
+        r"""Action :math:`g(a) B` on a vector or a block of columns; `operator` is anything with ``@``.
+
+        `radius` bounds the spectrum of a symmetric operator and opens the way to faster expansions;
+        `accuracy` is relative to the norm of the result.
+        """
+
+    def __call__(self, x: npt.ArrayLike) -> Array:
+        """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`."""
+        return self._value(np.asarray(x, float))
+
+    @abstractmethod
+    def _value(self, x: Array) -> Array: ...
+
+    def check_radius(self, radius: npt.ArrayLike) -> None:
+        """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
+
+    def _single(self) -> None:
+        if self.shape:
+            raise ParameterError(f"{type(self).__name__}.apply needs one filter, got parameters of shape {self.shape}")
+
+
+def to_unit(g: Array) -> Array:
+    """Divide by the largest magnitude along the last axis."""
+    largest = np.max(np.abs(g), axis=-1, keepdims=True)
+    return np.asarray(g / np.where(largest > 0, largest, 1.0))

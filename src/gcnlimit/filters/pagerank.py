@@ -1,0 +1,93 @@
+"""Personalised PageRank."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array, Parameter, real
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters.base import Chain, Filter, to_unit
+
+__all__ = ["PageRank"]
+
+
+@dataclass(frozen=True, eq=False)
+class PageRank(Filter):
+    r"""Personalised PageRank (APPNP): :math:`g(x) = 1/(1 - \theta x)`.
+
+    Its series :math:`\sum_k \theta^k x^k` converges if :math:`|\theta|` times the spectral radius of the operator, spike
+    included, is below 1; since that radius is at least 1, so must be :math:`|\theta|`.
+
+    Examples
+    --------
+    >>> float(PageRank(theta=0.25)(2.0))
+    2.0
+    """
+
+    parameter = "theta"
+    theta: Parameter
+
+    def __post_init__(self) -> None:
+        theta = real("theta", self.theta)
+        object.__setattr__(self, "theta", theta)
+        self.check_radius(1.0)
+
+    def nodes(self) -> npt.NDArray[np.int64]:
+        r"""Length of the Chebyshev series of :math:`(1-\theta x)^{-4}`, from the distance of its pole to the spectrum."""
+        theta = np.minimum(np.abs(self.theta), 0.5 - 1e-9)
+        rate = np.arccosh(0.5 / np.maximum(theta, 1e-8))
+        return np.asarray(np.ceil(45.0 / rate + 24.0), np.int64)
+
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+        """Length of the geometric series."""
+        ratio = np.clip(np.abs(self.theta) * np.asarray(radius, float), 1e-300, 1.0 - 1e-12)
+        return np.asarray(np.ceil(math.log(accuracy) / np.log(ratio)), np.int64)
+
+    def check_radius(self, radius: npt.ArrayLike) -> None:
+        r"""Refuse :math:`|\theta| R \ge 1`."""
+        theta, radius = np.broadcast_arrays(self.theta, np.asarray(radius, float))
+        bad = np.abs(theta) * radius >= 1.0
+        if bad.any():
+            raise ParameterError(
+                f"theta = {theta[bad][0]:g} is not allowed: the PageRank series diverges on a spectrum of radius "
+                f"{radius[bad][0]:.6g}; |theta| must be below {1 / radius[bad][0]:.6g}"
+            )
+
+    def _value(self, x: Array) -> Array:
+        return np.asarray(1.0 / (1.0 - np.multiply.outer(self.theta, x)))
+
+    def scaled(self, x: Array) -> Array:
+        """Value over its largest."""
+        return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
+
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+        r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
+        self.check_radius(radius)
+        theta, radius = np.broadcast_arrays(np.asarray(self.theta), np.asarray(radius, float))
+        depth = int(np.max(self.layers(accuracy=accuracy, radius=radius)))
+        b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
+        return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
+
+    def apply(
+        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
+    ) -> npt.NDArray[Any]:
+        r"""Iterate :math:`h \leftarrow B + \theta a h` until it moves by less than `accuracy`."""
+        self._single()
+        theta = block.dtype.type(self.theta)
+        term, total = block, block.copy()
+        for _ in range(100_000):
+            term = theta * (operator @ term)
+            total += term
+            size = np.linalg.norm(term)
+            if size <= accuracy * np.linalg.norm(total):
+                return total
+            if not np.isfinite(size):
+                break
+        raise ParameterError(
+            f"theta = {float(theta):g} is too large for this operator: the PageRank series diverges on it"
+        )

@@ -1,0 +1,85 @@
+"""The polynomial filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array, real
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters.base import Chain, Filter, to_unit
+
+__all__ = ["Polynomial"]
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial(Filter):
+    r"""Polynomial filter :math:`g(x) = \sum_{k=0}^K g_k x^k`.
+
+    Parameters
+    ----------
+    coefficients
+        :math:`g_0, \dots, g_K`; the last axis runs over the powers.
+
+    Examples
+    --------
+    >>> float(Polynomial(coefficients=[1.0, 0.0, 2.0])(3.0))
+    19.0
+    """
+
+    parameter = "coefficients"
+    deep = True
+    coefficients: Array
+
+    def __post_init__(self) -> None:
+        coefficients = np.asarray(real("coefficients", self.coefficients, minimum_axes=1))
+        if not np.all(np.any(coefficients != 0, axis=-1)):
+            raise ParameterError("coefficients are all zero; a filter must let something through")
+        object.__setattr__(self, "coefficients", coefficients)
+
+    @property
+    def degree(self) -> int:
+        """Highest power :math:`K`."""
+        return int(self.coefficients.shape[-1]) - 1
+
+    def nodes(self) -> npt.NDArray[np.int64]:
+        """Four times the degree, and one."""
+        return np.full(self.shape, 4 * self.degree + 1)
+
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+        """The degree."""
+        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.degree)
+
+    def _value(self, x: Array) -> Array:
+        return np.asarray(np.polynomial.polynomial.polyval(x, np.moveaxis(self.coefficients, -1, 0)))
+
+    def scaled(self, x: Array) -> Array:
+        """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
+        x, _ = np.broadcast_arrays(x, np.zeros((*self.shape, 1)))
+        largest = np.max(np.abs(x), axis=-1, keepdims=True)
+        largest = np.where(largest > 0, largest, 1.0)
+        with np.errstate(divide="ignore"):
+            size = np.log(np.abs(self.coefficients)) + np.arange(self.degree + 1) * np.log(largest)
+        size = np.exp(size - np.max(size, axis=-1, keepdims=True)) * np.sign(self.coefficients)
+        g = np.zeros(x.shape)
+        for k in range(self.degree, -1, -1):
+            g = g * (x / largest) + size[..., k, None]
+        return to_unit(g)
+
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+        """Powers of the operator, read out with the coefficients."""
+        layers = np.ones((*self.shape, self.degree))
+        return Chain(layers, np.zeros_like(layers), self.coefficients)
+
+    def apply(
+        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
+    ) -> npt.NDArray[Any]:
+        """Horner's rule in the operator."""
+        self._single()
+        total = block.dtype.type(self.coefficients[-1]) * block
+        for g in self.coefficients[-2::-1]:
+            total = operator @ total + block.dtype.type(g) * block
+        return np.asarray(total)

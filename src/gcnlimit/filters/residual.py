@@ -1,0 +1,88 @@
+"""The residual network of finite depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array, real
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters.base import Chain, Filter, to_unit
+
+__all__ = ["Residual"]
+
+
+@dataclass(frozen=True, eq=False)
+class Residual(Filter):
+    r"""Residual network of depth :math:`K`: :math:`g(x) = \prod_{k=1}^K (x + c_k)`.
+
+    Parameters
+    ----------
+    c
+        Strengths of the residual connections; the last axis runs over the layers. An empty last axis is the network
+        without layers, which ignores the graph.
+
+    Examples
+    --------
+    >>> float(Residual(c=[1.0, 2.0])(3.0))
+    20.0
+    >>> Residual.constant([0.5, 1.0], depth=3).c.shape
+    (2, 3)
+    """
+
+    parameter = "c"
+    deep = True
+    c: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "c", real("c", self.c, minimum_axes=1, empty_last=True))
+
+    @classmethod
+    def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
+        """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
+        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
+            raise ParameterError(f"depth = {depth!r} is not allowed; it must be a whole number >= 0")
+        c = np.asarray(real("c", c))
+        return cls(np.repeat(c[..., None], depth, axis=-1))
+
+    @property
+    def depth(self) -> int:
+        """Number of layers :math:`K`."""
+        return int(self.c.shape[-1])
+
+    def nodes(self) -> npt.NDArray[np.int64]:
+        """Four times the degree, and one."""
+        return np.full(self.shape, 4 * self.depth + 1)
+
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+        """The depth."""
+        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.depth)
+
+    def _value(self, x: Array) -> Array:
+        c = np.expand_dims(self.c, tuple(range(-x.ndim - 1, -1)))
+        return np.asarray(np.prod(x[..., None] + c, axis=-1))
+
+    def scaled(self, x: Array) -> Array:
+        """Product of the layers, scaled to 1 after each."""
+        g = np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1)))
+        for k in range(self.depth):
+            g = to_unit(g * (x + self.c[..., k, None]))
+        return g
+
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+        """The network itself: :math:`b_k = 1`, read out at the end."""
+        last = np.zeros(self.depth + 1)
+        last[-1] = 1.0
+        return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
+
+    def apply(
+        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
+    ) -> npt.NDArray[Any]:
+        """Layer after layer."""
+        self._single()
+        for c in self.c:
+            block = operator @ block + block.dtype.type(c) * block
+        return block

@@ -1,0 +1,65 @@
+"""The network: a filter of the graph, one trained layer of weights, a loss and a regularization."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gcnlimit._validation import Parameter, Value, broadcast, flag, real
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.losses import Loss, as_loss
+
+__all__ = ["GCN"]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class GCN(Value):
+    r"""Graph convolutional network :math:`h(w) = g(a) X w/\sqrt N`, trained on the weights :math:`w`.
+
+    The training minimises :math:`\sum_{i \in R} \ell(y_i h_i(w)) + \frac r2 |w|^2` over the labelled nodes :math:`R`.
+    The same value describes the network on a sampled graph and its large-size limit.
+
+    Parameters
+    ----------
+    filter
+        The function :math:`g`: `Residual`, `Diffusion`, `PageRank` or `Polynomial`.
+    loss
+        ``"square"``, ``"logistic"``, ``"hinge"``, or an object with `value`, `prox` and `prox_derivative`.
+    reg
+        Regularization :math:`r > 0`; ``math.inf`` is a value like any other.
+    symmetrize
+        Whether the network applies :math:`(A + A^T)/\sqrt 2` instead of :math:`A`; without effect if the graph is symmetric.
+
+    Examples
+    --------
+    >>> from gcnlimit import Diffusion
+    >>> GCN(Diffusion(t=1.0), symmetrize=True)
+    GCN(filter=Diffusion(t=1.0), loss=Square(), reg=inf, symmetrize=True)
+    """
+
+    filter: Filter
+    loss: Loss
+    reg: Parameter
+    symmetrize: bool
+
+    def __init__(
+        self, filter: Filter, loss: Loss | str = "square", reg: ArrayLike = math.inf, symmetrize: bool = False
+    ) -> None:
+        if not isinstance(filter, Filter):
+            raise ParameterError(
+                f"filter = {filter!r} is not a filter; use Residual, Diffusion, PageRank or Polynomial"
+            )
+        object.__setattr__(self, "filter", filter)
+        object.__setattr__(self, "loss", as_loss(loss))
+        object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
+        object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
+        _ = self.shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Common shape of the parameters (the depth is not an axis of it)."""
+        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg))

@@ -1,0 +1,93 @@
+r"""Quadrature on the semicircle and on the spectral measure of a spiked matrix.
+
+Let :math:`\mathrm{sc}` be the semicircle law on :math:`[-2, 2]` and :math:`\nu` the spectral measure that the vector
+:math:`y/\sqrt N` sees in :math:`\frac\ell N yy^T + \Xi/\sqrt N`:
+
+.. math::
+    d\nu = \frac{\mathrm{sc}(x)\,dx}{1 + \ell^2 - \ell x}
+           + (1 - \ell^{-2})\,\delta_{\ell + 1/\ell} \quad (\text{the atom if } |\ell| > 1).
+
+Averages over them are written :math:`\tau(f)` and :math:`e(f)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcnlimit._validation import Array
+
+__all__ = ["SpikedSemicircle", "spectral_radius"]
+
+
+def spectral_radius(signal: Array, symmetric: bool) -> Array:
+    r"""Return the spectral radius of the operator, spike included.
+
+    :math:`|\ell| + 1/|\ell|` or 2 if symmetric, :math:`\max(1, |\ell|)` if not.
+
+    >>> spectral_radius(np.array([0.5, 2.0]), symmetric=True)
+    array([2. , 2.5])
+    """
+    size = np.maximum(np.abs(signal), 1.0)
+    return np.asarray(size + 1.0 / size if symmetric else size)
+
+
+@dataclass(frozen=True)
+class SpikedSemicircle:
+    r"""Nodes and weights for :math:`\tau`, :math:`e` and :math:`e - \tau`; exact for polynomials of degree below `n`.
+
+    The nodes :math:`x_j = 2\cos\theta_j`, :math:`\theta_j = j\pi/(n+1)`, are those of Gauss and Chebyshev for the
+    semicircle, with weights :math:`w_j = \frac{2}{n+1}\sin^2\theta_j`. For :math:`|\ell| \le 1`, interpolating with the
+    Chebyshev polynomials :math:`U_k`, for which :math:`e(U_k(x/2)) = \ell^k`, and summing the geometric series gives
+
+    .. math:: e(f) \approx \sum_j w_j \frac{1 - (-1)^j \ell^{n+1}}{1 + \ell^2 - \ell x_j} f(x_j),
+
+    weights that are positive and stay accurate through :math:`|\ell| = 1`, where the density itself is singular. For
+    :math:`|\ell| > 1`, :math:`e_\ell(f) = (1 - \ell^{-2}) f(\ell + 1/\ell) + \ell^{-2} e_{1/\ell}(f)`.
+
+    The last column of `x`, `e` and `excess` belongs to the atom (of mass 0 if there is none).
+
+    Examples
+    --------
+    >>> m = SpikedSemicircle.of(np.array([0.5, 1.0, 3.0]), n=8)
+    >>> e = lambda f: np.sum(m.e * f(m.x), axis=-1)
+    >>> np.allclose(e(lambda x: x), [0.5, 1.0, 3.0])  # the mean is the signal, on both sides of the transition
+    True
+    >>> np.allclose(e(np.ones_like), 1.0)
+    True
+    """
+
+    x: Array
+    tau: Array
+    e: Array
+    excess: Array
+
+    @classmethod
+    def of(cls, signal: Array, n: int) -> SpikedSemicircle:
+        """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
+        theta = np.arange(1, n + 1) * (np.pi / (n + 1))
+        x = 2.0 * np.cos(theta)
+        w = 2.0 / (n + 1) * np.sin(theta) ** 2
+        sign = np.where(np.arange(1, n + 1) % 2, 1.0, -1.0)
+
+        outside = np.abs(signal) > 1.0
+        inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
+        ripple = sign * inner ** (n + 1)
+        edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)  # 2 - |x|, without rounding
+        density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # over 1 + l^2 - l x
+        e = density * (1.0 + ripple)
+        excess = density * (ripple - inner * (inner - x))  # e - tau without subtracting them
+        scale = inner**2
+        np.copyto(e, scale * e, where=outside[:, None])
+        np.copyto(excess, density * (scale * ripple - (1.0 - inner * x)), where=outside[:, None])
+
+        mass = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)
+        atom = np.where(outside, signal + inner[:, 0], 0.0)
+        nodes = np.broadcast_to(x, e.shape)
+        return cls(
+            x=np.concatenate([nodes, atom[:, None]], axis=1),
+            tau=np.append(w, 0.0),
+            e=np.concatenate([e, mass[:, None]], axis=1),
+            excess=np.concatenate([excess, mass[:, None]], axis=1),
+        )

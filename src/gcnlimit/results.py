@@ -1,0 +1,104 @@
+"""The answers: one shape for theory, ceiling and simulation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtr
+
+from gcnlimit._validation import Array
+
+__all__ = ["Performance", "Prediction", "Status", "zero_error"]
+
+
+class Status(enum.IntEnum):
+    """How a computation ended; the documentation of each member is the sentence shown to the user."""
+
+    EXPLICIT = 0
+    CONVERGED = 1
+    NOT_CONVERGED = 2
+
+    @property
+    def message(self) -> str:
+        """One sentence for the user."""
+        return {
+            Status.EXPLICIT: "explicit formula, nothing to converge",
+            Status.CONVERGED: "the fixed point was reached to the requested tolerance",
+            Status.NOT_CONVERGED: "the fixed point was not reached; allow more iterations or a larger tolerance",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Performance:
+    """What is measured of a classifier; each field is a float, or an array over the parameters.
+
+    Parameters
+    ----------
+    test_accuracy, train_accuracy
+        Fractions of unlabelled and labelled nodes classified correctly.
+    test_loss, train_loss
+        Averages of the loss over these nodes.
+    log_test_error
+        ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
+    """
+
+    test_accuracy: Any
+    train_accuracy: Any
+    test_loss: Any
+    train_loss: Any
+    log_test_error: Any
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the five fields by name.
+
+        >>> list(zero_error(()).as_dict())
+        ['test_accuracy', 'train_accuracy', 'test_loss', 'train_loss', 'log_test_error']
+        """
+        return {f.name: getattr(self, f.name) for f in fields(Performance)}
+
+
+def zero_error(shape: tuple[int, ...]) -> Performance:
+    """Return the standard errors of a theory: none."""
+    return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
+
+
+@dataclass(frozen=True)
+class Prediction(Performance):
+    """Exact performance in the large-size limit.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field: 0 in theory.
+    order_parameters
+        What the performance was computed from, by name.
+    status, residual, iterations
+        How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
+        iterations; 0 where the formula is explicit.
+    """
+
+    standard_error: Performance
+    order_parameters: Any
+    status: Any
+    residual: Any
+    iterations: Any
+
+
+def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:
+    r"""Return the performance fields from margins in units of their standard deviation: :math:`Acc = \Phi(margin)`."""
+    return {
+        "test_accuracy": scalar_or_array(ndtr(test_margin)),
+        "train_accuracy": scalar_or_array(ndtr(train_margin)),
+        "test_loss": scalar_or_array(test_loss),
+        "train_loss": scalar_or_array(train_loss),
+        "log_test_error": scalar_or_array(log_ndtr(-test_margin)),
+    }
+
+
+def scalar_or_array(values: npt.NDArray[Any]) -> Any:
+    """Return a Python number for a single point, else the array."""
+    return values.item() if values.ndim == 0 else values

@@ -1,0 +1,1 @@
+"""Exact answers in the large-size limit."""

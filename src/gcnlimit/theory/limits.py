@@ -1,0 +1,93 @@
+r"""Closed limits of the accuracy at infinite regularization, in one place.
+
+Each is independent of the general formulas and serves as their check; arguments broadcast. They return the *margin*
+:math:`z`; the accuracy is :math:`\Phi(z)`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.numerics.spectral import spectral_radius
+
+__all__ = [
+    "constant_residual_limit",
+    "long_diffusion_limit",
+    "no_residual_margin",
+    "pca_margin",
+    "short_diffusion_margin",
+]
+
+
+def pca_margin(signal: npt.ArrayLike) -> Array:
+    r"""Margin of principal component analysis on the graph alone, :math:`\sqrt{\lambda_e^2 - 1}` above the transition, else 0.
+
+    The leading eigenvector has overlap :math:`q = \sqrt{1 - \lambda_e^{-2}}` with the labels, and the accuracy is
+    :math:`\Phi(\lambda_e q)`.
+
+    >>> pca_margin([0.5, 1.0, np.sqrt(5)])
+    array([0., 0., 2.])
+    """
+    return np.asarray(np.sqrt(np.maximum(np.square(np.asarray(signal, float)) - 1.0, 0.0)))
+
+
+def no_residual_margin(data: CSBM, depth: int) -> Array:
+    r"""Margin of a network without residual connections (:math:`c = 0`) on a directed graph, at any depth :math:`K \ge 1`.
+
+    :math:`z = \lambda m_{K-1} / \sqrt{Q_{K-1,K-1}}` with, up to a common factor,
+
+    .. math::
+        m_k &= \mu\lambda^{K+k} + \sum_{l=0}^{k} \lambda^{K-k+2l}, \\
+        Q_{kk} &= \frac{\alpha}{\rho}\Big( 1 + \rho\mu\lambda^{2K} + \rho \sum_{l=1}^K \lambda^{2l} \Big)
+                  + \sum_{j=0}^k \Big( \frac 1\rho + \sum_{l=1}^{K-1-j} \lambda^{2l} + m_j^2 \Big).
+    """
+    alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
+    K = depth
+
+    def power_sum(count: int) -> Array:
+        return np.sum([lam ** (2 * l) for l in range(1, count + 1)], axis=0) if count > 0 else np.zeros_like(lam)  # noqa: E741
+
+    m = [mu * lam ** (K + k) + lam ** (K - k) * (1.0 + power_sum(k)) for k in range(K)]
+    Q = alpha / rho * (1.0 + rho * (mu * lam ** (2 * K) + power_sum(K)))
+    for j in range(K):
+        Q = Q + 1.0 / rho + power_sum(K - 1 - j) + m[j] ** 2
+    return np.asarray(lam * m[K - 1] / np.sqrt(Q))
+
+
+def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
+    r"""Margin as :math:`K \to \infty` at constant :math:`c`: oversmoothing.
+
+    The leading eigenvalue of :math:`a + c` takes all. If it is the spike, the network does principal component analysis;
+    if it lies in the bulk, nothing remains and the margin is 0.
+
+    >>> constant_residual_limit([2.0, -2.0, -2.0], [1.0, 1.0, 0.0], symmetric=False).round(3)
+    array([1.732, 0.   , 1.732])
+    """
+    signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
+    spike = np.sign(signal) * spectral_radius(signal, symmetric)
+    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
+    leads = (np.abs(signal) > 1.0) & (np.abs(spike + c) > bulk)
+    return np.where(leads, pca_margin(signal), 0.0)
+
+
+def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array:
+    r"""Margin as :math:`|t| \to \infty` with the sign of `t`: principal component analysis if :math:`\lambda_e t > 0`, else 0."""
+    return np.where(np.multiply(signal, t) > 0, pca_margin(signal), 0.0)
+
+
+def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Array:
+    r"""Margin of a short diffusion, to first order in :math:`t`:
+
+    .. math:: z = \sqrt{\frac\rho\alpha} \left[ \frac{\mu}{\sqrt{1+\rho\mu}}
+              + \lambda_e t\, \frac{(1+\mu)(2+\rho\mu)}{(1+\rho\mu)^{3/2}} \right] + O(t^2).
+
+    The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps. (The paper's slope misses the first
+    order of :math:`Q_w`.) At :math:`t = 0` it is exact: the classifier of a Gaussian mixture without a graph.
+    """  # noqa: D400
+    alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
+    spread = 1.0 + rho * mu
+    slope = data.effective_signal(symmetrize) * np.asarray(t, float) * (1.0 + mu) * (2.0 + rho * mu) / spread**1.5
+    return np.asarray(np.sqrt(rho / alpha) * (mu / np.sqrt(spread) + slope))

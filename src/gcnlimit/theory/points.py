@@ -1,0 +1,72 @@
+"""The points of a calculation: data and network broadcast together and laid out along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array, broadcast
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.losses import Loss
+from gcnlimit.network import GCN
+from gcnlimit.numerics.spectral import spectral_radius
+
+__all__ = ["Points"]
+
+
+class Points(NamedTuple):
+    r"""Parameters of each point, arrays of one axis; `signal` is :math:`\lambda^e`."""
+
+    alpha: Array
+    signal: Array
+    mu: Array
+    rho: Array
+    reg: Array
+    filter: Filter
+    loss: Loss
+    symmetric: bool
+
+    @classmethod
+    def of(cls, data: CSBM, gcn: GCN) -> Self:
+        """Lay out every combination that broadcasting data and network gives."""
+        if np.any(np.asarray(data.rho) == 0.0):
+            raise ParameterError(
+                "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
+            )
+        shape = broadcast(data=data.shape, network=gcn.shape)
+        signal = data.effective_signal(gcn.symmetrize)
+        alpha, signal, mu, rho, reg = (
+            np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
+        )
+        symmetric = gcn.symmetrize or not data.directed
+        points = cls(alpha, signal, mu, rho, reg, gcn.filter.ravel(shape), gcn.loss, symmetric)
+        points.filter.check_radius(points.radius)
+        return points
+
+    @property
+    def radius(self) -> Array:
+        """Spectral radius of the operator, spike included."""
+        return spectral_radius(self.signal, self.symmetric)
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return int(self.alpha.size)
+
+    def take(self, index: npt.NDArray[Any]) -> Self:
+        """Points at that index."""
+        alpha, signal, mu, rho, reg = (column[index] for column in self[:5])
+        return type(self)(alpha, signal, mu, rho, reg, self.filter[index], self.loss, self.symmetric)
+
+    def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
+        """Points of similar cost together, at most `budget` units of cost at once; and where they stand."""
+        order = np.argsort(cost, kind="stable")[::-1]
+        while order.size:
+            rows = max(1, int(budget // max(1, int(cost[order[0]]))))
+            yield order[:rows], self.take(order[:rows])
+            order = order[rows:]
