@@ -76,25 +76,34 @@ class Logistic(Value):
         return np.asarray(np.logaddexp(0.0, -np.asarray(z, float)))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        r"""Root of :math:`x = \omega + v\,\sigma(-x)`, by Newton's method from 0.
+        r"""Root of :math:`x = \omega + v\,\sigma(-x)`, by Newton's method.
 
-        The equation is concave in :math:`x > 0` and convex in :math:`x < 0`, so that from 0 Newton's method moves
-        monotonically towards the root, whichever side it is on.
+        The equation is unchanged by :math:`(x, \omega) \to (-x, -\omega - v)`, so that the root may be taken positive. There the
+        equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
+        that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
         omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        x = np.zeros(omega.shape)
-        for _ in range(200):
+        flip = omega < -0.5 * v
+        start = np.where(flip, -omega - v, omega)
+        size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
+        x = np.maximum(start + size * (1.0 - np.log1p(size) / (2.0 + size)), 0.0)
+        for _ in range(100):
             s = expit(-x)
-            step = (omega + v * s - x) / (1.0 + v * s * (1.0 - s))
-            x = x + step
-            if not np.any(np.abs(step) > 1e-9 * (1.0 + np.abs(x))):  # quadratic convergence: the next error is rounding
+            step = (start + v * s - x) / (1.0 + v * s * (1.0 - s))
+            x = np.maximum(x + step, 0.0)
+            if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
                 break
-        return np.asarray(x)
+        return np.asarray(np.where(flip, -x, x))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v\,\ell''(x))` at the proximal point :math:`x`."""
-        s = expit(-self.prox(omega, v))
-        return np.asarray(1.0 / (1.0 + np.asarray(v, float) * s * (1.0 - s)))
+        return self.prox_with_derivative(omega, v)[1]
+
+    def prox_with_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        """Both at once, for the cost of one."""
+        x = self.prox(omega, v)
+        s = expit(-x)
+        return x, np.asarray(1.0 / (1.0 + np.asarray(v, float) * s * (1.0 - s)))
 
 
 @dataclass(frozen=True, eq=False)

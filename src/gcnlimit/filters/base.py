@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -61,7 +62,7 @@ class Filter(Value, ABC):
         """Filter whose parameter is broadcast to `shape` and flattened to one axis (and the depth)."""
         values = np.asarray(getattr(self, self.parameter))
         depth = values.shape[-1:] if self.deep else ()
-        return self._with(np.broadcast_to(values, shape + depth).reshape(-1, *depth))
+        return self._with(np.broadcast_to(values, shape + depth).reshape(math.prod(shape), *depth))
 
     def __getitem__(self, index: Any) -> Self:
         """Filters at that index of the parameter's axes, the depth left whole."""

@@ -62,7 +62,7 @@ class Diffusion(Filter):
         depth = int(np.max(_exponential_length(np.abs(t) * (radius + np.abs(center)), accuracy)))
         b = t[..., None] / np.arange(1, depth + 1)
         c = -b * center[..., None]
-        return Chain(b, c, np.broadcast_to(np.exp(t * center)[..., None], (*t.shape, depth + 1)))
+        return Chain(b, c, np.broadcast_to(np.exp(np.maximum(t * center, -700.0))[..., None], (*t.shape, depth + 1)))
 
     def apply(
         self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12

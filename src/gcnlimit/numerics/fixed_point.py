@@ -17,7 +17,6 @@ Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 
 
 _TOLERATED = 30.0
-_PATIENCE = 30
 
 
 class FixedPoint(NamedTuple):
@@ -38,6 +37,8 @@ def fixed_point(
     max_iterations: int = 5000,
     memory: int = 6,
     damping: float = 1.0,
+    patience: int = 30,
+    floor: Array | None = None,
 ) -> FixedPoint:
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
@@ -57,28 +58,31 @@ def fixed_point(
         Residual at which a row has converged; one number, or one for each row.
     damping
         First fraction of a step that is taken.
+    patience
+        Steps without improvement after which a row falls back.
+    floor
+        Smallest scale of each block (columns) of each row, for blocks that may vanish at the solution.
 
     Examples
     --------
     >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), tol=1e-14)
-    >>> result.state.ravel().round(12)
-    array([0.739085133215, 0.739085133215])
+    >>> bool(np.all(np.abs(np.cos(result.state) - result.state) < 1e-14))
+    True
     >>> bool(np.all(result.iterations < 12))
     True
     """
     rows, size = start.shape
-    scale = _Scale(blocks or (size,))
+    scale = _Scale(blocks or (size,), rows, floor)
     state, residual = start.copy(), np.full(rows, np.inf)
     iterations, converged = np.zeros(rows, np.int64), np.zeros(rows, bool)
     active = np.arange(rows)
     wanted = np.broadcast_to(tol, rows)
-    search = _Search(start.copy(), memory, damping)
+    search = _Search(start.copy(), scale.weight(start, np.arange(rows)), memory, damping, patience)
     for iteration in range(1, max_iterations + 1):
         if not active.size:
             break
         step = update(search.x, active) - search.x
-        weight = scale.weight(search.x)
-        error = scale.norm(step * weight)
+        error = np.max(np.abs(step) * scale.weight(search.x, active), axis=1)
         search.judge(step, error)
         iterations[active] = iteration
         better = search.accepted & (error <= residual[active])
@@ -90,45 +94,47 @@ def fixed_point(
             converged[active[done]] = True
             active = active[~done]
             search.keep(~done)
-            step, weight = step[~done], weight[~done]
-        search.move(step, weight)
+            step = step[~done]
+        search.move(step)
     return FixedPoint(state, residual, iterations, converged)
 
 
 class _Scale:
-    """Scaled norm of a row: the largest entry of each block, relative to the block's largest."""
+    """Scale of each entry of a row: the largest entry of its block."""
 
-    def __init__(self, blocks: Sequence[int]) -> None:
-        self._lengths = np.asarray([b for b in blocks if b], int)
+    def __init__(self, blocks: Sequence[int], rows: int, floor: Array | None) -> None:
+        lengths = np.asarray(blocks, int)
+        self._lengths = lengths[lengths > 0]
         self._starts = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]).astype(int)
+        self._floor = np.full((rows, self._lengths.size), 1e-200) if floor is None else floor[:, lengths > 0]
 
-    def weight(self, x: Array) -> Array:
+    def weight(self, x: Array, rows: npt.NDArray[np.intp]) -> Array:
         largest = np.maximum.reduceat(np.abs(x), self._starts, axis=1)
-        return np.repeat(1.0 / np.maximum(largest, 1e-200), self._lengths, axis=1)
-
-    def norm(self, scaled: Array) -> Array:
-        return np.asarray(np.max(np.abs(scaled), axis=1))
+        return np.repeat(1.0 / np.maximum(largest, self._floor[rows]), self._lengths, axis=1)
 
 
 class _Search:
     """States of the active rows and what is remembered of their past.
 
     The maps of this library are far from normal: on the way to a solution the residual grows for a while before it falls.
-    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved on it for
-    `_PATIENCE` steps.
+    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved on it for long.
     """
 
-    def __init__(self, x: Array, memory: int, damping: float) -> None:
+    def __init__(self, x: Array, weight: Array, memory: int, damping: float, patience: int) -> None:
         rows, size = x.shape
         self.x = x
         self.accepted = np.ones(rows, bool)
+        self._weight = weight
         self._best_x, self._best_step = x.copy(), np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
         self._damping = np.full(rows, damping)
-        self._past_x = np.zeros((rows, memory, size))
-        self._past_step = np.zeros((rows, memory, size))
-        self._known = np.zeros((rows, memory), bool)
+        self._patience = patience
         self._stalled = np.zeros(rows, int)
+        self._last_x, self._last_step = x.copy(), np.zeros_like(x)
+        self._fresh = np.ones(rows, bool)  # no last state to compare with
+        self._moves = np.zeros((rows, memory, size))  # differences of successive states
+        self._turns = np.zeros((rows, memory, size))  # and of their steps, scaled
+        self._gram = np.zeros((rows, memory, memory))
         self._slot = 0
 
     def judge(self, step: Array, error: Array) -> None:
@@ -137,7 +143,7 @@ class _Search:
             improved = np.isfinite(error) & (error < self._best_error)
             self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
         self._stalled = np.where(improved, 0, self._stalled + 1)
-        self.accepted &= self._stalled < _PATIENCE
+        self.accepted &= self._stalled < self._patience
         bad = ~self.accepted
         self._stalled[bad] = 0
         self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]
@@ -145,23 +151,31 @@ class _Search:
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
-        self._known[bad] = False
+        self._fresh[bad] = True
+        self._moves[bad] = self._turns[bad] = self._gram[bad] = 0.0
 
-    def move(self, step: Array, weight: Array) -> None:
+    def move(self, step: Array) -> None:
         """Replace each state by the combination of its past that makes the residual smallest, plus a damped step."""
+        scaled = step * self._weight
+        self._remember(scaled)
+        size = np.trace(self._gram, axis1=1, axis2=2)
+        ridge = np.where(size > 0.0, 1e-12 * size, 1.0)[:, None, None]
+        mix = np.linalg.solve(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
+        mix = mix.transpose(0, 2, 1)
         damping = self._damping[:, None]
-        target = self.x + damping * step
-        change = np.where(self._known[:, :, None], step[:, None] - self._past_step, 0.0)
-        scaled = change * weight[:, None]
-        gram = scaled @ scaled.transpose(0, 2, 1)
-        size = np.trace(gram, axis1=1, axis2=2)[:, None, None]
-        gram += (1e-12 * size + np.where(size > 0, 0.0, 1.0)) * np.eye(gram.shape[1])
-        mix = np.linalg.solve(gram, scaled @ (step * weight)[:, :, None])
-        drift = np.where(self._known[:, :, None], self.x[:, None] - self._past_x, 0.0) + damping[:, :, None] * change
-        self._past_x[:, self._slot], self._past_step[:, self._slot] = self.x, step
-        self._known[:, self._slot] = True
-        self._slot = (self._slot + 1) % self._known.shape[1]
-        self.x = target - (mix.transpose(0, 2, 1) @ drift)[:, 0]
+        self._last_x, self._last_step = self.x, scaled
+        self.x = self.x + damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
+
+    def _remember(self, scaled: Array) -> None:
+        """Store the last difference of states and steps, and its products with the others."""
+        slot, known = self._slot, ~self._fresh[:, None]
+        self._moves[:, slot] = np.where(known, self.x - self._last_x, 0.0)
+        self._turns[:, slot] = np.where(known, scaled - self._last_step, 0.0)
+        products = (self._turns @ self._turns[:, slot, :, None])[:, :, 0]
+        self._gram[:, slot, :] = products
+        self._gram[:, :, slot] = products
+        self._fresh[:] = False
+        self._slot = (slot + 1) % self._gram.shape[1]
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> None:
         """Forget the other rows."""

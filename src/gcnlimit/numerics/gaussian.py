@@ -1,6 +1,6 @@
 r"""Averages over one Gaussian variable.
 
-The trapezoid rule on :math:`\pm 9\sigma` converges exponentially for smooth functions. A function with kinks is integrated
+The trapezoid rule on :math:`\pm 8.5\sigma` converges exponentially for smooth functions. A function with kinks is integrated
 piece by piece with Gauss and Legendre.
 """
 
@@ -15,7 +15,7 @@ from gcnlimit._validation import Array
 
 __all__ = ["gaussian_grid"]
 
-_REACH = 9.0
+_REACH = 8.5
 _PIECE = 64
 
 
@@ -41,7 +41,7 @@ def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = Non
     """
     if breakpoints is None:
         largest = float(np.max(deviation, initial=0.0))
-        count = 2 * max(24, math.ceil(20.0 * largest)) + 1
+        count = 2 * max(15, math.ceil(15.0 * largest)) + 1
         unit = np.linspace(-_REACH, _REACH, count)
         weight = np.exp(-0.5 * unit**2)
         return mean[:, None] + deviation[:, None] * unit, np.broadcast_to(weight / weight.sum(), (mean.size, count))

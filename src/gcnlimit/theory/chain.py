@@ -71,6 +71,21 @@ class Moments(NamedTuple):
     weights: tuple[Array, Array, Array]
 
 
+class Transfer(NamedTuple):
+    r"""Linear response of a test node.
+
+    With :math:`S = D^{-1} G_0 D^{-T}`, :math:`J = (I + S G_h)^{-1}` and :math:`C = JS`: `T` maps the fields :math:`(B_h; B)` to
+    :math:`(q; h)`; `hard` is :math:`D^{-T} G_h J D^{-1}`; :math:`u = (D^{-T} J^T g;\; C g)` is how a pull on the output moves
+    :math:`(q; h)`, and :math:`v = g \cdot C g` how it moves the output.
+    """
+
+    T: Array
+    C: Array
+    hard: Array
+    u: Array
+    v: Array
+
+
 @dataclass(frozen=True)
 class ChainProblem:
     """The equations for a batch of points: data, regularization, layers and loss."""
@@ -91,8 +106,15 @@ class ChainProblem:
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
-        columns = (p[rows] for p in (self.alpha, self.signal, self.mu, self.rho, self.reg))
-        return type(self)(*columns, Chain(*(p[rows] for p in self.chain)), self.loss, self.symmetric)
+        alpha, signal, mu, rho, reg = (p[rows] for p in (self.alpha, self.signal, self.mu, self.rho, self.reg))
+        chain = Chain(*(p[rows] for p in self.chain))
+        return type(self)(alpha, signal, mu, rho, reg, chain, self.loss, self.symmetric)
+
+    def scale(self) -> Array:
+        r"""Smallest scale that matters of each field: :math:`\hat V` counts where it adds to :math:`V^{-1} \sim \alpha r`."""
+        floor = np.full((len(self.alpha), len(State._fields)), 1e-200)
+        floor[:, State._fields.index("V_hat")] = self.alpha * self.reg
+        return floor
 
     def start(self) -> State:
         r"""Return the starting point :math:`V = I/(\alpha r)`, :math:`\hat V = \rho I`, :math:`Q_w = V_w^2`, all else 0."""
@@ -104,71 +126,88 @@ class ChainProblem:
         return State(zero, size**2, size, vector, vector, V, V_hat, matrix, matrix, matrix, matrix)
 
     def moments(self, state: State) -> Moments:
-        """Return the output's law and the next state: one application of the self-consistent equations."""
-        b, c, g = self.chain
-        K, rho = self.depth, self.rho
-        outer = b[:, :, None] * b[:, None, :]
-        identity = np.eye(K + 1)
+        r"""Return the output's law and the next state: one application of the self-consistent equations.
 
-        D = np.broadcast_to(identity, (len(rho), K + 1, K + 1)).copy()
+        A test node has :math:`(q; h) = T (B_h; B)`, linear in the fields; the loss moves a train node from there by :math:`f u`.
+        """
+        through = self._transfer(state)
+        source, noise = self._fields(state)
+        output = np.concatenate([np.zeros_like(self.chain.g), self.chain.g], axis=1)
+        mean = _apply(through.T, source)
+        covariance = through.T @ noise @ _t(through.T)
+        with_output = _apply(covariance, output)
+        omega, variance = _dot(output, mean), _dot(output, with_output)
+
+        pull, square, stiffness = (x[:, None] for x in self._eta(omega, variance, through.v))
+        rho, u = self.rho[:, None], through.u
+        first = mean + rho * pull * u
+        moved = (
+            mean * pull - with_output * stiffness + 0.5 * square * u
+        )  # E[(q; h) f], by Stein, and half of the f^2 term
+        shift = _outer(rho * moved, u)
+        second = covariance + _outer(mean, mean) + shift + _t(shift)
+        return Moments(omega, variance, through.v, *self._next(through, rho * stiffness, first, second))
+
+    def _transfer(self, state: State) -> Transfer:
+        """Response of the chain and its conjugates to their fields, without the loss."""
+        b, c, g = self.chain
+        K = self.depth
+        identity = np.eye(K + 1)
+        D = np.broadcast_to(identity, (len(g), K + 1, K + 1)).copy()
         D[:, 1:, :-1] -= c[:, :, None] * np.eye(K)
         if self.symmetric:
             D[:, 1:, :-1] -= b[:, :, None] * _t(state.V_qh)
-        back = np.linalg.inv(D)  # D^-1
         G_0, G_h = np.zeros_like(D), np.zeros_like(D)
-        G_0[:, 0, 0], G_0[:, 1:, 1:] = state.V_w, outer * state.V
+        G_0[:, 0, 0], G_0[:, 1:, 1:] = state.V_w, _outer(b, b) * state.V
         G_h[:, :-1, :-1] = state.V_hat
+
+        back = np.asarray(np.linalg.inv(D), np.float64)
         S = back @ G_0 @ _t(back)
-        J = np.linalg.inv(identity + S @ G_h)
-        C, E = J @ S, None
-        gamma = _apply(C, g)
-        v = _dot(g, gamma)
-        p = _apply(_t(J), g)
+        J = np.asarray(np.linalg.inv(identity + S @ G_h), np.float64)
+        C = J @ S
         E = identity - G_h @ C
         L = J @ back
+        gamma, p = _apply(C, g), _apply(_t(J), g)
+        T = np.empty((len(g), 2 * K + 2, 2 * K + 2))
+        T[:, : K + 1, : K + 1], T[:, : K + 1, K + 1 :] = _t(back) @ E, -_t(back) @ (G_h @ L)
+        T[:, K + 1 :, : K + 1], T[:, K + 1 :, K + 1 :] = C, L
+        u = np.concatenate([_apply(_t(back), p), gamma], axis=1)
+        return Transfer(T, C, _t(back) @ (G_h @ L), u, _dot(g, gamma))
 
-        # (q; h) = T (B_h; B): mean and covariance of a test node
-        T = np.concatenate(
-            [
-                np.concatenate([_t(back) @ E, -_t(back) @ (G_h @ L)], axis=2),
-                np.concatenate([C, L], axis=2),
-            ],
-            axis=1,
-        )
-        source = np.zeros((len(rho), 2 * K + 2))
+    def _fields(self, state: State) -> tuple[Array, Array]:
+        """Mean and covariance of the fields :math:`(B_h; B)`."""
+        b, K = self.chain.b, self.depth
+        source = np.zeros((len(b), 2 * K + 2))
         source[:, :K] = state.m_hat
         source[:, K + 1] = np.sqrt(self.mu) * state.m_w
         source[:, K + 2 :] = self.signal[:, None] * b * state.m
-        noise = np.zeros((len(rho), 2 * K + 2, 2 * K + 2))
+        noise = np.zeros((len(b), 2 * K + 2, 2 * K + 2))
         noise[:, :K, :K] = state.Q_hat
         noise[:, K + 1, K + 1] = state.Q_w
-        noise[:, K + 2 :, K + 2 :] = outer * state.Q
+        noise[:, K + 2 :, K + 2 :] = _outer(b, b) * state.Q
         if self.symmetric:
             cross = state.Q_qh * b[:, None, :]
             noise[:, :K, K + 2 :] = cross
             noise[:, K + 2 :, :K] = _t(cross)
-        mean = _apply(T, source)
-        covariance = T @ noise @ _t(T)
-        output = np.concatenate([np.zeros_like(g), g], axis=1)
-        with_output = _apply(covariance, output)
-        omega, variance = _dot(output, mean), _dot(output, with_output)
+        return source, noise
 
-        # the loss moves a train node by f along u
+    def _eta(self, omega: Array, variance: Array, v: Array) -> tuple[Array, ...]:
+        """Averages of the loss; NaN where the state is not one of a network (the search then steps back)."""
         allowed = np.isfinite(omega) & np.isfinite(variance) & (variance >= 0.0) & np.isfinite(v) & (v > 0.0)
         safe = (np.where(allowed, x, 1.0) for x in (omega, np.maximum(variance, 1e-300), v))
-        pull, square, stiffness = (np.where(allowed, x, np.nan)[:, None] for x in eta(self.loss, *safe))
-        u = np.concatenate([_apply(_t(back), p), gamma], axis=1)
-        weight = rho[:, None]
-        first = mean + weight * pull * u
-        moved = mean * pull - with_output * stiffness + 0.5 * square * u  # E[(q; h) f] and half of the f^2 term
-        shift = weight[:, :, None] * moved[:, :, None] * u[:, None, :]
-        second = covariance + mean[:, :, None] * mean[:, None, :] + shift + _t(shift)
+        return tuple(np.where(allowed, x, np.nan) for x in eta(self.loss, *safe))
 
+    def _next(
+        self, through: Transfer, stiffness: Array, first: Array, second: Array
+    ) -> tuple[State, tuple[Array, Array, Array]]:
+        """Order parameters from the moments of :math:`(q; h)` and their response, averaged over train and test nodes."""
+        b, K = self.chain.b, self.depth
         q, h = first[:, : K + 1], first[:, K + 1 :]
-        rho_eta = (weight * stiffness)[:, :, None]
-        stiff = _t(back) @ (G_h @ J + rho_eta * p[:, :, None] * p[:, None, :]) @ back
-        m_hat_w, Q_hat_w, V_hat_w = np.sqrt(self.mu) * q[:, 0], second[:, 0, 0], stiff[:, 0, 0]
-        response = _t(back) @ (E - rho_eta * p[:, :, None] * gamma[:, None, :])
+        v_q, v_h = through.u[:, : K + 1], through.u[:, K + 1 :]
+        heavy = stiffness[:, :, None]
+        hard = through.hard + heavy * _outer(v_q, v_q)
+        response = through.T[:, : K + 1, : K + 1] - heavy * _outer(v_q, v_h)
+        m_hat_w, Q_hat_w, V_hat_w = np.sqrt(self.mu) * q[:, 0], second[:, 0, 0], hard[:, 0, 0]
         inertia = self.alpha * (self.reg + V_hat_w)
         state = State(
             m_w=m_hat_w / inertia,
@@ -176,14 +215,14 @@ class ChainProblem:
             V_w=1.0 / inertia,
             m=h[:, :-1],
             m_hat=self.signal[:, None] * b * q[:, 1:],
-            V=(C - rho_eta * gamma[:, :, None] * gamma[:, None, :])[:, :-1, :-1],
-            V_hat=outer * stiff[:, 1:, 1:],
+            V=(through.C - heavy * _outer(v_h, v_h))[:, :-1, :-1],
+            V_hat=_outer(b, b) * hard[:, 1:, 1:],
             V_qh=b[:, :, None] * response[:, 1:, :-1],
             Q=second[:, K + 1 : -1, K + 1 : -1],
-            Q_hat=outer * second[:, 1 : K + 1, 1 : K + 1],
+            Q_hat=_outer(b, b) * second[:, 1 : K + 1, 1 : K + 1],
             Q_qh=b[:, :, None] * second[:, 1 : K + 1, K + 1 : -1],
         )
-        return Moments(omega, variance, v, state, (m_hat_w, Q_hat_w, V_hat_w))
+        return state, (m_hat_w, Q_hat_w, V_hat_w)
 
 
 def _t(matrix: Array) -> Array:
@@ -192,6 +231,10 @@ def _t(matrix: Array) -> Array:
 
 def _apply(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
+
+
+def _outer(a: Array, b: Array) -> Array:
+    return np.asarray(a[:, :, None] * b[:, None, :])
 
 
 def _dot(a: Array, b: Array) -> Array:

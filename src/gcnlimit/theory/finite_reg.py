@@ -8,6 +8,7 @@ and plain iteration solves them layer by layer; from there the solution is conti
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.chain import ChainProblem, Moments, State
 from gcnlimit.theory.points import Points
@@ -112,31 +113,34 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
     r"""Solve the equations of each point by continuation in the regularization.
 
     It starts where the filter's gain along the labels, the largest there is, no longer feels the loss, and comes down by
-    factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller.
+    factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller, and after two
+    failures the point is iterated slowly, with strong damping.
     """
     problem, K = scaled.problem, scaled.problem.depth
-    track = _Track(problem.reg, np.maximum(problem.reg, np.maximum(1.0, scaled.spike)), State.blocks(K))
+    track = _Track(problem.reg, np.maximum(problem.reg, 10.0 * np.maximum(1.0, scaled.spike)), State.blocks(K))
     track.state = _far_start(problem, track.reg).pack()
     while track.active.size:
-        rows = track.active
+        rows, careful = track.next()
         here = replace(problem.take(rows), reg=track.reg[rows])
+        quick = {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 40)}
+        slow = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
         result = fixed_point(
-            lambda x, part, here=here: _next(here.take(part), x),  # type: ignore[misc]
+            partial(_next, here),
             track.guess(rows),
             blocks=State.blocks(K),
-            tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 1e-4)),
-            max_iterations=min(300, max_iterations),
-            memory=min(2 * K + 4, 40),
+            tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 3e-2)),
+            floor=here.scale(),
+            **(slow if careful else quick),
         )
-        track.record(result.state, result.residual, result.iterations, result.converged, max_iterations)
+        track.record(rows, result, max_iterations)
     with np.errstate(all="ignore"):
         state = State.unpack(track.state, K)
         return Solution(problem.moments(state), state, track.residual, track.iterations, track.converged)
 
 
-def _next(problem: ChainProblem, rows: Array) -> Array:
+def _next(problem: ChainProblem, states: Array, rows: npt.NDArray[np.intp]) -> Array:
     with np.errstate(all="ignore"):  # a state that is not allowed gives NaN, which the search rejects
-        return problem.moments(State.unpack(rows, problem.depth)).state.pack()
+        return problem.take(rows).moments(State.unpack(states, problem.depth)).state.pack()
 
 
 def _far_start(problem: ChainProblem, reg: Array) -> State:
@@ -172,22 +176,24 @@ class _Track:
         self._target = target
         self._step = np.full(points, 10.0)
         self._solved = np.full(points, np.nan)  # regularization of `state`, once solved
-        self._before = np.full(points, np.nan)
         self._growth = np.zeros((points, sum(1 for b in blocks if b)))  # log size of each block per log regularization
         self._lengths = np.array([b for b in blocks if b])
         self._starts = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]).astype(int)
+
+    def next(self) -> tuple[npt.NDArray[np.intp], bool]:
+        """Points to solve together, and whether they need care: those that failed twice wait for the others."""
+        careful = self._step[self.active] < 2.0
+        return (self.active, True) if careful.all() else (self.active[~careful], False)
 
     def guess(self, rows: npt.NDArray[np.intp]) -> Array:
         """State to start from: the last solution, each block continued as a power of the regularization."""
         ratio = np.where(np.isnan(self._solved[rows]), 0.0, np.log(self.reg[rows] / self._solved[rows]))
         factor = np.exp(np.nan_to_num(ratio)[:, None] * self._growth[rows])
-        return self.state[rows] * np.repeat(factor, self._lengths, axis=1)
+        return np.asarray(self.state[rows] * np.repeat(factor, self._lengths, axis=1))
 
-    def record(
-        self, state: Array, residual: Array, iterations: npt.NDArray[np.int64], good: npt.NDArray[np.bool_], limit: int
-    ) -> None:
+    def record(self, rows: npt.NDArray[np.intp], result: FixedPoint, limit: int) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
-        rows = self.active
+        state, residual, iterations, good = result
         self.iterations[rows] += iterations
         arrived = self.reg[rows] == self._target[rows]
         won, lost = rows[good], rows[~good]
@@ -195,7 +201,7 @@ class _Track:
         self.state[won] = state[good]
         self._learn(won, old)
         self._solved[won] = self.reg[won]
-        self._step[won] = np.minimum(10.0, self._step[won] ** 1.5)
+        self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])
         base = np.where(np.isnan(self._solved[rows]), 10.0 * self.reg[rows] * self._step[rows], self._solved[rows])
         self.reg[rows] = np.maximum(self._target[rows], base / self._step[rows])
@@ -204,7 +210,7 @@ class _Track:
         stuck = (self._step[rows] < 1.1) | (self.iterations[rows] >= limit)
         given_up = ~(good & arrived) & stuck
         self.residual[rows[given_up]] = residual[given_up]
-        self.active = rows[~(good & arrived) & ~stuck]
+        self.active = np.setdiff1d(self.active, rows[(good & arrived) | stuck], assume_unique=True)
 
     def _learn(self, rows: npt.NDArray[np.intp], old: Array) -> None:
         """Exponent of each block between the last two solutions."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import brentq
 
 from gcnlimit._validation import Array
@@ -12,14 +13,14 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Square
 from gcnlimit.numerics.gaussian import gaussian_grid
 
-__all__ = ["Eta", "expected_losses", "eta", "slope_at_zero"]
+__all__ = ["Eta", "eta", "expected_losses", "slope_at_zero"]
 
 
 class Eta(NamedTuple):
     r"""Averages of the pull :math:`f(\omega) = (\mathrm{prox}_{v\ell}(\omega) - \omega)/v` of the loss on a labelled node.
 
-    :math:`\eta_1 = \mathbb E f`, :math:`\eta_2 = \mathbb E f^2` and :math:`\eta_3 = -\mathbb E f' = \mathbb E[1 - \mathrm{prox}']/v`,
-    over :math:`\omega \sim \mathcal N(\bar\omega, \sigma^2)`.
+    :math:`\eta_1 = \mathbb E f`, :math:`\eta_2 = \mathbb E f^2` and :math:`\eta_3 = -\mathbb E f'`, which is
+    :math:`\mathbb E[1 - \mathrm{prox}']/v`, over :math:`\omega \sim \mathcal N(\bar\omega, \sigma^2)`.
     """
 
     pull: Array
@@ -32,11 +33,27 @@ def eta(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
     if isinstance(loss, Square):
         stiffness = 1.0 / (1.0 + v)
         return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
+    answer = Eta(*(np.empty_like(v) for _ in range(3)))
+    for rows in _alike(variance):
+        part = _eta_by_quadrature(loss, mean[rows], variance[rows], v[rows])
+        for whole, values in zip(answer, part, strict=True):
+            whole[rows] = values
+    return answer
+
+
+def _eta_by_quadrature(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
     omega, weight = _grid(loss, mean, variance, v)
     column = v[:, None]
-    pull = (loss.prox(omega, column) - omega) / column
-    stiffness = (1.0 - loss.prox_derivative(omega, column)) / column
-    return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, stiffness))
+    both = getattr(loss, "prox_with_derivative", None)
+    prox, slope = both(omega, column) if both else (loss.prox(omega, column), loss.prox_derivative(omega, column))
+    pull = (prox - omega) / column
+    return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, (1.0 - slope) / column))
+
+
+def _alike(variance: Array) -> list[npt.NDArray[np.intp]]:
+    """Rows grouped by the size of their deviation, within a factor of two: they share a grid."""
+    octave = np.maximum(np.floor(0.5 * np.log2(variance)), 0.0)
+    return [np.flatnonzero(octave == o) for o in np.unique(octave)]
 
 
 def expected_losses(loss: Loss, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:

@@ -17,11 +17,16 @@ __all__ = ["OrderParameters"]
 class OrderParameters:
     r"""Order parameters of a trained network; each has the shape of the points, then its own axes (layers :math:`0 \dots K-1`).
 
-    In the large-size limit, with :math:`u` the centroid of the features and :math:`\mathrm{Cov}` the covariance over trainings at
-    inverse temperature :math:`\beta`: :math:`m_w = u \cdot w/N`, :math:`Q_w = |w|^2/N`, :math:`V_w = \beta \mathrm{Tr}\,\mathrm{Cov}(w)/N`,
-    :math:`m_k = y \cdot h_k/N`, :math:`Q_{kl} = h_k \cdot h_l/N`, :math:`V_{kl} = \beta \mathrm{Tr}\,\mathrm{Cov}(h_k, h_l)/N`. The hatted ones are
-    conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its correlation with the
-    conjugate field, both without effect on a directed graph. At infinite regularization only the margins are given.
+    In the large-size limit, with :math:`u` the centroid of the features and :math:`\langle\cdot\rangle` the covariance over
+    trainings at inverse temperature :math:`\beta`,
+
+    .. math::
+        m_w = u \cdot w/N, \quad Q_w = |w|^2/N, \quad V_w = \beta \langle w \cdot w \rangle/N, \quad
+        m_k = y \cdot h_k/N, \quad Q_{kl} = h_k \cdot h_l/N, \quad V_{kl} = \beta \langle h_k \cdot h_l \rangle/N.
+
+    The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
+    correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
+    are given.
 
     Parameters
     ----------
