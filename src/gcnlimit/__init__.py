@@ -17,6 +17,7 @@ from gcnlimit.results import Performance, Prediction, Status
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.tune import Tuned, TuneStatus, tune
 
 __all__ = [
     "CSBM",
@@ -36,8 +37,11 @@ __all__ = [
     "Residual",
     "Square",
     "Status",
+    "TuneStatus",
+    "Tuned",
     "__version__",
     "bayes_optimal",
     "limits",
     "predict",
+    "tune",
 ]
