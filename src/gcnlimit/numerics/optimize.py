@@ -64,13 +64,21 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33) ->
         args=(which.astype(float),),
         tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": 4e-16},
     )
+    found = refined.status != -1  # a plateau, level to rounding, is no bracket
+    u = np.where(found, refined.x, grid[peak + 1])
+    value = np.where(found, -refined.f_x, values[which, peak + 1])
     return _best(
-        np.concatenate([everyone, everyone, which]),
-        np.concatenate([np.zeros(problems), np.ones(problems), refined.x])[:, None],
-        np.concatenate([values[:, 0], values[:, -1], -refined.f_x]),
-        np.concatenate([np.ones(2 * problems, bool), refined.success]),
+        np.concatenate([which, everyone, everyone]),
+        np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
+        np.concatenate([value, _favour(values[:, -1]), _favour(values[:, 0])]),
+        np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
         np.ptp(values, axis=1),
     )
+
+
+def _favour(value: Array) -> Array:
+    """Raise by a few roundings: of two equal maxima, the one at the end of the interval is told."""
+    return value + 1e-13 * (1.0 + np.abs(value))
 
 
 def maximize_box(objective: Objective, candidates: Array, *, keep: int = 6) -> Maxima:
@@ -126,7 +134,7 @@ def _try_walls(objective: Objective, best: Maxima) -> Maxima:
             moved = u.copy()
             moved[:, k] = wall
             f = objective(moved, everyone)
-            better = f >= value - 1e-14 * (1.0 + np.abs(value))
+            better = _favour(f) >= value
             u[better], value[better] = moved[better], f[better]
     return best._replace(u=u, value=value)
 
