@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,7 @@ _COLOURS = ("#4477aa", "#66ccee", "#228833", "#aa3377", "#ee6677", "#bb5566", "#
 
 
 def draw(comparison: Comparison, axes: Axes, *, over: tuple[str, Array] | None = None) -> Axes:
-    """Draw a comparison: bars for a single point of the data, curves where one parameter varies.
+    """Draw a comparison: bars of the accuracy for a single point, curves of what is left to gain where one parameter varies.
 
     Parameters
     ----------
@@ -30,25 +30,25 @@ def draw(comparison: Comparison, axes: Axes, *, over: tuple[str, Array] | None =
     over
         Name and values of the parameter that varies.
     """
-    accuracy = comparison.test_accuracy
-    if accuracy.ndim > 2:
-        raise ParameterError("a comparison over two parameters cannot be drawn; vary one of them")
-    if accuracy.ndim == 1:
-        _bars(comparison, axes)
+    dimension = comparison.gap.ndim - 1
+    if dimension > 1:
+        raise ParameterError("a comparison over several parameters cannot be drawn; vary one of them")
+    if dimension:
+        _curves(comparison, axes, *(over or ("point", np.arange(comparison.gap.shape[1]))))
     else:
-        name, values = over or ("point", np.arange(accuracy.shape[1]))
-        for method, line, colour in zip(comparison.methods, accuracy, _COLOURS, strict=True):
-            axes.plot(values, line, label=method, color=colour, **_line(method))
-        axes.set_xlabel(name)
-        axes.set_ylabel("test accuracy")
-        axes.legend(fontsize="small", frameon=False)
+        _bars(comparison, axes)
     return axes
 
 
-def _line(method: str) -> dict[str, Any]:
-    """Ceilings are dashed."""
-    ceiling = method in ("Bayes-optimal", "all linear filters")
-    return {"linestyle": "--" if ceiling else "-", "linewidth": 1.5}
+def _curves(comparison: Comparison, axes: Axes, name: str, values: Array) -> None:
+    """What each method leaves to gain; principal component analysis may leave the frame."""
+    gaps = dict(zip(comparison.methods[:-1], comparison.gap[:-1], strict=True))
+    for (method, gap), colour in zip(gaps.items(), _COLOURS, strict=False):
+        axes.plot(values, gap, label=method, color=colour, linestyle="--" if method == "all linear filters" else "-")
+    axes.set_ylim(0.0, 1.1 * max(float(np.max(gap)) for method, gap in gaps.items() if not method.startswith("PCA")))
+    axes.set_xlabel(name)
+    axes.set_ylabel("accuracy below the Bayes-optimal")
+    axes.legend(fontsize="small", frameon=False)
 
 
 def _bars(comparison: Comparison, axes: Axes) -> None:

@@ -59,7 +59,7 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33) ->
     left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
     which, peak = np.nonzero((middle >= left) & (middle > right))
     refined = elementwise.find_minimum(  # type: ignore[call-overload]
-        lambda u, problem: -objective(u, problem.astype(np.intp)),
+        lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
         (grid[peak], grid[peak + 1], grid[peak + 2]),
         args=(which.astype(float),),
         tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": 4e-16},

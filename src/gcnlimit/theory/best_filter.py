@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,8 @@ class BestFilter:
 
     Parameters
     ----------
+    data
+        The data.
     gcn
         The network; its coefficients have the shape of the data, then one axis of ``degree + 1`` powers.
     prediction
@@ -65,18 +68,21 @@ class BestFilter:
     x, g
         Points of the real spectrum, the position of the spike (or the edge, if there is none) last, and the filter there; the
         largest magnitude is 1.
-    ceiling
-        The limit of growing degree: no linear graph filter does better.
     status
         ``CONVERGED`` where the search settled.
     """
 
+    data: CSBM
     gcn: GCN
     prediction: Prediction
     x: Any
     g: Any
-    ceiling: FilterCeiling
     status: Any
+
+    @cached_property
+    def ceiling(self) -> FilterCeiling:
+        """The limit of growing degree: no linear graph filter does better."""
+        return filter_ceiling(self.data, self.gcn.symmetrize)
 
     @property
     def coefficients(self) -> Array:
@@ -120,11 +126,11 @@ def best_filter(data: CSBM, degree: int = 12, symmetrize: bool = True) -> BestFi
     scale = values[np.arange(points.size), np.argmax(np.abs(values), axis=1)][:, None]
     gcn = GCN(Polynomial((coefficients / scale).reshape(*data.shape, degree + 1)), symmetrize=symmetrize)
     return BestFilter(
+        data=data,
         gcn=gcn,
         prediction=predict(data, gcn),
         x=x.reshape(*data.shape, -1),
         g=(values / scale).reshape(*data.shape, -1),
-        ceiling=filter_ceiling(data, symmetrize),
         status=_status(settled.reshape(data.shape)),
     )
 
