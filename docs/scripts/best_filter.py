@@ -70,7 +70,7 @@ def settings() -> None:
         "all linear filters",
         "Bayes-optimal",
     ]
-    table(["α", "λ", "μ", "ρ", *names, "share of the gap closed"], rows)
+    table(["alpha", "lam", "mu", "rho", *names, "share of the gap closed"], rows)
 
 
 def sample(count: int = 300) -> None:

@@ -19,7 +19,7 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
 from gcnlimit.theory.predict import predict
-from gcnlimit.theory.tune import Tuned, TuneStatus, tune
+from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
 __all__ = [
     "CSBM",
@@ -54,4 +54,5 @@ __all__ = [
     "limits",
     "predict",
     "tune",
+    "tune_losses",
 ]

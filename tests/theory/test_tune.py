@@ -1,12 +1,18 @@
 """Tuned networks: known optima, dense scans on random parameters, limits and bounds."""
 
+import dataclasses
+import importlib
 import math
 
 import numpy as np
 import pytest
+from scipy.special import log_ndtr, ndtr
 
 import gcnlimit as gl
+from gcnlimit.theory import search
 from gcnlimit.theory.search import margin
+
+tune_module = importlib.import_module("gcnlimit.theory.tune")
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 EVERYWHERE = (-math.inf, math.inf)
@@ -186,3 +192,62 @@ def test_bad_input_is_refused_in_a_sentence(filter, free, words):
 def test_arguments_in_the_wrong_order_are_refused():
     with pytest.raises(gl.ParameterError, match="tune needs a CSBM and a GCN"):
         gl.tune(gl.GCN(gl.Diffusion(1.0)), DATA, {"t": (0, 1)})
+
+
+class Known:
+    """Stand-in for the prediction: a margin with a known maximum over ``log reg`` and ``t``, unsolved below ``reg = 0.1``."""
+
+    def __init__(self, best_reg, best_t=1.0):
+        self.best_reg, self.best_t = best_reg, best_t
+
+    def __call__(self, data, gcn):
+        with np.errstate(divide="ignore"):
+            off = np.log(gcn.reg) - math.log(self.best_reg) if math.isfinite(self.best_reg) else 1.0 / gcn.reg
+        z = 2.0 - np.tanh(off / 5.0) ** 2 - (gcn.filter.t - self.best_t) ** 2 / 9.0 + 0.0 * data.lam
+        answer = gl.predict(data, gl.GCN(gcn.filter, symmetrize=True))
+        status = np.where(gcn.reg < 0.1, gl.Status.NOT_CONVERGED, gl.Status.CONVERGED)
+        return dataclasses.replace(answer, test_accuracy=ndtr(z), log_test_error=log_ndtr(-z), status=status)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    def install(*best):
+        for module in (search, tune_module):
+            monkeypatch.setattr(module, "performance", Known(*best))
+
+    return install
+
+
+@pytest.mark.parametrize("free", [{"reg": (1e-2, math.inf)}, {"reg": (1e-2, math.inf), "t": (0, 10)}])
+def test_regularization_is_found_on_its_logarithmic_scale(known, free):
+    known(7.0)
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), free)
+    assert best.parameters["reg"] == pytest.approx(7.0, rel=1e-5)
+    assert best.gcn.reg == best.parameters["reg"]
+    assert best.curvature["reg"] == pytest.approx(-2 / 25, rel=1e-3)
+    assert best.status is gl.TuneStatus.INTERIOR
+
+
+@pytest.mark.parametrize("free", [{"reg": (0.5, math.inf)}, {"reg": (0.5, math.inf), "t": (0, 10)}])
+def test_infinite_regularization_competes(known, free):
+    known(math.inf)
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=True), free)
+    assert best.parameters["reg"] == math.inf
+    assert best.status is gl.TuneStatus.INFINITE
+    assert best.curvature["reg"] == 0.0
+
+
+def test_points_without_an_answer_are_avoided(known):
+    known(1e-3)
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"reg": (1e-3, 10)})
+    assert best.parameters["reg"] == pytest.approx(0.1, rel=1e-2)
+    nowhere = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"reg": (1e-3, 1e-2)})
+    assert nowhere.status is gl.TuneStatus.NOT_CONVERGED
+
+
+def test_every_loss_is_tuned_by_itself():
+    each = gl.tune_losses(
+        DATA, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}, losses=("hinge", "square")
+    )
+    assert list(each) == ["hinge", "square"]
+    assert isinstance(each["hinge"].gcn.loss, gl.Hinge)

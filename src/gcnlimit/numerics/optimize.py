@@ -192,14 +192,19 @@ def _advance(value: Objective, gradient: Objective, state: _State, rows: Index) 
 
 
 def _line_search(ray: Objective, f: Array, slope: Array) -> tuple[Array, Array]:
-    """Length of a step that raises each value enough (Armijo's rule), by halving, and the value there; 0 if there is none."""
+    """Length of a step that raises each value enough (Armijo's rule), by halving, and the value there; 0 if there is none.
+
+    Values within rounding count as raised: near a maximum it is the gradient that decides.
+    """
     length, reached = np.where(slope > 0.0, 1.0, 0.0), f.copy()
     search = np.flatnonzero(length)
-    for _ in range(40):
+    rounding = 4e-16 * (1.0 + np.abs(f))
+    for _ in range(30):
         if search.size == 0:
             break
         reached[search] = ray(length[search], search)
-        search = search[~(reached[search] > f[search] + 1e-4 * length[search] * slope[search])]
+        enough = f + 1e-4 * length * slope - rounding
+        search = search[~(reached[search] >= enough[search])]
         length[search] *= 0.5
     length[search] = 0.0
     return length, reached

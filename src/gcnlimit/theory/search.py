@@ -20,7 +20,7 @@ from gcnlimit.numerics.spectral import spectral_radius
 from gcnlimit.results import Prediction, Status
 from gcnlimit.theory.predict import predict
 
-__all__ = ["Axis", "Bounds", "Search", "margin"]
+__all__ = ["Axis", "Bounds", "Search", "margin", "performance"]
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -156,11 +156,16 @@ class Search:
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
         data = CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
-        return margin(predict(data, self.network(values, which)))
+        return margin(performance(data, self.network(values, which)))
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""
         return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
+
+
+def performance(data: CSBM, gcn: GCN) -> Prediction:
+    """Exact performance; a point that does not converge says so in its status."""
+    return predict(data, gcn)
 
 
 def margin(prediction: Prediction) -> Array:
