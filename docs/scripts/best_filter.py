@@ -43,12 +43,13 @@ def random_data(count: int) -> gl.CSBM:
 
 def settings() -> None:
     """What beats the continuous network, setting by setting."""
-    rows = []
+    rows, left = [], 0.0
     for alpha, mu, rho in SETTINGS:
         for lam in SIGNALS:
             comparison = gl.compare(gl.CSBM(alpha, lam, mu, rho), depth=8)
-            equal, free, diffusion, pagerank, _, linear, _, bayes = (float(v) for v in comparison.test_accuracy)
+            equal, free, diffusion, pagerank, twelve, linear, _, bayes = (float(v) for v in comparison.test_accuracy)
             four = float(gl.best_filter(gl.CSBM(alpha, lam, mu, rho), 4).prediction.test_accuracy)
+            left = max(left, linear - twelve)
             share = f"{(linear - diffusion) / (bayes - diffusion):.0%}"
             rows.append(
                 [
@@ -71,6 +72,7 @@ def settings() -> None:
         "Bayes-optimal",
     ]
     table(["alpha", "lam", "mu", "rho", *names, "share of the gap closed"], rows)
+    print(f"The best polynomial of degree 12 is within {left:.0e} of all linear filters in each of these settings.\n")
 
 
 def sample(count: int = 300) -> None:
@@ -122,8 +124,8 @@ def figure(path: Path) -> None:
     canvas.savefig(path, dpi=150)
 
 
-def simulate() -> None:
-    """The same order on sampled graphs of ten thousand nodes."""
+def simulate(trials: int = 10) -> None:
+    """The same order on sampled graphs of ten thousand nodes: each filter on the same graphs, so that differences are sharp."""
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     networks = {
         "diffusion": gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10)}).gcn,
@@ -131,14 +133,21 @@ def simulate() -> None:
         "best polynomial, degree 4": gl.best_filter(data, 4).gcn,
         "best polynomial, degree 12": gl.best_filter(data, 12).gcn,
     }
-    rows = []
+    rows, reference, expected = [], np.zeros(trials), 0.0
     for name, gcn in networks.items():
-        measured = gl.simulate(data, gcn, nodes=10_000, degree=30, trials=10, seed=0)
+        graphs = (gl.simulate(data, gcn, nodes=10_000, degree=30, trials=1, seed=k) for k in range(trials))
+        measured = np.array([graph.test_accuracy for graph in graphs])
         predicted = float(gl.predict(data, gcn).test_accuracy)
-        error = float(measured.standard_error.test_accuracy)
-        distance = f"{(float(measured.test_accuracy) - predicted) / error:+.1f}"
-        rows.append([name, predicted, float(measured.test_accuracy), error, distance])
-    table(["filter", "predicted", "simulated", "standard error", "difference in standard errors"], rows)
+        if name == "diffusion":
+            reference, expected = measured, predicted
+        gain = "" if name == "diffusion" else _pm(measured - reference)
+        rows.append([name, predicted, _pm(measured), f"{predicted - expected:+.5f}" if gain else "", gain])
+    table(["filter", "predicted", "simulated", "predicted gain over diffusion", "simulated gain"], rows)
+
+
+def _pm(values: np.ndarray) -> str:
+    """Mean and standard error."""
+    return f"{values.mean():.5f} ± {values.std(ddof=1) / math.sqrt(values.size):.5f}"
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a comparison: a method, what was chosen in it, and how accurate it is."""
+    """One line of a comparison: a method, what was chosen in it (layers in increasing order), and how accurate it is."""
 
     method: str
     parameters: dict[str, Any]
@@ -161,7 +161,8 @@ def compare(data: CSBM, *, depth: int = 4, degree: int = 12, symmetrize: bool = 
 
     def tuned(method: str, filter: Any, free: Mapping[str, Bounds]) -> Entry:
         best = tune(data, GCN(filter, symmetrize=symmetrize), free)
-        return Entry(method, best.parameters, best.prediction.test_accuracy, best.prediction.log_test_error)
+        chosen = {name: np.sort(v) if np.ndim(v) > len(data.shape) else v for name, v in best.parameters.items()}
+        return Entry(method, chosen, best.prediction.test_accuracy, best.prediction.log_test_error)
 
     residual = Residual.constant(1.0, depth)
     best, ceiling = best_filter(data, degree, symmetrize), bayes_optimal(data)

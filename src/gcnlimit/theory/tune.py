@@ -18,10 +18,11 @@ from gcnlimit.losses import Loss, as_loss
 from gcnlimit.network import GCN
 from gcnlimit.numerics.optimize import Maxima, maximize_box, maximize_interval, spread
 from gcnlimit.results import Prediction, scalar_or_array
-from gcnlimit.theory.search import Bounds, Search, performance
+from gcnlimit.theory.search import Axis, Bounds, Search, performance
 
 __all__ = ["TuneStatus", "Tuned", "tune", "tune_losses"]
 
+_BLOCK = 8192  # problems searched together
 _FLAT = 1e-12  # range of margins below which no choice is better than another
 
 
@@ -50,7 +51,7 @@ class TuneStatus(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Tuned:
-    """The best network of a family, for each point of the data.
+    r"""The best network of a family, for each point of the data.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ class Tuned:
     parameters
         Best value of each free parameter, by name.
     curvature
-        Second derivative of the margin (:math:`\\Phi^{-1}` of the test accuracy) in each free parameter, in ``log reg`` for the
+        Second derivative of the margin (:math:`\Phi^{-1}` of the test accuracy) in each free parameter, in ``log reg`` for the
         regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
@@ -143,30 +144,36 @@ def tune_losses(
 
 
 def _maximize(search: Search) -> Maxima:
+    """Best points of all problems, a block of them at a time."""
+    parts = []
+    for start in range(0, search.size, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, search.size))
+        parts.append(_maximize_block(search, block))
+    return Maxima(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
+    def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
+        return search.objective(u, block[which])
+
     if len(search.axes) == 1:
-        return maximize_interval(search.objective, search.size)
-    return maximize_box(search.objective, _candidates(search))
+        return maximize_interval(objective, block.size)
+    return maximize_box(objective, _candidates(search, block), keep=4 * len(search.axes))
 
 
-def _candidates(search: Search) -> Array:
+def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
     """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
     d = len(search.axes)
-    common = np.concatenate([spread(16 * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
-    everywhere = np.broadcast_to(common, (search.size, *common.shape))
-    return np.concatenate([_as_given(search)[:, None], everywhere], axis=1)
+    common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
+    given = np.stack([axis.place(_given(search.gcn, axis), block) for axis in search.axes], axis=1)
+    return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
 
 
-def _as_given(search: Search) -> Array:
-    """Where the network stands in the unit cube as it was given, one row a problem."""
-    everyone = np.arange(search.size)
-    columns = []
-    for axis in search.axes:
-        value = np.asarray(search.gcn.reg if axis.name == "reg" else getattr(search.gcn.filter, axis.name))
-        if axis.name != "reg" and search.gcn.filter.deep:
-            value = value[..., max(axis.layer, 0)]
-        value = np.broadcast_to(value, search.shape).ravel() if value.ndim <= len(search.shape) else value.ravel()[:1]
-        columns.append(np.broadcast_to(axis.place(value, everyone), search.size))
-    return np.stack(columns, axis=1)
+def _given(gcn: GCN, axis: Axis) -> float:
+    """Value of a free number in the network as it was given (in the first, if they are several)."""
+    if axis.name == "reg":
+        return float(np.ravel(gcn.reg)[0])
+    return float(np.ravel(getattr(gcn.filter, axis.name))[max(axis.layer, 0)])
 
 
 def _curvature(search: Search, values: Array) -> Array:
