@@ -66,3 +66,10 @@ def test_compare_refuses_in_a_sentence():
     result = run("compare", *DATA, "--degree", "99")
     assert result.exit_code == 2
     assert "degree = 99" in result.output
+
+
+@pytest.mark.parametrize("name", ["nowhere/x.png", "picture.nonsense"])
+def test_compare_says_where_it_cannot_draw(tmp_path, name):
+    result = run("compare", *DATA, "--depth", "1", "--degree", "1", "--plot", str(tmp_path / name))
+    assert result.exit_code == 2
+    assert "cannot be written" in " ".join(result.output.split())

@@ -63,4 +63,7 @@ def _draw(comparison: Any, grid: Grid, path: str) -> None:
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     draw(comparison, figure.add_subplot(), over=next(iter(grid.axes.items()), None))
-    figure.savefig(path, dpi=200)
+    try:
+        figure.savefig(path, dpi=200)
+    except (OSError, ValueError) as problem:  # no such folder, or a format that Matplotlib does not write
+        raise click.BadParameter(f"{path} cannot be written: {problem}", param_hint="--plot") from None
