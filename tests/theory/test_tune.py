@@ -9,7 +9,7 @@ import pytest
 from scipy.special import log_ndtr, ndtr
 
 import gcnlimit as gl
-from gcnlimit.theory import search
+from gcnlimit.theory import limits, search
 from gcnlimit.theory.search import margin
 
 tune_module = importlib.import_module("gcnlimit.theory.tune")
@@ -132,6 +132,29 @@ def test_without_a_graph_signal_the_residual_goes_to_infinity():
     assert best.status is gl.TuneStatus.INFINITE
     no_graph = gl.predict(data, gl.GCN(gl.Diffusion(0.0))).test_accuracy
     assert best.prediction.test_accuracy == pytest.approx(no_graph, abs=1e-6)
+
+
+def test_principal_components_are_the_limit_of_pagerank_and_of_diffusion():
+    data = gl.CSBM(alpha=4, lam=-8.0, mu=0.0, rho=0.01)
+    for filter, free in ((gl.PageRank(0.0), {"theta": (-1, 1)}), (gl.Diffusion(0.0), {"t": EVERYWHERE})):
+        best = gl.tune(data, gl.GCN(filter, symmetrize=True), free)
+        assert best.status is gl.TuneStatus.INFINITE
+        assert next(iter(best.parameters.values())) < 0
+        assert margin(best.prediction) == pytest.approx(limits.pca_margin(8 * math.sqrt(2)), rel=1e-5)
+
+
+def test_a_finite_bound_is_searched_to_its_end():
+    data = gl.CSBM(alpha=4, lam=-8.0, mu=0.0, rho=0.01)
+    best = gl.tune(data, gl.GCN(gl.Diffusion(0.0), symmetrize=True), {"t": (-300, -100)})
+    assert -300 <= best.parameters["t"] <= -100
+
+
+@pytest.mark.parametrize("lam", [8.0, -8.0])
+def test_strong_directed_signals_do_not_overflow(lam):
+    data = gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1)
+    best = gl.tune(data, gl.GCN(gl.Diffusion(0.0)), {"t": EVERYWHERE})
+    assert np.sign(best.parameters["t"]) == np.sign(lam)
+    assert best.status is gl.TuneStatus.INTERIOR
 
 
 def test_without_any_signal_nothing_can_be_chosen():

@@ -178,7 +178,8 @@ def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
         layer[:, 0] = first
         if np.any(out[k + 1]):
             total[:, : k + 2] += out[k + 1] * layer[:, : k + 2]
-    total /= unit ** np.arange(chain.depth + 1.0)[:, None]
+    total *= unit ** -np.arange(chain.depth + 1.0)[:, None]
+    total /= np.max(np.abs(total), axis=(0, 1))  # its fourth power must not vanish
     return total[0], total[1]
 
 

@@ -33,20 +33,23 @@ def _same(x: Array) -> Array:
 
 
 _SCALES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array], float]] = {
-    "t": (np.arcsinh, np.sinh, 100.0),
+    "t": (np.arcsinh, np.sinh, 200.0),
     "c": (np.arcsinh, np.sinh, 1e4),
     "theta": (np.arctanh, np.tanh, math.tanh(5.0)),
     "reg": (np.log, np.exp, 1e6),
     "coefficients": (_same, _same, 1e6),
 }
-"""Scale on which a parameter is searched, its inverse, and the largest value that is tried in place of infinity."""
+"""Scale on which a parameter is searched, its inverse, and the largest value that is tried in place of infinity.
+
+For `t` and `theta` the values are those of the parameter times the spectral radius.
+"""
 
 
 @dataclass(frozen=True)
 class Axis:
     r"""One free number: its interval for each problem and the scale on which it is searched.
 
-    `unit` multiplies the parameter before the scale is applied: the spectral radius for :math:`\theta`, else 1.
+    `unit` multiplies the parameter before the scale is applied: the spectral radius for `t` and `theta`, else 1.
     `layer` is the number of the layer, or -1 if the number is shared by all layers.
     """
 
@@ -114,13 +117,18 @@ class Search:
         return int(np.shape(getattr(self.gcn.filter, self.gcn.filter.parameter))[-1])
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
-        limit = _SCALES[name][2]
-        unit = self.radius if name == "theta" else np.ones(self.size)
-        low, high = (np.clip(np.full(self.size, bound), -limit / unit, limit / unit) for bound in asked)
-        if name == "theta" and np.any((low >= high) & (asked[0] < asked[1])):
-            raise ParameterError(
-                f"free['theta'] = {asked} lies outside the convergent interval |theta| < {1 / np.max(unit):.6g} of the data"
-            )
+        unit = self.radius if name in ("t", "theta") else np.ones(self.size)
+        limit = _SCALES[name][2] / unit
+        low, high = (np.full(self.size, bound) for bound in asked)
+        if name == "theta":
+            low, high = np.maximum(low, -limit), np.minimum(high, limit)
+            if np.any(low > high):
+                raise ParameterError(
+                    f"free['theta'] = {asked} lies outside the convergent interval |theta| < {1 / np.max(unit):.6g} of the data"
+                )
+        else:
+            far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
+            low, high = np.maximum(low, -far), np.minimum(high, far)
         return Axis(name, layer, low, high, unit, asked)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:

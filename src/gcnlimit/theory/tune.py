@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -43,7 +42,7 @@ class TuneStatus(enum.IntEnum):
             TuneStatus.INTERIOR: "the optimum lies inside the bounds",
             TuneStatus.LOWER_BOUND: "the optimum lies at a lower bound; a wider interval may hold a better network",
             TuneStatus.UPPER_BOUND: "the optimum lies at an upper bound; a wider interval may hold a better network",
-            TuneStatus.INFINITE: "the network improves up to infinity",
+            TuneStatus.INFINITE: "the network improves up to infinity, or up to where the series of PageRank diverges",
             TuneStatus.FLAT: "the accuracy does not depend on what is free",
             TuneStatus.NOT_CONVERGED: "the search did not settle; start from another network or narrow the bounds",
         }[self]
@@ -200,13 +199,12 @@ def _status(search: Search, best: Maxima) -> Any:
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, axis in enumerate(search.axes):
-        u = best.u[:, k]
-        for end, bound, name in (
-            (0.0, axis.asked[0], TuneStatus.LOWER_BOUND),
-            (1.0, axis.asked[1], TuneStatus.UPPER_BOUND),
+        for end, name, reached, asked in (
+            (0.0, TuneStatus.LOWER_BOUND, axis.low, axis.asked[0]),
+            (1.0, TuneStatus.UPPER_BOUND, axis.high, axis.asked[1]),
         ):
-            where = TuneStatus.INFINITE if math.isinf(bound) else name
-            status = np.where(u == end, np.maximum(status, where), status)
+            where = np.where(reached == asked, name, TuneStatus.INFINITE)
+            status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
     status = np.where(best.range <= _FLAT, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     return status if search.shape else TuneStatus(int(status))
