@@ -94,7 +94,13 @@ def sample(count: int = 300) -> None:
         for name, other in wins.items():
             gain = np.exp(diffusion) - np.exp(other)
             rows.append(
-                [graph, name, f"{np.mean(other < diffusion):.0%}", f"{np.median(gain):+.4f}", f"{gain.max():+.4f}"]
+                [
+                    graph,
+                    name,
+                    f"{np.sum(other < diffusion)} of {count}",
+                    f"{np.median(gain):+.4f}",
+                    f"{gain.max():+.4f}",
+                ]
             )
     table(["graph", "filter", "beats diffusion in", "median difference", "largest difference"], rows)
 

@@ -175,7 +175,7 @@ class _State(NamedTuple):
 
 
 def _advance(value: Objective, gradient: Objective, state: _State, rows: Index) -> Index:
-    """One step of the BFGS method for these rows; return those that moved."""
+    """One step of the BFGS method for these rows; return those that it brought forward."""
     x, f, g = state.x[rows], state.f[rows], state.g[rows]
     direction = np.einsum("bij,bj->bi", state.H[rows], g)
     length, reached = _line_search(
@@ -188,7 +188,8 @@ def _advance(value: Objective, gradient: Objective, state: _State, rows: Index) 
         state.f[rows] = reached[moved]
         state.g[rows] = gradient(state.x[rows], rows)
         state.H[rows] = _bfgs(state.H[rows], step, g[moved] - state.g[rows])
-    return rows
+    flatter = np.linalg.norm(state.g[rows], axis=1) < 0.9 * np.linalg.norm(g[moved], axis=1)
+    return np.asarray(rows[flatter | (reached > f + _rounding(f))[moved]])
 
 
 def _line_search(ray: Objective, f: Array, slope: Array) -> tuple[Array, Array]:
@@ -198,16 +199,19 @@ def _line_search(ray: Objective, f: Array, slope: Array) -> tuple[Array, Array]:
     """
     length, reached = np.where(slope > 0.0, 1.0, 0.0), f.copy()
     search = np.flatnonzero(length)
-    rounding = 4e-16 * (1.0 + np.abs(f))
     for _ in range(30):
         if search.size == 0:
             break
         reached[search] = ray(length[search], search)
-        enough = f + 1e-4 * length * slope - rounding
+        enough = f + 1e-4 * length * slope - _rounding(f)
         search = search[~(reached[search] >= enough[search])]
         length[search] *= 0.5
     length[search] = 0.0
     return length, reached
+
+
+def _rounding(f: Array) -> Array:
+    return 4e-16 * (1.0 + np.abs(f))
 
 
 def _bfgs(H: Array, step: Array, change: Array) -> Array:
