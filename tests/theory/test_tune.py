@@ -268,6 +268,32 @@ def test_points_without_an_answer_are_avoided(known):
     assert nowhere.status is gl.TuneStatus.NOT_CONVERGED
 
 
+def test_a_finite_regularization_can_win_on_the_symmetrized_graph():
+    two = gl.Residual.constant(1.0, 2)
+    best = gl.tune(DATA, gl.GCN(two, symmetrize=True), {"reg": (1.0, math.inf)})
+    assert best.status is gl.TuneStatus.INTERIOR
+    reg = np.append(np.geomspace(1.0, 1e4, 41), math.inf)
+    scan = gl.predict(DATA, gl.GCN(two, reg=reg, symmetrize=True)).test_accuracy
+    assert best.prediction.test_accuracy >= scan.max() - 1e-9
+    assert best.prediction.test_accuracy > scan[-1] + 5e-4
+    assert reg[scan.argmax() - 1] < best.parameters["reg"] < reg[scan.argmax() + 1]
+
+
+def test_infinite_regularization_wins_with_two_directed_layers():
+    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 2)), {"reg": (1.0, math.inf)})
+    assert best.status is gl.TuneStatus.INFINITE
+    assert best.parameters["reg"] == math.inf
+
+
+@pytest.mark.slow
+def test_strength_and_regularization_together():
+    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 1), symmetrize=True), {"c": (-3, 3), "reg": (0.1, math.inf)})
+    c, reg = np.linspace(0, 1.5, 16)[:, None], np.append(np.geomspace(0.5, 500, 16), math.inf)
+    scan = gl.predict(DATA, gl.GCN(gl.Residual.constant(c, 1), reg=reg, symmetrize=True)).test_accuracy
+    assert best.prediction.test_accuracy >= scan.max() - 1e-9
+    assert best.prediction.test_accuracy <= scan.max() + 1e-3
+
+
 def test_every_loss_is_tuned_by_itself():
     each = gl.tune_losses(
         DATA, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}, losses=("hinge", "square")

@@ -32,7 +32,7 @@ class Maxima(NamedTuple):
     converged: npt.NDArray[np.bool_]
 
 
-def maximize_interval(objective: Objective, problems: int, *, scan: int = 33) -> Maxima:
+def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, accuracy: float = 4e-16) -> Maxima:
     """Global maximum of each problem on [0, 1].
 
     The interval is scanned, *every* local maximum of the scan is refined in its bracket (Chandrupatla's method), and the
@@ -46,6 +46,8 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33) ->
         Number of problems.
     scan
         Number of points of the scan: maxima closer than its spacing may be taken for one.
+    accuracy
+        Relative accuracy of the values.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33) ->
         lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
         (grid[peak], grid[peak + 1], grid[peak + 2]),
         args=(which.astype(float),),
-        tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": 4e-16},
+        tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": accuracy},
     )
     found = refined.status != -1  # a plateau, level to rounding, is no bracket
     u = np.where(found, refined.x, grid[peak + 1])

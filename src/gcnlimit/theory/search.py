@@ -99,6 +99,7 @@ class Search:
         signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
         self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
+        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
 
     def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
         """One axis, or one for each layer."""
@@ -173,7 +174,7 @@ class Search:
 
 def performance(data: CSBM, gcn: GCN) -> Prediction:
     """Exact performance; a point that does not converge says so in its status."""
-    return predict(data, gcn)
+    return predict(data, gcn, throw=False)
 
 
 def margin(prediction: Prediction) -> Array:

@@ -156,7 +156,7 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         return search.objective(u, block[which])
 
     if len(search.axes) == 1:
-        return maximize_interval(objective, block.size)
+        return maximize_interval(objective, block.size, accuracy=4e-16 if search.explicit else 1e-9)
     return maximize_box(objective, _candidates(search, block), keep=4 * len(search.axes))
 
 
