@@ -16,15 +16,22 @@ from gcnlimit.network import GCN
 from gcnlimit.results import Performance, Prediction, Status
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
+from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
 __all__ = [
     "CSBM",
     "GCN",
+    "BestFilter",
+    "Comparison",
     "ConvergenceError",
     "Diffusion",
     "Filter",
+    "FilterCeiling",
     "GCNLimitError",
+    "GapMap",
     "Hinge",
     "Logistic",
     "Loss",
@@ -36,8 +43,16 @@ __all__ = [
     "Residual",
     "Square",
     "Status",
+    "TuneStatus",
+    "Tuned",
     "__version__",
     "bayes_optimal",
+    "best_filter",
+    "compare",
+    "filter_ceiling",
+    "gap_map",
     "limits",
     "predict",
+    "tune",
+    "tune_losses",
 ]

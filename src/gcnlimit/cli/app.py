@@ -16,6 +16,8 @@ __all__ = ["app"]
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
+    "tune": "The best network of a family.",
+    "compare": "Every family of networks at its best, beside the ceilings.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",
 }

@@ -20,7 +20,14 @@ from gcnlimit._validation import Array
 from gcnlimit.filters import Chain, Filter, PageRank
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
-__all__ = ["Averages", "directed_averages", "margins", "symmetric_averages"]
+__all__ = [
+    "Averages",
+    "coefficient_averages",
+    "directed_averages",
+    "margins",
+    "spectral_averages",
+    "symmetric_averages",
+]
 
 
 class Averages(NamedTuple):
@@ -57,7 +64,11 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
     `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]`.
     """
     measure = SpikedSemicircle.of(signal, nodes)
-    g = filter.scaled(measure.x)
+    return spectral_averages(measure, filter.scaled(measure.x), mu)
+
+
+def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
+    """Return the averages of a filter known by its values `g` at the nodes of the measure."""
     g2 = g * g
     tau_g2 = g2 @ measure.tau
     e_g = np.einsum("bn,bn->b", measure.e, g)
@@ -93,7 +104,11 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
         return _directed_pagerank(np.asarray(filter.theta), signal, mu)
     center = np.where(signal * getattr(filter, "t", 0.0) < 0.0, signal, 0.0)  # keeps every term of a series positive
     chain = filter.chain(accuracy=1e-18, radius=np.maximum(1.0, np.abs(signal)), center=center)
-    g, G = _taylor(chain, signal)
+    return coefficient_averages(*_taylor(chain, signal), signal, mu)
+
+
+def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
+    """Return the sums of `directed_averages` from the Taylor coefficients and their tails, powers along the first axis."""
     n = g.shape[0]
     R = np.empty_like(G)
     M2 = np.zeros(g.shape[1])
@@ -163,7 +178,8 @@ def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
         layer[:, 0] = first
         if np.any(out[k + 1]):
             total[:, : k + 2] += out[k + 1] * layer[:, : k + 2]
-    total /= unit ** np.arange(chain.depth + 1.0)[:, None]
+    total *= unit ** -np.arange(chain.depth + 1.0)[:, None]
+    total /= np.max(np.abs(total), axis=(0, 1))  # its fourth power must not vanish
     return total[0], total[1]
 
 

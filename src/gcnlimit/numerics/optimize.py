@@ -1,0 +1,243 @@
+r"""Maxima of many functions at once.
+
+Every function here works on a batch: `objective(u, which)` returns the value of problem number ``which[i]`` at the point
+``u[i]``, so that thousands of problems cost a few vectorised calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import elementwise
+
+from gcnlimit._validation import Array
+
+__all__ = ["Maxima", "ascend", "maximize_box", "maximize_interval", "spread"]
+
+Index = npt.NDArray[np.intp]
+Objective = Callable[[Array, Index], Array]
+
+_NUDGE = 1e-6  # distance from an end of the interval at which the function must be lower for the end to be a maximum
+
+
+class Maxima(NamedTuple):
+    """Best point of each problem in the unit cube, its value, the range of values seen, and whether it is settled."""
+
+    u: Array
+    value: Array
+    range: Array
+    converged: npt.NDArray[np.bool_]
+
+
+def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, accuracy: float = 4e-16) -> Maxima:
+    """Global maximum of each problem on [0, 1].
+
+    The interval is scanned, *every* local maximum of the scan is refined in its bracket (Chandrupatla's method), and the
+    best wins; the ends count as maxima if the function falls on leaving them.
+
+    Parameters
+    ----------
+    objective
+        Called with arrays of one axis, points and numbers of problems.
+    problems
+        Number of problems.
+    scan
+        Number of points of the scan: maxima closer than its spacing may be taken for one.
+    accuracy
+        Relative accuracy of the values.
+
+    Examples
+    --------
+    >>> bumps = lambda u, which: np.exp(-99 * (u - 0.2) ** 2) + 0.8 * which * np.exp(-99 * (u - 0.9) ** 2)
+    >>> maximize_interval(bumps, 3).u[:, 0].round(3)  # the second bump is absent, lower, higher
+    array([0.2, 0.2, 0.9])
+    """
+    grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, scan)[1:-1], [1.0 - _NUDGE, 1.0]])
+    everyone = np.arange(problems)
+    values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)
+    left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
+    which, peak = np.nonzero((middle >= left) & (middle > right))
+    refined = elementwise.find_minimum(  # type: ignore[call-overload]
+        lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
+        (grid[peak], grid[peak + 1], grid[peak + 2]),
+        args=(which.astype(float),),
+        tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": accuracy},
+    )
+    found = refined.status != -1  # a plateau, level to rounding, is no bracket
+    u = np.where(found, refined.x, grid[peak + 1])
+    value = np.where(found, -refined.f_x, values[which, peak + 1])
+    return _best(
+        np.concatenate([which, everyone, everyone]),
+        np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
+        np.concatenate([value, _favour(values[:, -1]), _favour(values[:, 0])]),
+        np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
+        np.ptp(values, axis=1),
+    )
+
+
+def _favour(value: Array) -> Array:
+    """Raise by a few roundings: of two equal maxima, the one at the end of the interval is told."""
+    return value + 1e-13 * (1.0 + np.abs(value))
+
+
+def maximize_box(objective: Objective, candidates: Array, *, keep: int = 6) -> Maxima:
+    r"""Maximum of each problem in the unit cube, from many starts.
+
+    All `candidates`, of shape (problems, candidates, dimension), are tried; the best `keep` of each problem are climbed
+    from, and the walls are tried at the end.
+
+    >>> hill = lambda u, which: -np.sum((u - [0.3, 2.0]) ** 2, axis=-1)
+    >>> best = maximize_box(hill, spread(20, 2)[None])
+    >>> np.allclose(best.u, [[0.3, 1.0]]), bool(best.converged[0])
+    (True, True)
+    """
+    problems, count, d = candidates.shape
+    which = np.repeat(np.arange(problems), count)
+    values = objective(candidates.reshape(-1, d), which).reshape(problems, count)
+    first = np.argsort(-values, axis=1, kind="stable")[:, :keep]
+    start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
+    which = np.repeat(np.arange(problems), first.shape[1])
+    best = _best(which, *_climb(objective, start, which), np.ptp(values, axis=1))
+    return _try_walls(objective, best)
+
+
+def _climb(objective: Objective, start: Array, which: Index) -> tuple[Array, Array, Array]:
+    r"""Climb from each row of `start`; return the points, their values and whether each is settled.
+
+    With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
+    Gradients are central differences, all taken in one call.
+    """
+    h = 1e-5
+    d = start.shape[1]
+    offsets = np.concatenate([h * np.eye(d), -h * np.eye(d)])
+
+    def value(phi: Array, rows: Index) -> Array:
+        return objective(np.sin(phi) ** 2, which[rows])
+
+    def gradient(phi: Array, rows: Index) -> Array:
+        around = (phi[:, None] + offsets).reshape(-1, d)
+        f = value(around, np.repeat(rows, 2 * d)).reshape(-1, 2, d)
+        return np.asarray((f[:, 0] - f[:, 1]) / (2.0 * h))
+
+    inside = np.clip(start, 1e-3, 1.0 - 1e-3)
+    phi, f, settled = ascend(value, gradient, np.arcsin(np.sqrt(inside)), tol=1e-8)
+    return np.sin(phi) ** 2, f, settled
+
+
+def _try_walls(objective: Objective, best: Maxima) -> Maxima:
+    """Move each coordinate onto a wall of the cube where that loses nothing."""
+    u, value = best.u.copy(), best.value.copy()
+    everyone = np.arange(value.size)
+    for k in range(u.shape[1]):
+        for wall in (0.0, 1.0):
+            moved = u.copy()
+            moved[:, k] = wall
+            f = objective(moved, everyone)
+            better = _favour(f) >= value
+            u[better], value[better] = moved[better], f[better]
+    return best._replace(u=u, value=value)
+
+
+def ascend(
+    value: Objective, gradient: Objective, x: Array, *, steps: int = 500, tol: float = 1e-10
+) -> tuple[Array, Array, Array]:
+    """Climb to a local maximum from each row of `x` by the BFGS method; return points, values and whether each is settled.
+
+    `value` and `gradient` take points and the numbers of their rows. A row is settled when its gradient is below `tol`, or
+    when no step raises a value whose gradient is already small.
+
+    >>> rosenbrock = lambda x, rows: -((1 - x[:, 0]) ** 2) - 100 * (x[:, 1] - x[:, 0] ** 2) ** 2
+    >>> slope = lambda x, rows: np.stack(
+    ...     [2 * (1 - x[:, 0]) + 400 * x[:, 0] * (x[:, 1] - x[:, 0] ** 2), -200 * (x[:, 1] - x[:, 0] ** 2)], axis=1
+    ... )
+    >>> np.allclose(ascend(rosenbrock, slope, np.array([[-1.2, 1.0]]))[0], 1.0)
+    True
+    """
+    rows = np.arange(x.shape[0])
+    f, g = value(x, rows), gradient(x, rows)
+    scale = np.maximum(1.0, np.linalg.norm(g, axis=1))[:, None, None]
+    state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale)
+    for _ in range(steps):
+        rows = rows[np.linalg.norm(state.g[rows], axis=1) > tol]
+        if rows.size:
+            rows = _advance(value, gradient, state, rows)
+    return state.x, state.f, np.linalg.norm(state.g, axis=1) < max(tol, 1e-6)
+
+
+class _State(NamedTuple):
+    """Points of a climb, their values, gradients and inverse Hessians (of minus the value); updated in place."""
+
+    x: Array
+    f: Array
+    g: Array
+    H: Array
+
+
+def _advance(value: Objective, gradient: Objective, state: _State, rows: Index) -> Index:
+    """One step of the BFGS method for these rows; return those that it brought forward."""
+    x, f, g = state.x[rows], state.f[rows], state.g[rows]
+    direction = np.einsum("bij,bj->bi", state.H[rows], g)
+    length, reached = _line_search(
+        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]), f, np.sum(direction * g, axis=1)
+    )
+    moved = length > 0.0
+    rows, step = rows[moved], (length[:, None] * direction)[moved]
+    if rows.size:
+        state.x[rows] += step
+        state.f[rows] = reached[moved]
+        state.g[rows] = gradient(state.x[rows], rows)
+        state.H[rows] = _bfgs(state.H[rows], step, g[moved] - state.g[rows])
+    flatter = np.linalg.norm(state.g[rows], axis=1) < 0.9 * np.linalg.norm(g[moved], axis=1)
+    return np.asarray(rows[flatter | (reached > f + _rounding(f))[moved]])
+
+
+def _line_search(ray: Objective, f: Array, slope: Array) -> tuple[Array, Array]:
+    """Length of a step that raises each value enough (Armijo's rule), by halving, and the value there; 0 if there is none.
+
+    Values within rounding count as raised: near a maximum it is the gradient that decides.
+    """
+    length, reached = np.where(slope > 0.0, 1.0, 0.0), f.copy()
+    search = np.flatnonzero(length)
+    for _ in range(30):
+        if search.size == 0:
+            break
+        reached[search] = ray(length[search], search)
+        enough = f + 1e-4 * length * slope - _rounding(f)
+        search = search[~(reached[search] >= enough[search])]
+        length[search] *= 0.5
+    length[search] = 0.0
+    return length, reached
+
+
+def _rounding(f: Array) -> Array:
+    return 4e-16 * (1.0 + np.abs(f))
+
+
+def _bfgs(H: Array, step: Array, change: Array) -> Array:
+    """Update of the inverse Hessians, left as they are where the curvature has the wrong sign."""
+    curvature = np.sum(step * change, axis=1)
+    good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
+    weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
+    project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
+    return np.asarray(project @ H @ np.swapaxes(project, 1, 2) + weight * step[:, :, None] * step[:, None, :])
+
+
+def spread(count: int, dimension: int) -> Array:
+    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalised golden ratio.
+
+    >>> spread(3, 1)[:, 0].round(3)
+    array([0.5  , 0.118, 0.736])
+    """
+    ratio = 1.5
+    for _ in range(60):
+        ratio = (1.0 + ratio) ** (1.0 / (dimension + 1))
+    return np.asarray((0.5 + np.outer(np.arange(count), ratio ** -np.arange(1.0, dimension + 1))) % 1.0)
+
+
+def _best(which: Index, u: Array, value: Array, settled: Array, seen: Array) -> Maxima:
+    """The best candidate of each problem."""
+    last = np.lexsort((value, which))[np.append(np.flatnonzero(np.diff(np.sort(which))), which.size - 1)]
+    return Maxima(u[last], value[last], seen, settled[last].astype(bool))

@@ -1,0 +1,219 @@
+"""What may be tuned: the free parameters of a network, and how the unit cube maps onto them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri_exp
+
+from gcnlimit._validation import Array, broadcast
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.network import GCN
+from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.results import Prediction, Status
+from gcnlimit.theory.predict import predict
+
+__all__ = ["Axis", "Bounds", "Search", "margin", "performance"]
+
+Bounds = tuple[float, float] | Sequence[tuple[float, float]]
+"""Interval of a parameter, or one interval for each layer."""
+
+_REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
+
+
+def _same(x: Array) -> Array:
+    return x
+
+
+_SCALES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array], float]] = {
+    "t": (np.arcsinh, np.sinh, 200.0),
+    "c": (np.arcsinh, np.sinh, 1e4),
+    "theta": (np.arctanh, np.tanh, math.tanh(5.0)),
+    "reg": (np.log, np.exp, 1e6),
+    "coefficients": (_same, _same, 1e6),
+}
+"""Scale on which a parameter is searched, its inverse, and the largest value that is tried in place of infinity.
+
+For `t` and `theta` the values are those of the parameter times the spectral radius.
+"""
+
+
+@dataclass(frozen=True)
+class Axis:
+    r"""One free number: its interval for each problem and the scale on which it is searched.
+
+    `unit` multiplies the parameter before the scale is applied: the spectral radius for `t` and `theta`, else 1.
+    `layer` is the number of the layer, or -1 if the number is shared by all layers.
+    """
+
+    name: str
+    layer: int
+    low: Array
+    high: Array
+    unit: Array
+    asked: tuple[float, float]
+
+    def value(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
+        scale, inverse, _ = _SCALES[self.name]
+        low, high = scale(self.low[which] * self.unit[which]), scale(self.high[which] * self.unit[which])
+        value = inverse(low + u * (high - low)) / self.unit[which]
+        value = np.clip(value, self.low[which], self.high[which])
+        return np.where(u == 1.0, self.top[which], value)
+
+    def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
+        """Where a parameter stands in [0, 1], the inverse of `value`."""
+        scale = _SCALES[self.name][0]
+        low, high, unit = self.low[which], self.high[which], self.unit[which]
+        here = scale(np.clip(value, low, high) * unit)
+        width = scale(high * unit) - scale(low * unit)
+        return np.asarray((here - scale(low * unit)) / np.where(width > 0, width, 1.0))
+
+    @property
+    def top(self) -> Array:
+        """Value at the upper end: infinity itself for a regularization without bound."""
+        return np.full_like(self.high, math.inf) if self.name == "reg" and math.isinf(self.asked[1]) else self.high
+
+
+class Search:
+    """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each."""
+
+    def __init__(self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> None:
+        _check_names(gcn.filter, free)
+        self.gcn = gcn
+        self.shape = broadcast(
+            data=data.shape,
+            filter=() if gcn.filter.parameter in free else gcn.filter.shape,
+            reg=() if "reg" in free else np.shape(gcn.reg),
+        )
+        self.size = math.prod(self.shape)
+        self.directed = data.directed
+        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in ("alpha", "lam", "mu", "rho")}
+        signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
+        self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
+        self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
+        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+
+    def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
+        """One axis, or one for each layer."""
+        if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
+            pair = _interval(name, bounds)
+            layers = range(self._layers) if name == "coefficients" else [-1]
+            return [self._axis(name, layer, pair) for layer in layers]
+        if not self.gcn.filter.deep or name == "reg" or len(bounds) != self._layers:
+            raise ParameterError(
+                f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
+            )
+        return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
+
+    @property
+    def _layers(self) -> int:
+        return int(np.shape(getattr(self.gcn.filter, self.gcn.filter.parameter))[-1])
+
+    def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
+        unit = self.radius if name in ("t", "theta") else np.ones(self.size)
+        limit = _SCALES[name][2] / unit
+        low, high = (np.full(self.size, bound) for bound in asked)
+        if name == "theta":
+            low, high = np.maximum(low, -limit), np.minimum(high, limit)
+            if np.any(low > high):
+                raise ParameterError(
+                    f"free['theta'] = {asked} lies outside the convergent interval |theta| < {1 / np.max(unit):.6g} of the data"
+                )
+        else:
+            far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
+            low, high = np.maximum(low, -far), np.minimum(high, far)
+        return Axis(name, layer, low, high, unit, asked)
+
+    def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Free numbers at points of the unit cube, one row a point."""
+        return np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
+
+    def parameters(self, values: Array) -> dict[str, Array]:
+        """Free parameters by name; the last axis of a parameter given for each layer runs over the layers."""
+        named: dict[str, Any] = {}
+        for k, axis in enumerate(self.axes):
+            if axis.layer < 0:
+                named[axis.name] = values[:, k]
+            else:
+                named.setdefault(axis.name, []).append(values[:, k])
+        return {name: np.stack(v, axis=-1) if isinstance(v, list) else v for name, v in named.items()}
+
+    def network(self, values: Array, which: npt.NDArray[np.intp]) -> GCN:
+        """Networks with these values of the free numbers."""
+        free = self.parameters(values)
+        filter = self.gcn.filter
+        if filter.parameter in free:
+            parameter = free[filter.parameter]
+            if filter.deep and parameter.ndim == 1:
+                parameter = np.repeat(parameter[:, None], self._layers, axis=1)
+            if filter.parameter == "coefficients":
+                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
+            filter = type(filter)(parameter)  # type: ignore[call-arg]
+        else:
+            filter = filter.ravel(self.shape)[which]
+        reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
+        return GCN(filter, self.gcn.loss, reg, self.gcn.symmetrize)
+
+    def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Margins of these networks on the data of their problems."""
+        data = CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
+        return margin(performance(data, self.network(values, which)))
+
+    def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Margin at points of the unit cube (or interval)."""
+        return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
+
+
+def performance(data: CSBM, gcn: GCN) -> Prediction:
+    """Exact performance; a point that does not converge says so in its status."""
+    return predict(data, gcn, throw=False)
+
+
+def margin(prediction: Prediction) -> Array:
+    r"""Return the margin :math:`\Phi^{-1}(\text{test accuracy})`, precise near 0 and 1; very low where nothing converged.
+
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=0.1, lam=9, mu=99, rho=0.5), gl.GCN(gl.Diffusion(t=0.5)))
+    >>> p.test_accuracy, abs(margin(p) / p.order_parameters["test_margin"] - 1).item() < 1e-14
+    (1.0, True)
+    """
+    failed = np.asarray(prediction.status) == Status.NOT_CONVERGED
+    return np.where(failed, _REFUSED, -ndtri_exp(prediction.log_test_error))
+
+
+def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
+    if not isinstance(free, Mapping) or not free:
+        raise ParameterError(f"free = {free!r} names nothing to tune; write for example free={{'t': (0, 10)}}")
+    for name in free:
+        if name not in _SCALES:
+            raise ParameterError(f"free contains {name!r}, which is unknown; choose among {', '.join(_SCALES)}")
+        if name not in ("reg", filter.parameter):
+            raise ParameterError(
+                f"free contains {name!r}, but the filter is {type(filter).__name__}, "
+                f"whose parameter is {filter.parameter!r}"
+            )
+    if filter.deep and filter.parameter in free and np.shape(getattr(filter, filter.parameter))[-1] == 0:
+        raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
+
+
+def _interval(name: str, bounds: Any) -> tuple[float, float]:
+    """Check one pair of bounds."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError):
+        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
+    if not low <= high:
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
+    if name == "reg" and not low > 0:
+        raise ParameterError(f"free['reg'] starts at {low:g}; its lower bound must be > 0, for example 1e-2")
+    if low == high and math.isinf(low):
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains no finite value")
+    return low, high

@@ -1,0 +1,75 @@
+"""``gcnlimit tune`` and ``gcnlimit compare``."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gcnlimit.cli.app import app
+
+DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_tune_gives_the_best_time():
+    result = run("tune", *DATA, "--symmetrize", "--free", "t=0:10", "--json")
+    answer = json.loads(result.output)
+    assert answer["t"] == pytest.approx(1.488, abs=1e-3)
+    assert answer["status"] == "interior"
+    assert answer["test_accuracy"] < answer["bayes_optimal"]
+
+
+def test_tune_over_a_range_and_layer_by_layer():
+    result = run("tune", *DATA[:2], "--lam", "0.5:1:3", *DATA[4:], "--free", "c=-9:9", "--depth", "2", "--per-layer")
+    assert result.exit_code == 0, result.output
+    assert "c2" in result.output
+
+
+@pytest.mark.parametrize(
+    "extra, words",
+    [
+        (["--free", "t"], "NAME=LOW:HIGH"),
+        (["--free", "t=2:1"], "lower bound must come first"),
+        (["--free", "t=0:1", "--per-layer"], "--per-layer"),
+        (["--free", "speed=0:1", "--t", "1"], "unknown"),
+        (["--free", "theta=0:1", "--t", "1"], "choose one filter"),
+        ([], "--free"),
+    ],
+)
+def test_tune_refuses_in_a_sentence(extra, words):
+    result = run("tune", *DATA, *extra)
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_compare_lists_every_method_and_draws(tmp_path):
+    picture = tmp_path / "compare.png"
+    result = run("compare", *DATA, "--depth", "2", "--degree", "4", "--json", "--plot", str(picture))
+    rows = json.loads(result.output)
+    assert len(rows) == 8
+    assert rows[-1]["method"] == "Bayes-optimal"
+    assert rows[-1]["gap"] == 0
+    assert picture.stat().st_size > 1000
+
+
+def test_compare_over_a_range():
+    result = run("compare", *DATA[:2], "--lam", "0.5,1", *DATA[4:], "--degree", "3", "--depth", "1", "--json")
+    rows = json.loads(result.output)
+    assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
+    assert len(rows) == 16
+
+
+def test_compare_refuses_in_a_sentence():
+    result = run("compare", *DATA, "--degree", "99")
+    assert result.exit_code == 2
+    assert "degree = 99" in result.output
+
+
+@pytest.mark.parametrize("name", ["nowhere/x.png", "picture.nonsense"])
+def test_compare_says_where_it_cannot_draw(tmp_path, name):
+    result = run("compare", *DATA, "--depth", "1", "--degree", "1", "--plot", str(tmp_path / name))
+    assert result.exit_code == 2
+    assert "cannot be written" in " ".join(result.output.split())

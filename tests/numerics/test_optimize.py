@@ -1,0 +1,73 @@
+"""Maxima of batches of functions, against dense scans and closed forms."""
+
+import numpy as np
+
+from gcnlimit.numerics.optimize import ascend, maximize_box, maximize_interval, spread
+
+
+def test_no_maximum_of_random_waves_is_missed():
+    rng = np.random.default_rng(0)
+    amplitude, phase = rng.normal(size=(200, 5)), rng.uniform(0, 2 * np.pi, size=(200, 5))
+
+    def waves(u, which):
+        return np.sum(amplitude[which] * np.cos(2 * np.arange(1, 6) * u[:, None] + phase[which]), axis=1)
+
+    best = maximize_interval(waves, 200)
+    dense = np.linspace(0, 1, 5001)
+    scan = np.array([waves(dense, np.full(dense.size, k)).max() for k in range(200)])
+    assert np.all(best.value >= scan - 1e-12)
+    assert np.all(best.value <= scan + 1e-5)
+    assert best.converged.all()
+    np.testing.assert_allclose(waves(best.u[:, 0], np.arange(200)), best.value, atol=1e-12)
+    assert np.any(best.u == 0.0)
+    assert np.any(best.u == 1.0)
+
+
+def test_interior_maximum_beside_an_end_is_told_from_the_end():
+    peak = np.array([-0.1, 1e-4, 1.0 - 1e-4, 1.1])
+    best = maximize_interval(lambda u, which: -((u - peak[which]) ** 2), 4)
+    np.testing.assert_allclose(best.u[:, 0], np.clip(peak, 0, 1), atol=1e-8)
+    assert best.u[0, 0] == 0.0
+    assert best.u[3, 0] == 1.0
+
+
+def test_plateau_ends_at_the_end():
+    best = maximize_interval(lambda u, which: 1.0 - np.exp(-500.0 * u) + 1e-16 * np.sin(1e6 * u), 3)
+    assert np.all(best.u == 1.0)
+
+
+def test_climb_solves_random_quadratics():
+    rng = np.random.default_rng(1)
+    root = rng.normal(size=(30, 6, 6))
+    A, peak = root @ np.swapaxes(root, 1, 2) + 0.1 * np.eye(6), rng.normal(size=(30, 6))
+
+    def gradient(x, rows):
+        return -np.einsum("bij,bj->bi", A[rows], x - peak[rows])
+
+    def value(x, rows):
+        return 0.5 * np.sum((x - peak[rows]) * gradient(x, rows), axis=1)
+
+    x, f, settled = ascend(value, gradient, np.zeros((30, 6)))
+    assert settled.all()
+    np.testing.assert_allclose(x, peak, atol=1e-7)
+    np.testing.assert_allclose(f, 0.0, atol=1e-12)
+
+
+def test_box_finds_the_higher_of_two_hills_and_the_walls():
+    def hills(u, which):
+        near, far = np.sum((u - 0.2) ** 2, axis=1), np.sum((u - [0.8, 0.7, 1.5]) ** 2, axis=1)
+        return np.exp(-8 * near) + (1.0 + 2.0 * which) * np.exp(-4 * far)
+
+    best = maximize_box(hills, np.repeat(spread(60, 3)[None], 2, axis=0))
+    rng = np.random.default_rng(2)
+    everywhere = rng.uniform(size=(200_000, 3))
+    for k in range(2):
+        assert best.value[k] >= hills(everywhere, np.full(200_000, k)).max() - 1e-12
+    assert best.u[1, 2] == 1.0
+
+
+def test_spread_points_fill_the_cube_evenly():
+    points = spread(1024, 2)
+    counts, _, _ = np.histogram2d(*points.T, bins=8, range=[[0, 1], [0, 1]])
+    assert counts.min() >= 12
+    assert counts.max() <= 20
