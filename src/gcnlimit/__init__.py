@@ -14,6 +14,7 @@ from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
 from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.sweep import sweep
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
@@ -40,4 +41,5 @@ __all__ = [
     "bayes_optimal",
     "limits",
     "predict",
+    "sweep",
 ]

@@ -1,0 +1,156 @@
+"""What can be swept: each producer of answers as a function from named parameters to named numbers."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.errors import ParameterError
+from gcnlimit.results import Performance
+from gcnlimit.sweep.keys import describe
+from gcnlimit.sweep.parameters import DATA, NETWORK, SIMULATION, build_data, build_network
+
+__all__ = ["Producer", "as_producer"]
+
+Answer = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Producer:
+    """A function from parameters to numbers, and what the sweep must know of it.
+
+    Parameters
+    ----------
+    name
+        Name shown to the user.
+    evaluate
+        From a dictionary of parameters to named numbers (arrays, if `vectorised` and some parameters are arrays).
+    allowed
+        Names of the parameters; ``None`` for any.
+    needed
+        Those that have no default.
+    vectorised
+        Whether the real parameters may be arrays of one axis.
+    seeded
+        Whether a point without a seed is given one, made from its inputs.
+    identity
+        What tells this producer from another in the store.
+    """
+
+    name: str
+    evaluate: Callable[[dict[str, Any]], Answer]
+    allowed: tuple[str, ...] | None
+    needed: tuple[str, ...] = ()
+    vectorised: bool = False
+    seeded: bool = False
+    identity: str = ""
+
+
+def as_producer(what: Callable[..., Any] | str) -> Producer:
+    """Producer of that name, of that function of the library, or made of your own function.
+
+    >>> as_producer("predict").vectorised
+    True
+    """
+    name = what if isinstance(what, str) else getattr(what, "__name__", "")
+    ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
+    if ours and name in _PRODUCERS:
+        return _PRODUCERS[name]
+    if isinstance(what, str) or not callable(what):
+        raise ParameterError(f"cannot sweep {what!r}; choose one of {', '.join(_PRODUCERS)}, or pass a function")
+    return _own(what)
+
+
+def _own(function: Callable[..., Any]) -> Producer:
+    """Producer made of any function from keyword arguments to a dictionary of numbers."""
+    parameters = inspect.signature(function).parameters.values()
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    named = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return Producer(
+        name=getattr(function, "__name__", type(function).__name__),
+        evaluate=functools.partial(_call, function),
+        allowed=None if open_ended else tuple(named),
+        needed=tuple(name for name, p in named.items() if p.default is p.empty and name != "seed"),
+        seeded="seed" in named,
+        identity=describe(function),
+    )
+
+
+def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
+    answer = function(**parameters)
+    if not isinstance(answer, Mapping):
+        raise TypeError(f"{function!r} returned {type(answer).__name__}; a producer returns a dictionary of numbers")
+    return answer
+
+
+def _predict(parameters: dict[str, Any]) -> Answer:
+    from gcnlimit.theory.predict import predict
+
+    options = {"throw": False} if "throw" in inspect.signature(predict).parameters else {}
+    if "tol" in parameters:
+        options["tol"] = parameters["tol"]
+    prediction = predict(build_data(parameters), build_network(parameters), **options)
+    return prediction.as_dict() | {"status": prediction.status}
+
+
+def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
+    from gcnlimit.theory.bayes import bayes_optimal
+
+    prediction = bayes_optimal(build_data(parameters))
+    return prediction.as_dict() | {"status": prediction.status}
+
+
+def _simulate(parameters: dict[str, Any]) -> Answer:
+    simulate = _later("gcnlimit.simulation.simulate", "simulate")
+    settings = {name: parameters[name] for name in SIMULATION if name in parameters}
+    measured = simulate(build_data(parameters), build_network(parameters), **settings)
+    return _fields(measured) | {f"{name}_standard_error": e for name, e in _fields(measured.standard_error).items()}
+
+
+def _tune(parameters: dict[str, Any]) -> Answer:
+    tune = _later("gcnlimit.theory.tune", "tune")
+    optimum = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
+    return _fields(optimum.prediction) | _best(optimum.gcn, parameters["free"])
+
+
+def _best(gcn: Any, free: Mapping[str, Any]) -> dict[str, float]:
+    """Tuned values by name; a number for each layer where there are several."""
+    best: dict[str, float] = {}
+    for name in free:
+        values = np.asarray(gcn.reg if name == "reg" else getattr(gcn.filter, name), float)
+        if values.ndim == 0:
+            best[f"best_{name}"] = float(values)
+        else:
+            best |= {f"best_{name}_{k}": float(value) for k, value in enumerate(values)}
+    return best
+
+
+def _fields(performance: Performance) -> dict[str, Any]:
+    return performance.as_dict()
+
+
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """Function of a part of the library that may not be installed."""
+    try:
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    except (ModuleNotFoundError, AttributeError):
+        raise ParameterError(f"{name} is not part of this version of gcnlimit") from None
+    return function
+
+
+_SIGNALS = ("alpha", "lam", "mu", "rho")
+_PRODUCERS = {
+    p.name: p
+    for p in (
+        Producer("predict", _predict, (*DATA, *NETWORK, "tol"), _SIGNALS, vectorised=True),
+        Producer("bayes_optimal", _bayes_optimal, DATA, _SIGNALS, vectorised=True),
+        Producer("simulate", _simulate, (*DATA, *NETWORK, *SIMULATION), _SIGNALS, seeded=True),
+        Producer("tune", _tune, (*DATA, *NETWORK, "free"), (*_SIGNALS, "free")),
+    )
+}

@@ -1,0 +1,178 @@
+"""The store: finished blocks in one SQLite file, each written durably and checked when it is read."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.sweep.compute import Columns
+from gcnlimit.sweep.encoding import decode, encode
+from gcnlimit.sweep.salvage import APPLICATION, salvage
+
+__all__ = ["Store", "StoreError"]
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
+_WRITE = (
+    "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
+)
+_PATIENCE = 60.0  # seconds to wait for another process that writes
+
+
+class StoreError(GCNLimitError):
+    """The store cannot be used; the message names the file and the remedy."""
+
+
+class Store:
+    """Finished blocks of any number of sweeps, by key; without a path, in memory.
+
+    A write is on disk when `put` returns. Several processes on one machine may share a store. A block whose checksum
+    does not match is reported and counts as missing; a damaged file is set aside, what can be read of it is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with Store() as store:
+    ...     store.put(b"key", Columns({"x": np.array([1.0, 2.0])}, {}))
+    ...     store.get(b"key").fields["x"], store.get(b"other")
+    (array([1., 2.]), None)
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = None if path is None else Path(path)
+        self._connection = self._open()
+
+    def get(self, key: bytes) -> Columns | None:
+        """Block of that key, or ``None`` if it is missing or damaged."""
+        try:
+            row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
+        except sqlite3.DatabaseError as error:
+            self._repair(error)
+            return self.get(key)
+        if row is None:
+            return None
+        if row[1] != _checksum(key, row[0]):
+            self._warn("a block of it does not match its checksum, and is computed again")
+            return None
+        return decode(row[0])
+
+    def put(self, key: bytes, columns: Columns) -> None:
+        """Write a block durably."""
+        payload = encode(columns)
+        with self._explained(), self._connection:
+            self._connection.execute(_WRITE, (key, payload, _checksum(key, payload)))
+
+    def __len__(self) -> int:
+        """Number of blocks."""
+        return int(self._connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
+                raise StoreError(
+                    f"cannot open the store {self.path}; check that its folder exists and is writable"
+                ) from None
+            return self._rebuilt(error)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path or ":memory:", timeout=_PATIENCE)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        if self.path is not None and self.path.stat().st_size:
+            ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+            if problem != "ok":
+                raise sqlite3.DatabaseError(problem)
+            ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
+            ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+            if tables and owner != APPLICATION:
+                raise StoreError(f"{self.path} is a database of another program; choose another file for the store")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        with connection:
+            connection.execute(_SCHEMA)
+
+    def _repair(self, error: sqlite3.DatabaseError) -> None:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            raise StoreError(f"the store {self.path} is locked by another process; try again later") from None
+        self._connection.close()
+        self._connection = self._rebuilt(error)
+
+    def _rebuilt(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        """Set the damaged file aside and start a new one with the blocks that can still be read."""
+        if self.path is None or not self.path.exists():
+            raise error
+        if self.path.open("rb").read(16) != b"SQLite format 3\0":
+            raise StoreError(
+                f"{self.path} is not a store of sweeps, or its beginning was overwritten ({error}); "
+                "move it away, or choose another file, and every point is computed again"
+            ) from None
+        damaged = _aside(self.path)
+        connection = self._connect()
+        saved = 0
+        with connection:
+            for key, payload, checksum in salvage(damaged):
+                if checksum == _checksum(key, payload):
+                    connection.execute(_WRITE, (key, payload, checksum))
+                    saved += 1
+        self._warn(
+            f"the file is damaged ({error}); {saved} blocks were saved, the rest is computed again, "
+            f"and the damaged file is kept as {damaged}"
+        )
+        return connection
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(f"store {self.path}: {message}", stacklevel=2)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "try again"
+            raise StoreError(
+                f"cannot write to the store {self.path}: {error}; every block written so far is safe, "
+                f"{remedy} and run the same sweep again to resume"
+            ) from error
+
+
+def _checksum(key: bytes, payload: bytes) -> bytes:
+    return hashlib.blake2b(key + payload, digest_size=16).digest()
+
+
+def _aside(path: Path) -> Path:
+    """Rename a file and its journal to a free name, and return that name."""
+    number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.damaged-{n}").exists())
+    damaged = path.with_name(f"{path.name}.damaged-{number}")
+    for suffix in ("-wal", "-shm", ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(damaged.with_name(damaged.name + suffix))
+    return damaged
