@@ -16,6 +16,7 @@ __all__ = ["app"]
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
+    "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",
 }

@@ -174,7 +174,7 @@ def _dask(address: str) -> Iterator[Executor]:
     except ModuleNotFoundError:
         raise GCNLimitError("a Dask cluster needs distributed; install it with: pip install 'gcnlimit[dist]'") from None
     try:
-        client: Any = Client(address)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout="10 s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise GCNLimitError(f"no Dask scheduler answers at {address!r} ({error}); check the address") from None
     with client, client.get_executor() as executor:
