@@ -11,11 +11,11 @@ __all__ = ["APPLICATION", "salvage"]
 APPLICATION = 0x67636E6C
 """Mark of our files in the header of SQLite: the letters gcnl."""
 
-_SMALLEST = 64  # bytes: a row of the store is never smaller
+_SMALLEST = 100  # bytes: a row of the store is never smaller
 
 
 def salvage(path: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Rows that can be read, one by one: rows are numbered from 1 without gaps, and damage hides some of them only."""
+    """Rows that can be read, one by one: they are numbered from 1 without gaps, and damage hides some of them only."""
     connection = sqlite3.connect(path)
     try:
         connection.execute("PRAGMA writable_schema = ON")  # also reads a file shorter than its header says
@@ -24,9 +24,7 @@ def salvage(path: Path) -> Iterator[tuple[bytes, bytes, bytes]]:
                 row = connection.execute("SELECT key, payload, checksum FROM blocks WHERE id = ?", (number,)).fetchone()
             except sqlite3.DatabaseError:
                 continue
-            if row is None:
-                return
-            if all(isinstance(cell, bytes) for cell in row):
+            if row is not None and all(isinstance(cell, bytes) for cell in row):
                 yield row
     finally:
         connection.close()

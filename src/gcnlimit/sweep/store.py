@@ -130,7 +130,7 @@ class Store:
         """Set the damaged file aside and start a new one with the blocks that can still be read."""
         if self.path is None or not self.path.exists():
             raise error
-        if self.path.open("rb").read(16) != b"SQLite format 3\0":
+        if not _begins_well(self.path):
             raise StoreError(
                 f"{self.path} is not a store of sweeps, or its beginning was overwritten ({error}); "
                 "move it away, or choose another file, and every point is computed again"
@@ -166,6 +166,11 @@ class Store:
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
     return hashlib.blake2b(key + payload, digest_size=16).digest()
+
+
+def _begins_well(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def _aside(path: Path) -> Path:
