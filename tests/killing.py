@@ -1,4 +1,4 @@
-"""Run as a program: fork a sweep again and again, kill it at random moments, until one reaches its end.
+"""Run as a program: fork a sweep again and again, kill it at random moments, until every block is in the store.
 
 python killing.py STORE SEED prints the number of kills that found the sweep between its first and last block.
 """
@@ -46,10 +46,11 @@ def main(store, seed):
             os._exit(0)
         time.sleep(moments.uniform(0.0, 0.03 + 0.01 * attempt))
         os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):
+        os.waitpid(child, 0)
+        done = blocks_in(store)
+        if done == BLOCKS:
             break
-        kills += 0 < blocks_in(store) < BLOCKS
+        kills += done > 0
     print(kills)
 
 
