@@ -40,7 +40,7 @@ def test_the_ceiling_is_swept_as_well():
 def test_the_cut_into_blocks_moves_no_number_beyond_rounding(monkeypatch):
     axes = {"lam": np.linspace(0, 2, 23), "t": np.linspace(-1, 1, 7)}
     whole = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes=axes)
-    monkeypatch.setattr(plan_module, "_BLOCK", 5)
+    monkeypatch.setattr(plan_module, "_block_size", lambda *_: 5)
     cut = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes=axes)
     xr.testing.assert_allclose(whole, cut, rtol=1e-13)
 
@@ -119,7 +119,7 @@ def test_the_numbers_do_not_depend_on_the_number_of_workers(workers):
 
 
 def test_theory_in_processes_is_bit_identical(monkeypatch):
-    monkeypatch.setattr(plan_module, "_BLOCK", 50)
+    monkeypatch.setattr(plan_module, "_block_size", lambda *_: 50)
     axes = {"lam": np.linspace(0, 2, 20), "t": np.linspace(0, 2, 10), "symmetrize": [True, False]}
     one = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes=axes)
     two = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes=axes, workers=2)

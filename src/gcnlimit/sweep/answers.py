@@ -34,6 +34,7 @@ _FIELD_NAMES = {
     "status": "how the computation of the point ended",
     "error": "why the point failed",
     "seed": LONG_NAMES["seed"],
+    "optimum": "where the optimum lies, a TuneStatus",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether the values are real numbers, along which theory is vectorised."""
+        """Whether the values are real numbers, along which a producer may be vectorised."""
         return self.labels.dtype.kind == "f"
 
 
@@ -76,15 +76,17 @@ class Block:
 class Grid:
     """Every combination of the axes, laid out as rows of points that may be computed in one call.
 
-    With `vectorised`, the real-valued axes run along a row and the others number the rows; else a row is one point.
+    Axes of real numbers whose names are in `vectorised` run along a row; the others number the rows.
     The layout depends on the axes and on `block` only, never on who computes them.
     """
 
-    def __init__(self, axes: Sequence[Axis], common: Mapping[str, Any], *, vectorised: bool, block: int) -> None:
+    def __init__(
+        self, axes: Sequence[Axis], common: Mapping[str, Any], *, vectorised: Collection[str], block: int
+    ) -> None:
         self.axes = tuple(axes)
         self.common = dict(common)
         self._block = block
-        self._inner = [axis for axis in axes if vectorised and axis.numeric]
+        self._inner = [axis for axis in axes if axis.name in vectorised and axis.numeric]
         self._outer = [axis for axis in axes if axis not in self._inner]
         self.rows = math.prod(len(axis.values) for axis in self._outer)
         self.columns = math.prod(len(axis.values) for axis in self._inner)

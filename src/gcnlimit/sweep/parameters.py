@@ -18,6 +18,7 @@ __all__ = [
     "FILTER",
     "LONG_NAMES",
     "NETWORK",
+    "SETTINGS",
     "SIMULATION",
     "build_data",
     "build_network",
@@ -29,6 +30,8 @@ DATA = ("alpha", "lam", "mu", "rho", "directed")
 FILTER = ("filter", "t", "theta", "c", "depth", "coefficients")
 NETWORK = (*FILTER, "loss", "reg", "symmetrize")
 SIMULATION = ("nodes", "degree", "trials", "seed")
+SETTINGS = ("tol", "free", "streamed", "dtype")
+"""How to compute rather than what: never an axis."""
 
 LONG_NAMES = {
     "alpha": "nodes over features",

@@ -13,13 +13,12 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.sweep.grid import Axis, Block, Grid, read
 from gcnlimit.sweep.keys import block_key, point_seed
-from gcnlimit.sweep.parameters import DATA, NETWORK, build_data, build_network, check_names, flatten
+from gcnlimit.sweep.parameters import DATA, NETWORK, SETTINGS, build_data, build_network, check_names, flatten
 from gcnlimit.sweep.producers import Producer
 
 __all__ = ["Plan"]
 
-_BLOCK = 4096  # points of explicit theory: some milliseconds of work
-_SLOW_BLOCK = 64  # points at finite regularization, a fixed point each: seconds at most
+_SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Plan:
                 raise ParameterError(
                     f"{producer.name} needs {name}; give it in axes, or where the fixed parameters are"
                 )
-        grid = Grid(read_axes, common, vectorised=producer.vectorised, block=_block_size(common, read_axes))
+        grid = Grid(read_axes, common, vectorised=producer.vectorised, block=_block_size(producer, common, read_axes))
         plan = cls(producer, grid)
         if not producer.identity:
             plan._check_values()
@@ -86,7 +85,7 @@ def _check_names(
         raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
     allowed = producer.allowed
     if allowed is not None:
-        check_names(axes, [name for name in allowed if name not in ("free", "tol")], f"an axis of {producer.name}")
+        check_names(axes, [name for name in allowed if name not in SETTINGS], f"an axis of {producer.name}")
         check_names(fixed, allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
         raise ParameterError(
@@ -96,8 +95,9 @@ def _check_names(
         raise ParameterError(f"{producer.name} knows no network; leave gcn out")
 
 
-def _block_size(common: Mapping[str, Any], axes: list[Axis]) -> int:
+def _block_size(producer: Producer, common: Mapping[str, Any], axes: list[Axis]) -> int:
     """Points of a block: fewer where each is a fixed point of its own."""
     swept = [axis.labels for axis in axes if axis.name == "reg"]
     reg = swept[0] if swept else common.get("reg", np.inf)
-    return _BLOCK if np.all(np.isinf(reg)) else _SLOW_BLOCK
+    explicit = producer.name == "simulate" or bool(np.all(np.isinf(reg)))
+    return producer.block if explicit else min(producer.block, _SOLVED_BLOCK)

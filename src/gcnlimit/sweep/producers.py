@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gcnlimit._validation import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.results import Performance
 from gcnlimit.sweep.keys import describe
@@ -30,13 +33,15 @@ class Producer:
     name
         Name shown to the user.
     evaluate
-        From a dictionary of parameters to named numbers (arrays, if `vectorised` and some parameters are arrays).
+        From a dictionary of parameters to named numbers (arrays, if some parameters are arrays).
     allowed
         Names of the parameters; ``None`` for any.
     needed
         Those that have no default.
     vectorised
-        Whether the real parameters may be arrays of one axis.
+        Names of the parameters that may be arrays of one axis, to be computed together.
+    block
+        How many points at most are computed, and kept, together.
     seeded
         Whether a point without a seed is given one, made from its inputs.
     identity
@@ -47,7 +52,8 @@ class Producer:
     evaluate: Callable[[dict[str, Any]], Answer]
     allowed: tuple[str, ...] | None
     needed: tuple[str, ...] = ()
-    vectorised: bool = False
+    vectorised: tuple[str, ...] = ()
+    block: int = 1
     seeded: bool = False
     identity: str = ""
 
@@ -55,8 +61,8 @@ class Producer:
 def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
-    >>> as_producer("predict").vectorised
-    True
+    >>> as_producer("bayes_optimal").allowed
+    ('alpha', 'lam', 'mu', 'rho', 'directed')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
@@ -108,27 +114,42 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
     simulate = _later("gcnlimit.simulation.simulate", "simulate")
-    settings = {name: parameters[name] for name in SIMULATION if name in parameters}
-    measured = simulate(build_data(parameters), build_network(parameters), **settings)
+    names = (*SIMULATION, "streamed", "dtype")
+    settings = {"trials": 10} | {name: parameters[name] for name in names if name in parameters}
+    with contextlib.redirect_stderr(_Plain(sys.stderr)):
+        measured = simulate(build_data(parameters), build_network(parameters), workers=1, **settings)
+    if (
+        measured.trials < settings["trials"]
+    ):  # interrupted, it answers with the trials done; a sweep keeps whole points only
+        raise KeyboardInterrupt
     return _fields(measured) | {f"{name}_standard_error": e for name, e in _fields(measured.standard_error).items()}
+
+
+class _Plain:
+    """Standard error that is no terminal, so that a point draws no progress bar into that of the sweep."""
+
+    def __init__(self, stream: Any) -> None:
+        self.write, self.flush = stream.write, stream.flush
+
+    def isatty(self) -> bool:
+        """No."""
+        return False
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     tune = _later("gcnlimit.theory.tune", "tune")
-    optimum = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
-    return _fields(optimum.prediction) | _best(optimum.gcn, parameters["free"])
+    tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
+    answer = _fields(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
+    for name, values in tuned.parameters.items():
+        answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
+    return answer
 
 
-def _best(gcn: Any, free: Mapping[str, Any]) -> dict[str, float]:
-    """Tuned values by name; a number for each layer where there are several."""
-    best: dict[str, float] = {}
-    for name in free:
-        values = np.asarray(gcn.reg if name == "reg" else getattr(gcn.filter, name), float)
-        if values.ndim == 0:
-            best[f"best_{name}"] = float(values)
-        else:
-            best |= {f"best_{name}_{k}": float(value) for k, value in enumerate(values)}
-    return best
+def _best(name: str, values: Array, axes: int) -> dict[str, Any]:
+    """Tuned values; one column for each layer where they differ by layer."""
+    if values.ndim == axes:
+        return {f"best_{name}": values}
+    return {f"best_{name}_{k}": values[..., k] for k in range(values.shape[-1])}
 
 
 def _fields(performance: Performance) -> dict[str, Any]:
@@ -145,12 +166,21 @@ def _later(module: str, name: str) -> Callable[..., Any]:
 
 
 _SIGNALS = ("alpha", "lam", "mu", "rho")
+_REAL = (*_SIGNALS, "t", "theta", "c", "reg")
 _PRODUCERS = {
     p.name: p
     for p in (
-        Producer("predict", _predict, (*DATA, *NETWORK, "tol"), _SIGNALS, vectorised=True),
-        Producer("bayes_optimal", _bayes_optimal, DATA, _SIGNALS, vectorised=True),
-        Producer("simulate", _simulate, (*DATA, *NETWORK, *SIMULATION), _SIGNALS, seeded=True),
-        Producer("tune", _tune, (*DATA, *NETWORK, "free"), (*_SIGNALS, "free")),
+        Producer("predict", _predict, (*DATA, *NETWORK, "tol"), _SIGNALS, _REAL, block=4096),
+        Producer("bayes_optimal", _bayes_optimal, DATA, _SIGNALS, _SIGNALS, block=4096),
+        Producer(  # one decomposition of each graph serves every regularization
+            "simulate",
+            _simulate,
+            (*DATA, *NETWORK, *SIMULATION, "streamed", "dtype"),
+            _SIGNALS,
+            vectorised=("reg",),
+            block=4096,
+            seeded=True,
+        ),
+        Producer("tune", _tune, (*DATA, *NETWORK, "free"), (*_SIGNALS, "free"), _SIGNALS, block=256),
     )
 }
