@@ -136,12 +136,23 @@ def test_a_dying_worker_costs_only_the_point_that_kills_it(tmp_path):
     assert blocks_of(tmp_path / "runs.sqlite") == 9  # a death may be an accident: it is tried again next time
 
 
-def test_a_script_without_its_guard_is_told_so(tmp_path):
+UNGUARDED = """
+import gcnlimit as gl, sweep_producers
+print("script")
+print(gl.sweep(sweep_producers.draw, axes={"x": range(4)}, workers=2).status.values)
+def own(x):
+    return {"y": x}
+gl.sweep(own, axes={"x": range(4)}, workers=2)
+"""
+
+
+def test_a_script_without_a_guard_runs_once_and_is_told_where_it_needs_one(tmp_path):
     script = tmp_path / "unguarded.py"
-    script.write_text(DRIVER.replace('if __name__ == "__main__":', "if True:"))
-    process = python(script, tmp_path / "runs.sqlite", tmp_path, stderr=subprocess.PIPE)
-    message = process.communicate(timeout=60)[1]
-    assert "put the call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
+    script.write_text(UNGUARDED)
+    process = python(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    output, message = process.communicate(timeout=60)
+    assert output.startswith("script\n[100 100 100 100]\n")
+    assert "needs its call to sweep under if __name__ == '__main__':" in message.strip().splitlines()[-1]
 
 
 def test_two_processes_share_a_store(tmp_path):

@@ -8,7 +8,9 @@ import os
 import pickle
 import queue
 import signal
+import sys
 import threading
+import types
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any
@@ -81,7 +83,7 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
                     started = True
                     yield block, _result(future, block)
         if suspects and not started:
-            _check_start()
+            _check_start(producer)
         for block in suspects:
             yield block, _alone(producer, block)
         if not suspects:
@@ -119,7 +121,7 @@ def _submitted(executor: Executor, producer: Producer, block: Block) -> Future[C
         return future
 
 
-def _broken(future: Future[Columns]) -> bool:
+def _broken(future: Future[Any]) -> bool:
     return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
 
 
@@ -139,12 +141,13 @@ def _alone(producer: Producer, block: Block) -> Columns:
     return failed(f"the process that computed it died, {_ATTEMPTS} times; it may need more memory", block.size)
 
 
-def _check_start() -> None:
+def _check_start(producer: Producer) -> None:
     """Tell a process that dies of its work from one that cannot even start."""
     with _pool(1) as pool:
-        if isinstance(pool.submit(os.getpid).exception(), BrokenExecutor):
+        if _broken(pool.submit(repr, producer)):
             raise GCNLimitError(
-                "worker processes cannot start; in a script, put the call to sweep under if __name__ == '__main__':"
+                "worker processes cannot start; a function defined in a script needs its call to sweep "
+                "under if __name__ == '__main__':"
             )
 
 
@@ -187,7 +190,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     limited = {name: "1" for name in _THREAD_LIMITS if name not in os.environ}
     os.environ.update(limited)
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_start_worker)
+    pool = _Pool(workers, context, initializer=_start_worker)
     try:
         yield pool
     except BaseException:
@@ -198,6 +201,21 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
         for name in limited:
             os.environ.pop(name, None)
+
+
+class _Pool(ProcessPoolExecutor):
+    """Pool whose processes import the caller's script only if the work needs something defined in it."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call; the process that this may start must not run a script without a guard again."""
+        if b"__main__" in pickle.dumps((args, kwargs)):
+            return super().submit(fn, *args, **kwargs)
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            return super().submit(fn, *args, **kwargs)
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _start_worker() -> None:
