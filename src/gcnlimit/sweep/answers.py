@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,13 +39,14 @@ _FIELD_NAMES = {
 
 
 class Answers:
-    """Columns of the whole grid, filled block by block."""
+    """Columns of the whole grid, filled block by block; `advance` is told how many points were filled."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: Grid, advance: Callable[[int], None]) -> None:
         self._grid = grid
+        self._advance = advance
         self._fields: dict[str, npt.NDArray[Any]] = {}
         self._errors = np.full((grid.rows, grid.columns), "", object)
-        self.failures = 0
+        self.done = 0
 
     def put(self, block: Block, columns: Columns) -> None:
         """Write a block at its place."""
@@ -54,7 +55,8 @@ class Answers:
             self._field(name, values.dtype)[place] = values
         for at, reason in columns.errors.items():
             self._errors[block.row, block.start + at] = reason
-        self.failures += len(columns.errors)
+        self.done += block.size
+        self._advance(block.size)
 
     def _field(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
         if name not in self._fields:

@@ -79,40 +79,34 @@ def sweep(
     """
     _need_xarray()
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
-    answers = Answers(plan.grid)
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,
         progress_bar(plan.producer.name, plan.grid.size, progress) as advance,
     ):
-        done = 0
-
-        def missing() -> Iterator[Block]:
-            """Blocks that the store does not have, looked up when their turn comes."""
-            nonlocal done
-            for block in plan.blocks():
-                found = kept.get(block.key)
-                if found is None:
-                    yield block
-                    continue
-                answers.put(block, found)
-                advance(block.size)
-                done += block.size
-
+        answers = Answers(plan.grid, advance)
         try:
-            for block, columns in run(missing()):
+            for block, columns in run(_missing(plan, kept, answers)):
                 if columns.final:
                     kept.put(block.key, columns)
                 answers.put(block, columns)
-                advance(block.size)
-                done += block.size
         except KeyboardInterrupt as stop:
             where = (
                 f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
             )
-            stop.add_note(f"interrupted: {done} of {plan.grid.size} points were finished and are {where}")
+            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {where}")
             raise
     return answers.dataset(plan.producer.name)
+
+
+def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
+    """Blocks that the store does not have when their turn comes; the answers take the others."""
+    for block in plan.blocks():
+        found = kept.get(block.key)
+        if found is None:
+            yield block
+        else:
+            answers.put(block, found)
 
 
 def _need_xarray() -> None:
