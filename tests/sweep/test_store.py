@@ -89,6 +89,17 @@ def test_an_overwritten_stretch_is_noticed_and_the_rest_kept(store, content, wri
     xr.testing.assert_identical(repaired, whole)
 
 
+@pytest.mark.parametrize("stretch", [slice(0, 16), slice(100, 4096), slice(0, 4096)])
+def test_a_lost_beginning_costs_nothing(store, content, written, whole, stretch):
+    content = bytearray(content)
+    content[stretch] = np.random.default_rng(0).bytes(len(content[stretch]))
+    store.write_bytes(bytes(content))
+    with pytest.warns(UserWarning, match=rf"{killing.BLOCKS} blocks were saved"):
+        repaired = killing.run(store)
+    assert written == []
+    xr.testing.assert_identical(repaired, whole)
+
+
 @pytest.mark.parametrize("content", [b"x,y\n1,2\n" * 100, b"\0" * 5000])
 def test_a_file_that_is_no_store_is_left_alone(tmp_path, content):
     path = tmp_path / "table.csv"

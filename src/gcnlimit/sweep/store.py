@@ -15,11 +15,10 @@ from typing import Self
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.sweep.compute import Columns
 from gcnlimit.sweep.encoding import decode, encode
-from gcnlimit.sweep.salvage import APPLICATION, salvage
+from gcnlimit.sweep.salvage import APPLICATION, SCHEMA, salvage
 
 __all__ = ["Store", "StoreError"]
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
 _WRITE = (
     "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
@@ -118,7 +117,7 @@ class Store:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         with connection:
-            connection.execute(_SCHEMA)
+            connection.execute(SCHEMA)
 
     def _repair(self, error: sqlite3.DatabaseError) -> None:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
@@ -130,21 +129,18 @@ class Store:
         """Set the damaged file aside and start a new one with the blocks that can still be read."""
         if self.path is None or not self.path.exists():
             raise error
-        if not _begins_well(self.path):
+        rows = [row for row in salvage(self.path) if row[2] == _checksum(row[0], row[1])]
+        if not rows and not _begins_well(self.path):
             raise StoreError(
-                f"{self.path} is not a store of sweeps, or its beginning was overwritten ({error}); "
-                "move it away, or choose another file, and every point is computed again"
+                f"{self.path} is not a store of sweeps, or nothing of it can be read ({error}); "
+                "move it away or choose another file, and every point is computed again"
             ) from None
         damaged = _aside(self.path)
         connection = self._connect()
-        saved = 0
         with connection:
-            for key, payload, checksum in salvage(damaged):
-                if checksum == _checksum(key, payload):
-                    connection.execute(_WRITE, (key, payload, checksum))
-                    saved += 1
+            connection.executemany(_WRITE, rows)
         self._warn(
-            f"the file is damaged ({error}); {saved} blocks were saved, the rest is computed again, "
+            f"the file is damaged ({error}); {len(rows)} blocks were saved, the rest is computed again, "
             f"and the damaged file is kept as {damaged}"
         )
         return connection
