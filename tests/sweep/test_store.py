@@ -1,6 +1,7 @@
 """A damaged store is noticed, what is left of it is used, and only the rest is computed again."""
 
 import sqlite3
+from contextlib import closing
 
 import killing
 import numpy as np
@@ -13,6 +14,7 @@ import gcnlimit as gl
 from gcnlimit import _version
 from gcnlimit.sweep import keys
 from gcnlimit.sweep import run as run_module
+from gcnlimit.sweep import store as store_module
 from gcnlimit.sweep.compute import Columns
 from gcnlimit.sweep.encoding import decode, encode
 from gcnlimit.sweep.store import Store, StoreError
@@ -123,6 +125,16 @@ def test_the_database_of_another_program_is_left_alone(tmp_path):
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(StoreError, match="check that its folder exists"):
         Store(tmp_path / "no" / "runs.sqlite")
+
+
+def test_a_locked_store_is_not_taken_for_a_damaged_one(store, monkeypatch):
+    monkeypatch.setattr(store_module, "_PATIENCE", 0.05)
+    with closing(sqlite3.connect(store)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="nobody else locks the file"):
+            Store(store)
+    assert sorted(path.name for path in store.parent.iterdir()) == ["runs.sqlite"]
 
 
 def test_an_empty_file_is_a_new_store(tmp_path):

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import sqlite3
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ class Store:
         try:
             row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
         except sqlite3.DatabaseError as error:
-            self._repair(error)
+            self._connection.close()
+            self._connection = self._recovered(error)
             return self.get(key)
         if row is None:
             return None
@@ -89,46 +91,37 @@ class Store:
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError) and "unable to open" in str(error):
-                raise StoreError(
-                    f"cannot open the store {self.path}; check that its folder exists and is writable"
-                ) from None
-            return self._rebuilt(error)
+            return self._recovered(error)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path or ":memory:", timeout=_PATIENCE)
         try:
-            self._prepare(connection)
+            self._check(connection)
+            _prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        if self.path is not None and self.path.stat().st_size:
-            ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
-            if problem != "ok":
-                raise sqlite3.DatabaseError(problem)
-            ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
-            ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-            if tables and owner != APPLICATION:
-                raise StoreError(f"{self.path} is a database of another program; choose another file for the store")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        with connection:
-            connection.execute(SCHEMA)
+    def _check(self, connection: sqlite3.Connection) -> None:
+        """Refuse a damaged file, and the file of another program."""
+        if self.path is None or not self.path.stat().st_size:
+            return
+        ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+        if problem != "ok":
+            raise _DamageError(problem)
+        ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
+        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        if tables and owner != APPLICATION:
+            raise StoreError(f"{self.path} is a database of another program; choose another file for the store")
 
-    def _repair(self, error: sqlite3.DatabaseError) -> None:
-        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-            raise StoreError(f"the store {self.path} is locked by another process; try again later") from None
-        self._connection.close()
-        self._connection = self._rebuilt(error)
-
-    def _rebuilt(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        """Set the damaged file aside and start a new one with the blocks that can still be read."""
-        if self.path is None or not self.path.exists():
-            raise error
+    def _recovered(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
+        """If the file is damaged, set it aside and start a new one with the blocks that can still be read."""
+        if self.path is None or not _is_damage(error):
+            raise StoreError(
+                f"cannot open the store {self.path}: {error}; "
+                "check that its folder exists and is writable, that the disk has space and nobody else locks the file"
+            ) from None
         rows = [row for row in salvage(self.path) if row[2] == _checksum(row[0], row[1])]
         if not rows and not _begins_well(self.path):
             raise StoreError(
@@ -158,6 +151,36 @@ class Store:
                 f"cannot write to the store {self.path}: {error}; every block written so far is safe, "
                 f"{remedy} and run the same sweep again to resume"
             ) from error
+
+
+class _DamageError(sqlite3.DatabaseError):
+    """What the check of the file found."""
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the content of the file is at fault, rather than a lock, the disk or the permissions."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return isinstance(error, _DamageError) or code & 0xFF in damage or code == sqlite3.SQLITE_IOERR_SHORT_READ
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the table if the file is new; several processes may do so at once."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError as error:  # changing the mode does not wait for a lock
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+    connection.execute("PRAGMA synchronous = FULL")
+    ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
+    if owner != APPLICATION:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    with connection:
+        connection.execute(SCHEMA)
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
