@@ -98,6 +98,25 @@ def test_your_own_function_is_a_producer_and_may_fail():
     assert ds.status.values.tolist() == [100, -1, 100]
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (3.0, "TypeError: the function returned float, not a dictionary of numbers"),
+        ({"y": [1.0, 2.0]}, "TypeError: the function returned an array as 'y'; give each of its numbers a name"),
+        ({"y": "one"}, "ValueError: could not convert string to float: 'one'"),
+    ],
+)
+def test_an_answer_that_is_not_numbers_is_a_failure(answer, reason):
+    ds = gl.sweep(lambda x: answer, axes={"x": [1.0]})
+    assert ds.error.item() == reason
+
+
+def test_a_point_that_did_not_converge_keeps_its_numbers_and_says_so():
+    ds = gl.sweep(lambda x: {"y": x, "status": gl.Status.NOT_CONVERGED}, axes={"x": [1.0]})
+    assert ds.y.item() == 1.0
+    assert ds.error.item() == gl.Status.NOT_CONVERGED.message
+
+
 def test_seeds_are_made_from_the_inputs_and_recorded():
     ds = gl.sweep(sweep_producers.draw, axes={"x": [0.0, 1.0]}, fixed={"trials": 5})
     again = gl.sweep(sweep_producers.draw, axes={"x": [1.0, 2.0, 0.0]}, fixed={"trials": 5})

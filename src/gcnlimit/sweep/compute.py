@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit.errors import GCNLimitError
+from gcnlimit.results import Status
 from gcnlimit.sweep.grid import Block
 from gcnlimit.sweep.producers import Producer
 
@@ -43,8 +44,9 @@ def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
 
 def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any], size: int) -> Columns:
     try:
-        answer = producer.evaluate(common | arrays)
-        return Columns(_columns(answer, common, size), {})
+        columns = _columns(producer.evaluate(common | arrays), common, size)
+        astray = np.flatnonzero(columns["status"] == Status.NOT_CONVERGED)
+        return Columns(columns, dict.fromkeys(astray.tolist(), Status.NOT_CONVERGED.message))
     except Exception as error:
         if size == 1:
             return failed(_reason(error), final=isinstance(error, GCNLimitError))

@@ -104,11 +104,15 @@ def _as_completed(
             flying[future] = block
             future.add_done_callback(finished.put)
 
-    fill()
-    while flying:
-        future = finished.get()
-        yield flying.pop(future), future
+    try:
         fill()
+        while flying:
+            future = finished.get()
+            yield flying.pop(future), future
+            fill()
+    finally:
+        for future in flying:
+            future.cancel()
 
 
 def _submitted(executor: Executor, producer: Producer, block: Block) -> Future[Columns]:
@@ -154,10 +158,14 @@ def _check_start(producer: Producer) -> None:
 def _count(workers: int | None, producer: Producer) -> int:
     """Number of processes: all cores for a simulation, this process for anything else, unless told."""
     if workers is None:
-        return len(os.sched_getaffinity(0)) if producer.name == "simulate" else 1
+        return _cores() if producer.name == "simulate" else 1
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ParameterError(f"workers = {workers!r} is not allowed; it must be a whole number >= 1")
     return workers
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_pickle(producer: Producer) -> None:

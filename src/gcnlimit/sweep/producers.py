@@ -91,7 +91,10 @@ def _own(function: Callable[..., Any]) -> Producer:
 def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
     answer = function(**parameters)
     if not isinstance(answer, Mapping):
-        raise TypeError(f"{function!r} returned {type(answer).__name__}; a producer returns a dictionary of numbers")
+        raise TypeError(f"the function returned {type(answer).__name__}, not a dictionary of numbers")
+    for name, value in answer.items():
+        if np.ndim(value):
+            raise TypeError(f"the function returned an array as {name!r}; give each of its numbers a name")
     return answer
 
 
