@@ -20,7 +20,9 @@ class Loss(Protocol):
     r"""What the theory asks of a loss; write a class with these three methods to use your own.
 
     All arguments broadcast. The proximal operator is
-    :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v`.
+    :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v`. A loss with kinks also offers a
+    fourth method, ``breakpoints(v)``: the points where its proximal operator is not smooth, stacked along the first axis
+    (see `Hinge`); a loss without it is taken to be smooth, varying on a scale of 1.
     """
 
     def value(self, z: npt.ArrayLike) -> Array:
@@ -116,6 +118,11 @@ class Hinge(Value):
         """0 where the proximal point sits in the corner at 1, else 1."""
         omega = np.asarray(omega, float)
         return np.asarray(np.where((omega < 1.0) & (omega + np.asarray(v, float) > 1.0), 0.0, 1.0))
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array:
+        r"""Where the proximal operator has kinks: :math:`1 - v` and 1."""
+        v = np.asarray(v, float)
+        return np.stack([1.0 - v, np.ones_like(v)])
 
 
 _BY_NAME: dict[str, type[Square | Logistic | Hinge]] = {"square": Square, "logistic": Logistic, "hinge": Hinge}

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._validation import Array, broadcast
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.results import Prediction, Status, from_margins, scalar_or_array, zero_error
+from gcnlimit.theory.chain import State
+from gcnlimit.theory.finite_reg import Scaled, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
+from gcnlimit.theory.loss_averages import expected_losses, slope_at_zero
+from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
 
 __all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
+_HISTORY = 1 << 24  # numbers held by the memory of the fixed-point search: 128 MiB
 
 
-def predict(data: CSBM, gcn: GCN) -> Prediction:
+def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5000, throw: bool = True) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
     At infinite regularization the formulas are explicit (theory page, §4); the losses are then all :math:`\ell(0)`,
-    since the outputs vanish, but their signs do not.
+    since the outputs vanish, but their signs do not. At finite regularization the self-consistent equations of the chain
+    are solved (theory page, §3), for all points together.
 
     Parameters
     ----------
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape.
+    tol
+        Scaled residual of the self-consistent equations at which a point has converged.
+    max_iterations
+        Iterations after which a point is given up.
+    throw
+        Whether to raise `ConvergenceError` if a point did not converge; otherwise look at `status`.
 
     Examples
     --------
@@ -37,6 +52,8 @@ def predict(data: CSBM, gcn: GCN) -> Prediction:
     0.88095
     >>> gl.predict(data, gl.GCN(gl.Residual.constant([0.0, 1.0, 2.0], depth=2))).test_accuracy.round(5)
     array([0.65397, 0.76775, 0.76521])
+    >>> gl.predict(data, gl.GCN(gl.Diffusion(t=1.0), loss="logistic", reg=[0.1, 10.0])).test_accuracy.round(5)
+    array([0.80104, 0.83228])
     """
     if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
         raise ParameterError(
@@ -44,29 +61,86 @@ def predict(data: CSBM, gcn: GCN) -> Prediction:
         )
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
-    if not np.all(np.isinf(points.reg)):
-        raise ParameterError("reg must be math.inf: finite regularization is not available yet")
-    test, train = (m.reshape(shape) for m in _margins(points))
-    loss = np.full(shape, float(gcn.loss.value(0.0)))
-    explicit = np.full(shape, Status.EXPLICIT)
-    return Prediction(
-        **from_margins(test, train, loss, loss.copy()),
-        standard_error=zero_error(shape),
-        order_parameters={"test_margin": scalar_or_array(test), "train_margin": scalar_or_array(train)},
-        status=scalar_or_array(explicit) if shape else Status.EXPLICIT,
-        residual=scalar_or_array(np.zeros(shape)),
-        iterations=scalar_or_array(np.zeros(shape, int)),
-    )
+    answer = _Answer(points.size, float(gcn.loss.value(0.0)))
+    infinite = np.isinf(points.reg)
+    if infinite.any():
+        _explicit(points, np.flatnonzero(infinite), answer)
+    if not infinite.all():
+        _fixed_points(points, np.flatnonzero(~infinite), answer, tol, max_iterations)
+    failed = answer.status == Status.NOT_CONVERGED
+    if throw and failed.any():
+        where = int(np.flatnonzero(failed)[0])
+        raise ConvergenceError(
+            f"{failed.sum()} of {points.size} points did not converge in {max_iterations} iterations, the first at "
+            f"reg = {points.reg[where]:g} with residual {answer.residual[where]:.1e}; raise max_iterations or tol, "
+            "or pass throw=False and look at the status of each point"
+        )
+    return answer.prediction(shape)
 
 
-def _margins(points: Points) -> tuple[Array, Array]:
-    """Margins of test and train nodes at infinite regularization, chunk by chunk."""
-    test, train = np.empty(points.size), np.empty(points.size)
+class _Answer:
+    """Performance of each point, filled chunk by chunk."""
+
+    def __init__(self, size: int, loss_at_zero: float) -> None:
+        self.test_margin, self.train_margin = np.empty(size), np.empty(size)
+        self.test_loss, self.train_loss = np.full(size, loss_at_zero), np.full(size, loss_at_zero)
+        self.status = np.full(size, Status.EXPLICIT)
+        self.residual, self.iterations = np.zeros(size), np.zeros(size, np.int64)
+        self.details: dict[str, Array] = {}
+
+    def prediction(self, shape: tuple[int, ...]) -> Prediction:
+        """Give everything the shape of the points."""
+        order_parameters = OrderParameters(self.test_margin, self.train_margin, **self.details).reshape(shape)
+        margins_and_losses = (self.test_margin, self.train_margin, self.test_loss, self.train_loss)
+        return Prediction(
+            **from_margins(*(x.reshape(shape) for x in margins_and_losses)),
+            standard_error=zero_error(shape),
+            order_parameters=order_parameters,
+            status=self.status.reshape(shape) if shape else Status(int(self.status[0])),
+            residual=scalar_or_array(self.residual.reshape(shape)),
+            iterations=scalar_or_array(self.iterations.reshape(shape)),
+        )
+
+    def keep(self, rows: npt.NDArray[np.intp], parameters: OrderParameters) -> None:
+        """Store the order parameters of some points; the others keep 0, their value at infinite regularization."""
+        for field in fields(parameters)[2:]:
+            value = getattr(parameters, field.name)
+            if field.name not in self.details:
+                self.details[field.name] = np.zeros((self.status.size, *value.shape[1:]))
+            self.details[field.name][rows] = value
+
+
+def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> None:
+    """Infinite regularization: explicit formulas, chunk by chunk."""
+    points = points.take(rows)
+    slope_at_zero(points.loss)  # refuses a loss that does not push outputs towards their labels
     cost = points.filter.nodes() if points.symmetric else points.filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
         if points.symmetric:
             averages = symmetric_averages(chunk.filter, chunk.signal, chunk.mu, int(cost[where[0]]))
         else:
             averages = directed_averages(chunk.filter, chunk.signal, chunk.mu)
-        test[where], train[where] = margins(averages, chunk.alpha, chunk.mu, chunk.rho)
-    return test, train
+        found = margins(averages, chunk.alpha, chunk.mu, chunk.rho)
+        answer.test_margin[rows[where]], answer.train_margin[rows[where]] = found
+
+
+def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, tol: float, max_iterations: int) -> None:
+    """Finite regularization: the fixed point of the chain equations, as many points at once as memory allows."""
+    points = points.take(rows)
+    slope = slope_at_zero(points.loss)
+    depth = points.filter.layers(accuracy=1e-13, radius=points.radius)
+    cost = np.array([sum(State.blocks(int(k))) * 2 * min(2 * int(k) + 4, 40) for k in depth])
+    for where, chunk in points.chunks(cost, _HISTORY):
+        scaled = Scaled.of(chunk)
+        found = solve(scaled, tol=tol, max_iterations=max_iterations)
+        here, moments = rows[where], found.moments
+        deviation = np.sqrt(moments.variance)
+        test, train = moments.mean / deviation, (moments.mean - moments.v * slope) / deviation
+        answer.test_margin[here], answer.train_margin[here] = test, train
+        losses = expected_losses(chunk.loss, moments.mean, moments.variance, moments.v)
+        answer.test_loss[here], answer.train_loss[here] = losses
+        answer.status[here] = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
+        answer.residual[here], answer.iterations[here] = found.residual, found.iterations
+        if chunk.filter.deep or points.size == len(where):
+            parameters = OrderParameters.unscaled((test, train), moments, found.state, scaled.layers, scaled.filter)
+            answer.keep(here, parameters)

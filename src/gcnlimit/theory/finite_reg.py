@@ -1,0 +1,216 @@
+r"""Finite regularization: from data and network to the solution of the chain equations.
+
+The chain is first brought to a scale on which all its layers have gain 1 on the bulk of the spectrum, and the filter too;
+the regularization is then measured in units of :math:`\tau(g^2)`. At large regularization the equations are nearly triangular
+and plain iteration solves them layer by layer; from there the solution is continued to the wanted regularization.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array
+from gcnlimit.filters import Chain
+from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.chain import ChainProblem, Moments, State
+from gcnlimit.theory.points import Points
+
+__all__ = ["Scaled", "Solution", "solve"]
+
+_FAR = 1e15  # a regularization so large that the equations are triangular to rounding
+
+
+@dataclass(frozen=True)
+class Scaled:
+    r"""A chain problem whose layers and filter have gain 1, and the gains that were divided out.
+
+    `layers[k]` is the gain :math:`s_k` of layer :math:`k`, `filter` that of the whole, :math:`\kappa = \sqrt{\tau(g^2)}`, and
+    `spike` the mean squared gain :math:`e(g^2)/\tau(g^2)` along the labels.
+    """
+
+    problem: ChainProblem
+    layers: Array
+    filter: Array
+    spike: Array
+
+    @classmethod
+    def of(cls, points: Points, accuracy: float = 1e-13) -> Self:
+        """Write the filter as a chain and scale it."""
+        chain = points.filter.chain(accuracy=accuracy, radius=points.radius)
+        chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
+        gain = _symmetric_gain if points.symmetric else _directed_gain
+        layers, kappa, spike = gain(chain, points.signal)
+        step = layers[:, 1:] / layers[:, :-1]
+        scaled = Chain(chain.b / step, chain.c / step, chain.g * layers / kappa[:, None])
+        problem = ChainProblem(
+            points.alpha,
+            points.signal,
+            points.mu,
+            points.rho,
+            points.reg / kappa**2,
+            scaled,
+            points.loss,
+            points.symmetric,
+        )
+        return cls(problem, layers, kappa, spike)
+
+
+def _symmetric_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:
+    """Root mean square of each layer and of the filter over the semicircle, and the gain along the labels."""
+    measure = SpikedSemicircle.of(signal, 2 * chain.depth + 2)
+    layer = np.ones(measure.x.shape)
+    total = chain.g[:, :1] * layer
+    gains = [np.ones(len(signal))]
+    for k in range(chain.depth):
+        layer = (chain.b[:, k, None] * measure.x + chain.c[:, k, None]) * layer
+        gains.append(_nonzero(np.sqrt(layer**2 @ measure.tau)))
+        total = total + chain.g[:, k + 1, None] * layer
+    square = total**2
+    mean = square @ measure.tau
+    return np.stack(gains, axis=1), np.sqrt(mean), np.einsum("bn,bn->b", measure.e, square) / mean
+
+
+def _directed_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:
+    """Root sum of squares of the Taylor coefficients of each layer and of the filter, and the gain along the labels."""
+    layer = np.zeros((len(signal), chain.depth + 1))
+    layer[:, 0] = 1.0
+    total = chain.g[:, :1] * layer
+    gains = [np.ones(len(signal))]
+    for k in range(chain.depth):
+        up = chain.b[:, k, None] * layer[:, :-1]
+        layer = chain.c[:, k, None] * layer
+        layer[:, 1:] += up
+        gains.append(_nonzero(np.sqrt(np.sum(layer**2, axis=1))))
+        total = total + chain.g[:, k + 1, None] * layer
+    mean, tail, spike = np.sum(total**2, axis=1), np.zeros(len(signal)), np.zeros(len(signal))
+    for k in range(chain.depth, -1, -1):
+        tail = total[:, k] + signal * tail
+        spike += tail**2
+    return np.stack(gains, axis=1), np.sqrt(mean), spike / mean
+
+
+def _nonzero(gain: Array) -> Array:
+    return np.where(gain > 0.0, gain, 1.0)
+
+
+class Solution(NamedTuple):
+    """Where the equations were solved: the moments of the output and how the search ended."""
+
+    moments: Moments
+    state: State
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+    converged: npt.NDArray[np.bool_]
+
+
+def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
+    r"""Solve the equations of each point by continuation in the regularization.
+
+    It starts where the filter's gain along the labels, the largest there is, no longer feels the loss, and comes down by
+    factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller.
+    """
+    problem, K = scaled.problem, scaled.problem.depth
+    track = _Track(problem.reg, np.maximum(problem.reg, np.maximum(1.0, scaled.spike)), State.blocks(K))
+    track.state = _far_start(problem, track.reg).pack()
+    while track.active.size:
+        rows = track.active
+        here = replace(problem.take(rows), reg=track.reg[rows])
+        result = fixed_point(
+            lambda x, part, here=here: _next(here.take(part), x),  # type: ignore[misc]
+            track.guess(rows),
+            blocks=State.blocks(K),
+            tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 1e-4)),
+            max_iterations=min(300, max_iterations),
+            memory=min(2 * K + 4, 40),
+        )
+        track.record(result.state, result.residual, result.iterations, result.converged, max_iterations)
+    with np.errstate(all="ignore"):
+        state = State.unpack(track.state, K)
+        return Solution(problem.moments(state), state, track.residual, track.iterations, track.converged)
+
+
+def _next(problem: ChainProblem, rows: Array) -> Array:
+    with np.errstate(all="ignore"):  # a state that is not allowed gives NaN, which the search rejects
+        return problem.moments(State.unpack(rows, problem.depth)).state.pack()
+
+
+def _far_start(problem: ChainProblem, reg: Array) -> State:
+    r"""Solution at a very large regularization, layer by layer, scaled to `reg`.
+
+    :math:`m_w, V_w, m, V, Q_{qh} \sim 1/r` and :math:`Q_w, Q \sim 1/r^2`; the rest does not depend on :math:`r`.
+    """
+    far = replace(problem, reg=np.full_like(problem.reg, _FAR))
+    state = far.start()
+    with np.errstate(all="ignore"):
+        for _ in range(2 * problem.depth + 3):
+            state = far.moments(state).state
+    power = {"m_w": 1, "Q_w": 2, "V_w": 1, "m": 1, "V": 1, "Q": 2, "Q_qh": 1}
+    factor = _FAR / reg
+    scaled = {
+        name: getattr(state, name) * factor.reshape(-1, *[1] * (getattr(state, name).ndim - 1)) ** p
+        for name, p in power.items()
+    }
+    return state._replace(**scaled)
+
+
+class _Track:
+    """Each point's way down from a large regularization to its own."""
+
+    def __init__(self, target: Array, top: Array, blocks: list[int]) -> None:
+        points = len(target)
+        self.reg = top
+        self.state = np.empty(0)
+        self.residual = np.full(points, np.inf)
+        self.iterations = np.zeros(points, np.int64)
+        self.converged = np.zeros(points, bool)
+        self.active = np.arange(points)
+        self._target = target
+        self._step = np.full(points, 10.0)
+        self._solved = np.full(points, np.nan)  # regularization of `state`, once solved
+        self._before = np.full(points, np.nan)
+        self._growth = np.zeros((points, sum(1 for b in blocks if b)))  # log size of each block per log regularization
+        self._lengths = np.array([b for b in blocks if b])
+        self._starts = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]).astype(int)
+
+    def guess(self, rows: npt.NDArray[np.intp]) -> Array:
+        """State to start from: the last solution, each block continued as a power of the regularization."""
+        ratio = np.where(np.isnan(self._solved[rows]), 0.0, np.log(self.reg[rows] / self._solved[rows]))
+        factor = np.exp(np.nan_to_num(ratio)[:, None] * self._growth[rows])
+        return self.state[rows] * np.repeat(factor, self._lengths, axis=1)
+
+    def record(
+        self, state: Array, residual: Array, iterations: npt.NDArray[np.int64], good: npt.NDArray[np.bool_], limit: int
+    ) -> None:
+        """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
+        rows = self.active
+        self.iterations[rows] += iterations
+        arrived = self.reg[rows] == self._target[rows]
+        won, lost = rows[good], rows[~good]
+        old = self.state[won].copy()
+        self.state[won] = state[good]
+        self._learn(won, old)
+        self._solved[won] = self.reg[won]
+        self._step[won] = np.minimum(10.0, self._step[won] ** 1.5)
+        self._step[lost] = np.sqrt(self._step[lost])
+        base = np.where(np.isnan(self._solved[rows]), 10.0 * self.reg[rows] * self._step[rows], self._solved[rows])
+        self.reg[rows] = np.maximum(self._target[rows], base / self._step[rows])
+        self.residual[rows[good & arrived]] = residual[good & arrived]
+        self.converged[rows[good & arrived]] = True
+        stuck = (self._step[rows] < 1.1) | (self.iterations[rows] >= limit)
+        given_up = ~(good & arrived) & stuck
+        self.residual[rows[given_up]] = residual[given_up]
+        self.active = rows[~(good & arrived) & ~stuck]
+
+    def _learn(self, rows: npt.NDArray[np.intp], old: Array) -> None:
+        """Exponent of each block between the last two solutions."""
+        known = ~np.isnan(self._solved[rows])
+        rows, old = rows[known], old[known]
+        span = np.log(self.reg[rows] / self._solved[rows])[:, None]
+        new_size, old_size = (np.maximum.reduceat(np.abs(x), self._starts, axis=1) for x in (self.state[rows], old))
+        ok = (new_size > 0) & (old_size > 0)
+        self._growth[rows] = np.where(ok, np.log(np.where(ok, new_size, 1) / np.where(ok, old_size, 1)) / span, 0.0)

@@ -1,0 +1,96 @@
+"""The order parameters: what the theory knows of a trained network, labelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from gcnlimit._validation import Array
+from gcnlimit.theory.chain import Moments, State
+
+__all__ = ["OrderParameters"]
+
+
+@dataclass(frozen=True)
+class OrderParameters:
+    r"""Order parameters of a trained network; each has the shape of the points, then its own axes (layers :math:`0 \dots K-1`).
+
+    In the large-size limit, with :math:`u` the centroid of the features and :math:`\mathrm{Cov}` the covariance over trainings at
+    inverse temperature :math:`\beta`: :math:`m_w = u \cdot w/N`, :math:`Q_w = |w|^2/N`, :math:`V_w = \beta \mathrm{Tr}\,\mathrm{Cov}(w)/N`,
+    :math:`m_k = y \cdot h_k/N`, :math:`Q_{kl} = h_k \cdot h_l/N`, :math:`V_{kl} = \beta \mathrm{Tr}\,\mathrm{Cov}(h_k, h_l)/N`. The hatted ones are
+    conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its correlation with the
+    conjugate field, both without effect on a directed graph. At infinite regularization only the margins are given.
+
+    Parameters
+    ----------
+    test_margin, train_margin
+        Argument of :math:`\Phi` in the accuracies.
+    mean, variance, v
+        Mean and variance of the output :math:`y h` of a test node, and the response :math:`v` of an output to its own loss.
+    """
+
+    test_margin: Any
+    train_margin: Any
+    mean: Any = None
+    variance: Any = None
+    v: Any = None
+    m_w: Any = None
+    Q_w: Any = None
+    V_w: Any = None
+    m_hat_w: Any = None
+    Q_hat_w: Any = None
+    V_hat_w: Any = None
+    m: Any = None
+    Q: Any = None
+    V: Any = None
+    m_hat: Any = None
+    Q_hat: Any = None
+    V_hat: Any = None
+    V_qh: Any = None
+    Q_qh: Any = None
+
+    def __getitem__(self, name: str) -> Any:
+        """Order parameter of that name."""
+        return getattr(self, name)
+
+    @classmethod
+    def unscaled(
+        cls, margins: tuple[Array, Array], moments: Moments, state: State, layers: Array, kappa: Array
+    ) -> Self:
+        r"""Undo the scaling of the chain: layer :math:`k` was divided by `layers` and the filter by `kappa`."""
+        up = layers[:, :-1] / kappa[:, None]
+        across = up[:, :, None] * up[:, None, :]
+        ratio = up[:, None, :] / up[:, :, None]
+        m_hat_w, Q_hat_w, V_hat_w = moments.weights
+        return cls(
+            *margins,
+            mean=moments.mean,
+            variance=moments.variance,
+            v=moments.v,
+            m_w=state.m_w / kappa,
+            Q_w=state.Q_w / kappa**2,
+            V_w=state.V_w / kappa**2,
+            m_hat_w=m_hat_w * kappa,
+            Q_hat_w=Q_hat_w * kappa**2,
+            V_hat_w=V_hat_w * kappa**2,
+            m=state.m * up,
+            Q=state.Q * across,
+            V=state.V * across,
+            m_hat=state.m_hat / up,
+            Q_hat=state.Q_hat / across,
+            V_hat=state.V_hat / across,
+            V_qh=state.V_qh * ratio,
+            Q_qh=state.Q_qh * ratio,
+        )
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Give the first axis of each parameter the shape of the points; single numbers become floats."""
+        shaped = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                value = np.reshape(value, shape + np.shape(value)[1:])
+                shaped[field.name] = value.item() if value.ndim == 0 else value
+        return replace(self, **shaped)
