@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gcnlimit as gl
 from gcnlimit import _version
-from gcnlimit.sweep import keys
+from gcnlimit.sweep import encoding, keys
 from gcnlimit.sweep import run as run_module
 from gcnlimit.sweep import store as store_module
 from gcnlimit.sweep.compute import Columns
@@ -147,6 +147,22 @@ def test_other_numbers_of_the_library_are_not_reused(store, written, monkeypatch
     monkeypatch.setattr(keys, "NUMERICAL_VERSION", _version.NUMERICAL_VERSION + 1)
     killing.run(store)
     assert len(written) == killing.BLOCKS
+
+
+def test_failures_of_another_version_are_tried_again(tmp_path, written, monkeypatch):
+    arguments = {
+        "data": gl.CSBM(4, 1.0, 2.0, 0.1),
+        "gcn": gl.GCN(gl.PageRank(0.1), symmetrize=True),
+        "axes": {"theta": [0.1, 0.48], "symmetrize": [True, False]},
+        "store": tmp_path / "runs.sqlite",
+    }
+    assert int((gl.sweep(gl.predict, **arguments).status == -1).sum()) == 1
+    written.clear()
+    gl.sweep(gl.predict, **arguments)
+    assert len(written) == 0
+    monkeypatch.setattr(encoding, "__version__", "next")
+    gl.sweep(gl.predict, **arguments)
+    assert len(written) == 1
 
 
 def test_changed_code_of_your_own_function_is_not_reused(tmp_path):

@@ -45,6 +45,16 @@ def test_the_cut_into_blocks_moves_no_number_beyond_rounding(monkeypatch):
     xr.testing.assert_allclose(whole, cut, rtol=1e-13)
 
 
+def test_finite_regularization_converges_beside_the_explicit_formula():
+    axes = {"reg": [1.0, math.inf], "loss": ["square", "logistic"], "lam": [0.5, 1.0]}
+    ds = gl.sweep(gl.predict, data=DATA, gcn=RESIDUAL, axes=axes)
+    assert set(ds.status.sel(reg=1.0).values.flat) == {gl.Status.CONVERGED}
+    assert set(ds.status.sel(reg=math.inf).values.flat) == {gl.Status.EXPLICIT}
+    one = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", reg=1.0, symmetrize=True))
+    point = ds.sel(reg=1.0, loss="logistic", lam=1.0)
+    assert float(point.test_accuracy) == pytest.approx(one.test_accuracy, abs=1e-8)
+
+
 @pytest.mark.parametrize(
     ("gcn", "axes", "filters"),
     [

@@ -22,7 +22,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "network": NETWORK,
     "simulation": SIMULATION,
     "tune": ("free",),
-    "solver": ("tol",),
+    "solver": ("tol", "max_iterations"),
     "axes": (*DATA, *NETWORK, *SIMULATION),
 }
 _RANGE = ("start", "stop", "num", "scale")

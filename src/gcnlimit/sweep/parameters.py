@@ -30,7 +30,7 @@ DATA = ("alpha", "lam", "mu", "rho", "directed")
 FILTER = ("filter", "t", "theta", "c", "depth", "coefficients")
 NETWORK = (*FILTER, "loss", "reg", "symmetrize")
 SIMULATION = ("nodes", "degree", "trials", "seed")
-SETTINGS = ("tol", "free", "streamed", "dtype")
+SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype")
 """How to compute rather than what: never an axis."""
 
 LONG_NAMES = {

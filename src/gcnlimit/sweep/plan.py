@@ -85,7 +85,8 @@ def _check_names(
         raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
     allowed = producer.allowed
     if allowed is not None:
-        check_names(axes, [name for name in allowed if name not in SETTINGS], f"an axis of {producer.name}")
+        swept = [name for name in allowed if producer.identity or name not in SETTINGS]
+        check_names(axes, swept, f"an axis of {producer.name}")
         check_names(fixed, allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
         raise ParameterError(

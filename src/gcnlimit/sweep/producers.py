@@ -101,10 +101,8 @@ def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
 def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
-    options = {"throw": False} if "throw" in inspect.signature(predict).parameters else {}
-    if "tol" in parameters:
-        options["tol"] = parameters["tol"]
-    prediction = predict(build_data(parameters), build_network(parameters), **options)
+    options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
+    prediction = predict(build_data(parameters), build_network(parameters), **options, throw=False)
     return prediction.as_dict() | {"status": prediction.status}
 
 
@@ -121,9 +119,7 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     settings = {"trials": 10} | {name: parameters[name] for name in names if name in parameters}
     with contextlib.redirect_stderr(_Plain(sys.stderr)):
         measured = simulate(build_data(parameters), build_network(parameters), workers=1, **settings)
-    if (
-        measured.trials < settings["trials"]
-    ):  # interrupted, it answers with the trials done; a sweep keeps whole points only
+    if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     return _fields(measured) | {f"{name}_standard_error": e for name, e in _fields(measured.standard_error).items()}
 
@@ -160,11 +156,8 @@ def _fields(performance: Performance) -> dict[str, Any]:
 
 
 def _later(module: str, name: str) -> Callable[..., Any]:
-    """Function of a part of the library that may not be installed."""
-    try:
-        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    except (ModuleNotFoundError, AttributeError):
-        raise ParameterError(f"{name} is not part of this version of gcnlimit") from None
+    """Function of a part of the library that is imported only when it is used."""
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function
 
 
@@ -173,7 +166,7 @@ _REAL = (*_SIGNALS, "t", "theta", "c", "reg")
 _PRODUCERS = {
     p.name: p
     for p in (
-        Producer("predict", _predict, (*DATA, *NETWORK, "tol"), _SIGNALS, _REAL, block=4096),
+        Producer("predict", _predict, (*DATA, *NETWORK, "tol", "max_iterations"), _SIGNALS, _REAL, block=4096),
         Producer("bayes_optimal", _bayes_optimal, DATA, _SIGNALS, _SIGNALS, block=4096),
         Producer(  # one decomposition of each graph serves every regularization
             "simulate",

@@ -103,10 +103,10 @@ def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
     """Blocks that the store does not have when their turn comes; the answers take the others."""
     for block in plan.blocks():
         found = kept.get(block.key)
-        if found is None:
-            yield block
-        else:
+        if found is not None and found.final:
             answers.put(block, found)
+        else:
+            yield block
 
 
 def _need_xarray() -> None:
