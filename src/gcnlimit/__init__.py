@@ -14,6 +14,7 @@ from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
 from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.sweep import sweep
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
@@ -53,6 +54,7 @@ __all__ = [
     "gap_map",
     "limits",
     "predict",
+    "sweep",
     "tune",
     "tune_losses",
 ]

@@ -1,3 +1,6 @@
-"""The version of the library."""
+"""The version of the library, and of its numbers."""
 
 __version__ = "0.1.0"
+
+NUMERICAL_VERSION = 1
+"""Raised whenever the same inputs give other numbers (beyond rounding): stored sweeps of another value are not reused."""

@@ -18,6 +18,7 @@ VERBS = {
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
     "tune": "The best network of a family.",
     "compare": "Every family of networks at its best, beside the ceilings.",
+    "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",
 }

@@ -1,0 +1,81 @@
+"""``gcnlimit sweep``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gcnlimit.errors import ParameterError
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["command"]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("sweep", no_args_is_help=True)
+@click.argument("file", type=_FILE)
+@click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
+@click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster of that scheduler.")
+@click.option("--out", type=_FILE, help="Write the answer to a .nc, .csv or .parquet file.")
+@click.option("--store", type=_FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
+def command(
+    *, file: Path, resume: bool, workers: int | None, scheduler: str | None, out: Path | None, store: Path | None
+) -> None:
+    """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
+
+    \b
+    Example of a file:
+      what = "predict"
+      [data]
+      alpha = 4
+      mu = 2.0
+      rho = 0.1
+      [network]
+      symmetrize = true
+      [axes]
+      lam = {start = 0, stop = 2, num = 21}
+      t = [0.5, 1.0, 1.5]
+
+    \b
+    Examples:
+      gcnlimit sweep accuracy.toml --out accuracy.nc
+      gcnlimit sweep accuracy.toml --resume --workers 8 --out accuracy.csv
+    """
+    from gcnlimit.sweep import sweep
+    from gcnlimit.sweep.export import check_format, export
+    from gcnlimit.sweep.file import read_file
+
+    asked = read_file(file)
+    out, store = out or asked.out, store or asked.store
+    if out is not None:
+        check_format(out)
+    if store.exists() and not resume:
+        raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
+    try:
+        answer = sweep(
+            asked.what, axes=asked.axes, fixed=asked.fixed, store=store, workers=workers, scheduler=scheduler
+        )
+    except KeyboardInterrupt as stop:
+        click.echo("\n".join(getattr(stop, "__notes__", ["interrupted"])), err=True)
+        click.echo("To resume, give the same command with --resume.", err=True)
+        raise SystemExit(130) from None
+    if out is not None:
+        export(answer, out)
+    _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
+
+
+def _report(answer: xarray.Dataset, where: str) -> None:
+    """Say what became of the points, and why some failed."""
+    reasons = [str(reason) for reason in answer.error.values.flat if reason]
+    click.echo(f"{answer.error.size} points, {len(reasons)} failed; {where}")
+    different = sorted(set(reasons))
+    for reason in different[:3]:
+        click.echo(f"  {reason}", err=True)
+    if len(different) > 3:
+        click.echo(f"  and {len(different) - 3} other reasons, in the variable error of the answer", err=True)

@@ -1,0 +1,152 @@
+"""The grid of a sweep: labelled axes, cut into blocks of points that are computed and stored together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import flag, real
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+
+__all__ = ["Axis", "Block", "Grid", "read"]
+
+_REAL = ("alpha", "lam", "mu", "rho", "t", "theta", "reg")
+_WHOLE = ("depth", "nodes", "trials", "seed")
+_FLAG = ("directed", "symmetrize")
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """A swept parameter: its values as the producer takes them, and as they label the answer.
+
+    >>> Axis.of("coefficients", [[1, 2], [1, 2, 3]]).labels
+    array(['[1.0, 2.0]', '[1.0, 2.0, 3.0]'], dtype='<U15')
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    labels: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, name: str, values: Any) -> Axis:
+        """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
+        if isinstance(values, Mapping):
+            names, values = [str(key) for key in values], list(values.values())
+            return cls._checked(name, read(name, values), names)
+        if isinstance(values, str) or not np.iterable(values):
+            raise ParameterError(
+                f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
+            )
+        values = read(name, list(values))
+        return cls._checked(name, values, values if _plain(values) else [_label(value) for value in values])
+
+    @classmethod
+    def _checked(cls, name: str, values: Sequence[Any], labels: Sequence[Any]) -> Axis:
+        if not values:
+            raise ParameterError(f"the axis {name} is empty; give at least one value")
+        if len(set(labels)) < len(labels):
+            twice = next(label for label in labels if list(labels).count(label) > 1)
+            raise ParameterError(f"the axis {name} has the value {twice!r} twice; every point needs its own label")
+        return cls(name, tuple(values), np.asarray(labels))
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the values are real numbers, along which a producer may be vectorised."""
+        return self.labels.dtype.kind == "f"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Points computed together: parameters common to all, arrays for the others, where they stand, and their key."""
+
+    row: int
+    start: int
+    size: int
+    common: dict[str, Any]
+    arrays: dict[str, npt.NDArray[np.float64]]
+    key: bytes = b""
+
+
+class Grid:
+    """Every combination of the axes, laid out as rows of points that may be computed in one call.
+
+    Axes of real numbers whose names are in `vectorised` run along a row; the others number the rows.
+    The layout depends on the axes and on `block` only, never on who computes them.
+    """
+
+    def __init__(
+        self, axes: Sequence[Axis], common: Mapping[str, Any], *, vectorised: Collection[str], block: int
+    ) -> None:
+        self.axes = tuple(axes)
+        self.common = dict(common)
+        self._block = block
+        self._inner = [axis for axis in axes if axis.name in vectorised and axis.numeric]
+        self._outer = [axis for axis in axes if axis not in self._inner]
+        self.rows = math.prod(len(axis.values) for axis in self._outer)
+        self.columns = math.prod(len(axis.values) for axis in self._inner)
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return self.rows * self.columns
+
+    def blocks(self) -> Iterator[Block]:
+        """All blocks, in order."""
+        outer, inner = ([len(axis.values) for axis in part] for part in (self._outer, self._inner))
+        for row in range(self.rows):
+            place = np.unravel_index(row, outer) if outer else ()
+            here = {axis.name: axis.values[i] for axis, i in zip(self._outer, place, strict=True)}
+            for start in range(0, self.columns, self._block):
+                size = min(self._block, self.columns - start)
+                places = np.unravel_index(np.arange(start, start + size), inner) if inner else ()
+                arrays = {axis.name: axis.labels[i] for axis, i in zip(self._inner, places, strict=True)}
+                yield Block(row, start, size, self.common | here, arrays)
+
+    def shaped(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Array of rows and columns, in the shape and order of the axes as they were given."""
+        laid = (*self._outer, *self._inner)
+        order = [laid.index(axis) for axis in self.axes]
+        return values.reshape([len(axis.values) for axis in laid]).transpose(order)
+
+
+def read(name: str, values: Sequence[Any]) -> list[Any]:
+    """Values of the parameter `name` as they are stored, checked where the name is known."""
+    if name in ("coefficients", "c") and any(np.ndim(value) for value in values):
+        return [tuple(np.atleast_1d(real(name, value, minimum_axes=1)).tolist()) for value in values]
+    if name in _REAL or name == "c":
+        return _numbers(name, values)
+    if name in _WHOLE:
+        return [_whole(name, value) for value in values]
+    if name in _FLAG:
+        return [flag(name, value) for value in values]
+    if name == "filter" and not all(isinstance(value, Filter) for value in values):
+        raise ParameterError("the axis filter must list filters such as Diffusion(1.0), or name them in a dictionary")
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _numbers(name: str, values: Sequence[Any]) -> list[float]:
+    numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
+    if numbers.ndim > 1:
+        raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
+    return [float(number) for number in numbers]
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value != int(value):
+        raise ParameterError(f"the axis {name} must list whole numbers, got {value!r}")
+    return int(value)
+
+
+def _plain(values: Sequence[Any]) -> bool:
+    kinds = {type(value) for value in values}
+    return kinds <= {int, float} or kinds in ({bool}, {str})
+
+
+def _label(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)

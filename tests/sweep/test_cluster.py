@@ -1,0 +1,65 @@
+"""The same sweep on a real Dask cluster, and in any executor, gives the same numbers."""
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import sweep_producers
+import xarray as xr
+
+import gcnlimit as gl
+
+AXES = {"x": np.arange(40.0)}
+FIXED = {"pause": 0.05}
+
+
+def test_any_executor_will_do():
+    with ThreadPoolExecutor(3) as executor:
+        ds = gl.sweep(sweep_producers.draw, axes=AXES, executor=executor)
+    xr.testing.assert_identical(ds, gl.sweep(sweep_producers.draw, axes=AXES))
+
+
+def test_a_closed_executor_is_said_to_be(tmp_path):
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    with pytest.raises(gl.GCNLimitError, match="the executor broke or was closed"):
+        gl.sweep(sweep_producers.draw, axes=AXES, executor=executor)
+
+
+def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+
+    def refuse(address, timeout):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", refuse)
+    with pytest.raises(gl.GCNLimitError, match="no Dask scheduler answers at 'tcp://nowhere:1'"):
+        gl.sweep(sweep_producers.draw, axes=AXES, scheduler="tcp://nowhere:1")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        victim = next(iter(cluster.workers.values())).pid
+        with distributed.Client(cluster) as client:
+            client.wait_for_workers(2)
+        killer = threading.Timer(0.5, os.kill, (victim, signal.SIGKILL))
+        killer.start()
+        ds = gl.sweep(
+            sweep_producers.slow_draw,
+            axes=AXES,
+            fixed=FIXED,
+            scheduler=cluster.scheduler_address,
+            store=tmp_path / "runs.sqlite",
+        )
+        killer.join()
+        with pytest.raises(ProcessLookupError):
+            os.kill(victim, 0)
+    assert int((ds.status == 100).sum()) == 40
+    expected = gl.sweep(sweep_producers.slow_draw, axes=AXES, fixed={"pause": 0.05})
+    xr.testing.assert_identical(ds, expected)
