@@ -1,0 +1,60 @@
+"""``gcnlimit figure``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["command", "form_option", "nodes_option", "trials_option"]
+
+form_option = click.option(
+    "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
+)
+nodes_option = click.option("--nodes", type=click.IntRange(min=10), help="Nodes of the simulated graphs.")
+trials_option = click.option(
+    "--trials", type=click.IntRange(min=0), help="Simulated graphs for each dot; 0 draws the theory alone."
+)
+
+
+@click.command("figure", no_args_is_help=True)
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="List the figures.")
+@nodes_option
+@trials_option
+@form_option
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder of the files.")
+@click.option(
+    "--data", "source", type=click.Path(dir_okay=False, path_type=Path), help="Redraw from this file of numbers."
+)
+def command(
+    *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
+) -> None:
+    """Draw the figure NAME of the paper, and keep its numbers beside it.
+
+    \b
+    Examples:
+      gcnlimit figure --list
+      gcnlimit figure introduction --format pdf
+      gcnlimit figure introduction --data introduction.nc --format svg
+    """
+    from gcnlimit.figures.files import read, write
+    from gcnlimit.figures.registry import FIGURES, find
+
+    if listing:
+        width = max(map(len, FIGURES))
+        for figure in FIGURES.values():
+            click.echo(f"{figure.name:{width}}  {figure.title}")
+        return
+    if name is None:
+        raise click.UsageError("give the NAME of a figure; --list shows them.")
+    figure = find(name)
+    if source is not None:
+        dataset = read(figure, source)
+    else:
+        from gcnlimit.figures.dots import QUICK
+        from gcnlimit.figures.produce import produce
+
+        dataset = produce([figure], out, QUICK.sized(nodes, trials))[name]
+    for path in write(figure, dataset, out, form):
+        click.echo(path)

@@ -1,0 +1,56 @@
+"""``gcnlimit reproduce``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gcnlimit.cli.figure import form_option, nodes_option, trials_option
+
+__all__ = ["command"]
+
+
+@click.command("reproduce")
+@click.option("--quick/--full", default=True, help="Dots at moderate size (minutes), or as in the paper (hours).")
+@nodes_option
+@trials_option
+@form_option
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("figures"),
+    show_default=True,
+    help="Folder of the files.",
+)
+def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, out: Path) -> None:
+    """Regenerate every figure of the paper, and say how theory and simulation agree.
+
+    Interrupted, the same command resumes: finished dots are kept in the folder.
+
+    \b
+    Examples:
+      gcnlimit reproduce --out figures
+      gcnlimit reproduce --full --format pdf --out figures-full
+    """
+    from gcnlimit.cli.output import show
+    from gcnlimit.figures.agreement import agreement, statements, write_agreement
+    from gcnlimit.figures.dots import FULL, QUICK
+    from gcnlimit.figures.files import write
+    from gcnlimit.figures.produce import produce
+    from gcnlimit.figures.registry import FIGURES
+
+    try:
+        datasets = produce(list(FIGURES.values()), out, (QUICK if quick else FULL).sized(nodes, trials))
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted; finished dots are kept in {out}. Give the same command to resume.", err=True)
+        raise SystemExit(130) from None
+    for name, dataset in datasets.items():
+        write(FIGURES[name], dataset, out, form)
+    for title, rows in (
+        ("Simulation against theory, in standard errors", agreement(datasets)),
+        ("Statements of the paper", statements(datasets)),
+    ):
+        show({key: [row[key] for row in rows] for key in rows[0]}, len(rows), title=title, as_json=False)
+    tables = ", ".join(path.name for path in write_agreement(datasets, out))
+    click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {tables}.")

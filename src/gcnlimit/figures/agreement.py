@@ -1,0 +1,75 @@
+"""How theory and simulation agree, and which of the paper's statements the numbers bear out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcnlimit._validation import Array
+from gcnlimit.figures.registry import find
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["agreement", "statements", "write_agreement", "z_scores"]
+
+
+def z_scores(dataset: xarray.Dataset) -> Array:
+    """Simulated minus predicted, in standard errors, for all dots of a figure.
+
+    The dots of a quantity ``x`` are ``x_simulated``, with ``x_standard_error``; ``x_predicted`` is the theory there.
+    """
+    found = []
+    for name in map(str, dataset.data_vars):
+        if name.endswith("_simulated"):
+            base = name.removesuffix("_simulated")
+            z = (dataset[name] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
+            found.append(z.values[np.isfinite(z.values)])
+    return np.concatenate([np.empty(0), *found])
+
+
+def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
+    """One row for each figure: number of dots, worst and mean distance to the theory in standard errors."""
+    rows = []
+    for name, dataset in datasets.items():
+        z = np.abs(z_scores(dataset))
+        numbers = {"worst |z|": round(float(z.max()), 2), "mean |z|": round(float(z.mean()), 2)} if z.size else {}
+        rows.append({"figure": name, "dots": z.size, "worst |z|": "", "mean |z|": ""} | numbers)
+    return rows
+
+
+def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
+    """One row for each statement of the paper that a figure shows."""
+    rows = []
+    for name, dataset in datasets.items():
+        for check in find(name).statements:
+            found = check(dataset)
+            verdict = "holds" if found.holds else "fails"
+            rows.append({"figure": name, "statement": found.text, "verdict": verdict, "number": found.number})
+    return rows
+
+
+def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> list[Path]:
+    """Write both tables as ``agreement.csv``, ``statements.csv`` and, together, ``agreement.md``."""
+    import csv
+
+    tables = {"agreement": agreement(datasets), "statements": statements(datasets)}
+    paths = [folder / f"{name}.csv" for name in tables]
+    for path, rows in zip(paths, tables.values(), strict=True):
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
+            writer.writeheader()
+            writer.writerows(rows)
+    page = folder / "agreement.md"
+    page.write_text("\n\n".join(map(_markdown, tables.values())) + "\n", encoding="utf-8")
+    return [*paths, page]
+
+
+def _markdown(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return ""
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,66 @@
+"""What a figure of the paper is: numbers, a drawing of them, and the statements that they should bear out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["PaperFigure", "Statement"]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of the paper held against the numbers of a figure.
+
+    Parameters
+    ----------
+    text
+        The sentence.
+    holds
+        Whether the numbers agree.
+    number
+        The number that decides it, in words.
+    """
+
+    text: str
+    holds: bool
+    number: str
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure: `data` computes its numbers, `draw` draws them and nothing else.
+
+    Parameters
+    ----------
+    name, title
+        How the user asks for it, and what it shows.
+    data
+        From the simulation to run (``None``: theory alone) to the numbers.
+    draw
+        From the numbers and one axes for each panel to the picture.
+    panels
+        Rows and columns of panels.
+    size
+        Width and height in inches.
+    simulated
+        Whether the figure has simulated dots.
+    statements
+        The sentences of the paper that the numbers should bear out.
+    """
+
+    name: str
+    title: str
+    data: Callable[[Simulation | None], xarray.Dataset]
+    draw: Callable[[xarray.Dataset, Sequence[Axes]], None]
+    panels: tuple[int, int] = (1, 1)
+    size: tuple[float, float] = (5.0, 3.6)
+    simulated: bool = False
+    statements: tuple[Callable[[xarray.Dataset], Statement], ...] = ()

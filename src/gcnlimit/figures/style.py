@@ -1,0 +1,83 @@
+"""One style for all figures: sizes for print, colours that the colour-blind can tell apart, symbols as in the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gcnlimit.errors import ParameterError
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gcnlimit.figures.base import PaperFigure
+
+__all__ = ["BLACK", "COLOURS", "MARKERS", "TEST_ACCURACY", "label_panels", "legend_below", "picture", "save"]
+
+BLACK = "#000000"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""The palette of Okabe and Ito, without its yellow, which is too light for lines."""
+MARKERS = ("o", "s", "^", "D", "v")
+TEST_ACCURACY = r"$\mathrm{Acc}_\mathrm{test}$"
+
+_RC: dict[str, Any] = {
+    "font.size": 9,
+    "axes.labelsize": 10,
+    "axes.titlesize": 9,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "mathtext.fontset": "cm",
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "gcnlimit",
+}
+
+
+def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
+    """Draw a figure from its numbers; no screen is needed."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    with rc_context(_RC):
+        canvas = Canvas(figsize=figure.size, layout="constrained")
+        FigureCanvasAgg(canvas)
+        axes = canvas.subplots(*figure.panels, squeeze=False).ravel().tolist()
+        figure.draw(dataset, axes)
+    return canvas
+
+
+def save(canvas: Figure, path: Path) -> Path:
+    """Write the picture; the same numbers give the same file."""
+    from matplotlib import rc_context
+
+    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
+    try:
+        with rc_context(_RC):
+            canvas.savefig(path, dpi=160, metadata=undated)
+    except OSError as problem:
+        raise ParameterError(f"{path} cannot be written ({problem}); choose another folder") from None
+    return path
+
+
+def legend_below(axes: Sequence[Axes], *, columns: int) -> None:
+    """One legend for all panels, under them, where it covers nothing."""
+    entries: dict[str, Any] = {}
+    for panel in axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    axes[0].figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+
+
+def label_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
+    """Write what is fixed above each panel."""
+    for panel, title in zip(axes, titles, strict=True):
+        panel.set_title(title)
