@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.figures import introduction
+from gcnlimit.figures import depth, introduction, learning_rates
 from gcnlimit.figures.base import PaperFigure
 
 __all__ = ["FIGURES", "find"]
 
-FIGURES = {module.FIGURE.name: module.FIGURE for module in (introduction,)}
+FIGURES = {module.FIGURE.name: module.FIGURE for module in (introduction, learning_rates, depth)}
 
 
 def find(name: str) -> PaperFigure:
