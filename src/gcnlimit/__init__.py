@@ -19,6 +19,7 @@ from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
+from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
@@ -36,6 +37,7 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
+    "OrderParameters",
     "PageRank",
     "ParameterError",
     "Performance",

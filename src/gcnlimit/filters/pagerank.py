@@ -86,7 +86,7 @@ class PageRank(Filter):
             size = np.linalg.norm(term)
             if size <= accuracy * np.linalg.norm(total):
                 return total
-            if not np.isfinite(size):
+            if not size < 1e30:
                 break
         raise ParameterError(
             f"theta = {float(theta):g} is too large for this operator: the PageRank series diverges on it"
