@@ -13,7 +13,12 @@ from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
-from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.results import Measurement, Performance, Prediction, Status
+from gcnlimit.simulation.amp import Inference, amp
+from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.simulation.sample import sample
+from gcnlimit.simulation.simulate import simulate
+from gcnlimit.simulation.train import Fit, fit
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
@@ -24,10 +29,15 @@ __all__ = [
     "ConvergenceError",
     "Diffusion",
     "Filter",
+    "Fit",
     "GCNLimitError",
     "Hinge",
+    "Inference",
+    "Instance",
     "Logistic",
     "Loss",
+    "Measurement",
+    "Observation",
     "PageRank",
     "ParameterError",
     "Performance",
@@ -37,7 +47,11 @@ __all__ = [
     "Square",
     "Status",
     "__version__",
+    "amp",
     "bayes_optimal",
+    "fit",
     "limits",
     "predict",
+    "sample",
+    "simulate",
 ]

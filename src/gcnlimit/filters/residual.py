@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import Array, real
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters.action import Block
 from gcnlimit.filters.base import Chain, Filter, to_unit
 
 __all__ = ["Residual"]
@@ -78,11 +79,10 @@ class Residual(Filter):
         last[-1] = 1.0
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
 
-    def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Layer after layer."""
-        self._single()
-        for c in self.c:
-            block = operator @ block + block.dtype.type(c) * block
+        if len(shape) > 1:
+            return np.stack([self[k : k + 1]._series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
+        for c in self.c.T.astype(block.dtype):
+            block = operator @ block + c * block
         return block
