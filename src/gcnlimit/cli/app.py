@@ -16,6 +16,8 @@ __all__ = ["app"]
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
+    "sample": "Draw a graph with features and labels into a file.",
+    "simulate": "Train a network on sampled graphs and measure it.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",
 }

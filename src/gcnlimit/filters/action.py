@@ -59,7 +59,7 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
 def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
     r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`."""
     step = block.dtype.type(1.0 / radius)
-    total = weights[0] * block
+    total: Block = weights[0] * block
     before, here = block, block
     for k, weight in enumerate(weights[1:], start=1):
         after = operator @ here
@@ -73,14 +73,14 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) ->
 
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     r"""Sum :math:`\sum_k w_k a^k B` for any operator."""
-    total = weights[0] * block
+    total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
         _add(total, weight, block)
     return total
 
 
-def series_sum(
+def series_sum(  # noqa: PLR0917
     parameters: Block, ratio: Callable[[int], float], operator: Any, block: Block, accuracy: float, name: str
 ) -> Block:
     r"""Sum :math:`\sum_k p^k r_1 \dots r_k\, a^k B` of an infinite series, for any operator and many `parameters` :math:`p`.
@@ -93,13 +93,15 @@ def series_sum(
         return np.asarray(np.ones_like(parameters) * block)
     fractions = parameters / block.dtype.type(largest)
     weight = np.ones_like(fractions)
-    total, term, small = weight * block, block, 0
+    total: Block = weight * block
+    term, small = block, 0
     for k in range(1, 100_000):
         term = operator @ term
         term *= block.dtype.type(largest * ratio(k))
         weight = weight * fractions
         _add(total, weight, term)
-        size = np.linalg.norm(term)
+        with np.errstate(over="ignore"):
+            size = np.linalg.norm(term)
         small = small + 1 if size <= accuracy * np.linalg.norm(total) else 0
         if small == 2:
             return total
@@ -117,4 +119,4 @@ def _add(total: Block, weight: Block, term: Block) -> None:
         return
     for part, factor in zip(total, weight, strict=True):
         if factor.item() != 0.0:
-            part += factor * term
+            np.add(part, factor * term, out=part)

@@ -31,8 +31,8 @@ class Inference:
     status, iterations, change
         How the iteration ended, after how many steps, and the root mean square change of the last.
     performance
-        Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes the two classes
-        cannot be told apart, and the better of the two namings counts.
+        Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
+        the two classes cannot be told apart, and the better of the two namings counts.
     """
 
     labels: Array

@@ -28,10 +28,10 @@ def save(instance: Instance, path: str | os.PathLike[str]) -> None:
         "labels": instance.labels.astype(np.int8),
         "centroid": instance.latents.centroid,
     }
-    if sparse.issparse(o.adjacency):
-        fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
-    else:
+    if isinstance(o.adjacency, np.ndarray):
         fields["adjacency"] = o.adjacency
+    else:
+        fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
     if streamed(o.features):
         fields |= {"key": np.array(o.features.key, np.uint64), "spike": o.features.spike}
     else:
@@ -51,7 +51,8 @@ def load(path: str | os.PathLike[str]) -> Instance:
 
 
 def _assemble(stored: dict[str, Any]) -> Instance:
-    data = CSBM(*(float(p) for p in stored["model"]), directed=bool(stored["directed"]))
+    alpha, lam, mu, rho = stored["model"].tolist()
+    data = CSBM(alpha, lam, mu, rho, directed=bool(stored["directed"]))
     labels = stored["labels"].astype(float)
     if "adjacency" in stored:
         adjacency: Any = stored["adjacency"]
@@ -96,7 +97,7 @@ def to_pyg(instance: Instance) -> Any:
 
 
 def _edges(instance: Instance) -> tuple[Any, Any]:
-    if not sparse.issparse(instance.adjacency):
+    if isinstance(instance.adjacency, np.ndarray):
         raise ParameterError("degree = None gives a Gaussian matrix, which is no graph; sample with a degree")
     edges = instance.adjacency.tocoo()
     return edges.row, edges.col

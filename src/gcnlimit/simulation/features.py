@@ -62,7 +62,7 @@ class StreamedFeatures:
         tiles = np.concatenate([self._tile(tile) for tile in range(first, -(-stop // TILE))])
         return tiles[start - first * TILE : stop - first * TILE]
 
-    def __array__(self, dtype: npt.DTypeLike = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The whole matrix."""
         return self.rows(0, self.shape[0]).astype(dtype or self.dtype, copy=False)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 __all__ = ["Operator"]
@@ -32,6 +31,7 @@ class Operator:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> A = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     >>> a = Operator.of(A, degree=1.0, symmetrize=False)
     >>> a @ np.eye(2)  # (A - 1/2) / (1/2) / sqrt(2)
@@ -64,7 +64,7 @@ class Operator:
             matrix = matrix + matrix.T
             scale /= np.sqrt(2.0)
             shift *= np.sqrt(2.0)
-        matrix = (matrix.tocsr() if sparse.issparse(matrix) else matrix) * scale
+        matrix = (matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()) * scale
         return cls(matrix.astype(dtype), float(shift), symmetric or symmetrize)
 
     @property
@@ -85,7 +85,7 @@ class Operator:
         if self.symmetric:
             return self
         matrix = self.matrix.T
-        return Operator(matrix.tocsr() if sparse.issparse(matrix) else matrix, self.shift, False)
+        return Operator(matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), self.shift, False)
 
     @cached_property
     def radius(self) -> float | None:

@@ -92,7 +92,7 @@ def _from_main(task: Any) -> bool:
 def _one_thread() -> Iterator[None]:
     """One thread for linear algebra, as in the workers, if threadpoolctl is installed."""
     try:
-        from threadpoolctl import threadpool_limits
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
     except ModuleNotFoundError:
         yield
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,7 +117,7 @@ def _check(data: CSBM) -> None:
         )
 
 
-def _precision(dtype: npt.DTypeLike) -> np.dtype[np.floating]:
+def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"dtype = {dtype} is not allowed; it must be float32 or float64")

@@ -23,7 +23,7 @@ __all__ = ["simulate"]
 FIELDS = [f.name for f in fields(Performance)]
 
 
-def simulate(
+def simulate(  # noqa: PLR0917
     data: CSBM,
     gcn: GCN,
     nodes: int = 10_000,
@@ -111,7 +111,8 @@ def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GC
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         network = GCN(filters[where], gcn.loss, reg[where], gcn.symmetrize)
-        groups.append((CSBM(*point.tolist(), directed=data.directed), network, where))
+        alpha, lam, mu, rho = point.tolist()
+        groups.append((CSBM(alpha, lam, mu, rho, directed=data.directed), network, where))
     return groups
 
 
@@ -130,10 +131,10 @@ def _assemble(
         error[:, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
     mean[4], error[4] = _log_error(mean[0], error[0], 0.5 / (nodes * least))
 
-    def shaped(rows: Array) -> list[Any]:
-        return [scalar_or_array(row.reshape(shape)) for row in rows]
+    def named(rows: Array) -> dict[str, Any]:
+        return {name: scalar_or_array(row.reshape(shape)) for name, row in zip(FIELDS, rows, strict=True)}
 
-    return Measurement(*shaped(mean), standard_error=Performance(*shaped(error)), trials=least)
+    return Measurement(**named(mean), standard_error=Performance(**named(error)), trials=least)
 
 
 def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:

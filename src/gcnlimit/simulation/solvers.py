@@ -20,7 +20,7 @@ from gcnlimit.losses import Loss
 
 __all__ = ["Solution", "TrainingRows"]
 
-TOLERANCE = 1e-12
+TOLERANCE = 1e-10
 """Duality gap over objective at which the training stops."""
 
 
@@ -40,7 +40,7 @@ class TrainingRows:
     @cached_property
     def dual(self) -> bool:
         """Whether there are fewer rows than columns."""
-        return self.Z.shape[0] <= self.Z.shape[1]
+        return bool(self.Z.shape[0] <= self.Z.shape[1])
 
     @cached_property
     def gram(self) -> Array:
@@ -72,11 +72,12 @@ class TrainingRows:
         """
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
-        for _ in range(100):
-            if problem.gap(f) <= TOLERANCE:
-                break
+        gap, patience = problem.gap(f), 10
+        while gap > TOLERANCE and patience:
             f = problem.newton(problem.split(f, steps=50))
-        return Solution(np.asarray(f @ self.Z / reg), problem.gap(f)), f
+            before, gap = gap, problem.gap(f)
+            patience = 10 if gap < 0.5 * before else patience - 1
+        return Solution(np.asarray(f @ self.Z / reg), gap), f
 
 
 class _Problem:
@@ -98,7 +99,7 @@ class _Problem:
         return z - self.loss.prox(omega, self.v), omega
 
     def feasible(self, f: Array) -> tuple[Array, Array]:
-        r"""Pair :math:`x = \mathrm{prox}(\omega)`, :math:`-\ell'(x)` next to `f`, for which Fenchel's inequality is an equality."""
+        r"""Pair :math:`x = \mathrm{prox}(\omega)`, :math:`-\ell'(x)` next to `f`, where Fenchel's inequality is an equality."""
         omega = self.margins(f) - self.v * f
         x = self.loss.prox(omega, self.v)
         return x, (x - omega) / self.v
@@ -121,10 +122,7 @@ class _Problem:
         for _ in range(steps):
             x = self.loss.prox(s, self.v)
             q = 2 * x - s
-            if rows.dual:
-                y = q - self.v * cho_solve(factor, q)
-            else:
-                y = rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            y = q - self.v * cho_solve(factor, q) if rows.dual else rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
             s = s + y - x
         x = self.loss.prox(s, self.v)
         return np.asarray((x - s) / self.v)
@@ -132,7 +130,7 @@ class _Problem:
     def newton(self, f: Array) -> Array:
         """Newton's method for as long as each step halves the residual."""
         residual, omega = self.residual(f)
-        size = np.linalg.norm(residual)
+        size = float(np.linalg.norm(residual))
         for _ in range(50):
             try:
                 step = self._step(residual, omega)
@@ -143,7 +141,7 @@ class _Problem:
                 break
             f = trial
             residual, omega = self.residual(f)
-            before, size = size, np.linalg.norm(residual)
+            before, size = size, float(np.linalg.norm(residual))
             if size > 0.9 * before or size <= 1e-15 * self.v * np.sqrt(f.size):
                 break
         return f
