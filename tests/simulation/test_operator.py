@@ -30,6 +30,15 @@ def test_operator_is_the_centred_matrix_and_its_transpose(adjacency, symmetrize)
     assert np.allclose(single, full @ block, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_product_in_panels_is_the_product(data, dtype):
+    a = Operator.of(gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, 30, True, dtype=dtype)
+    block = np.random.default_rng(0).standard_normal((3001, 40)).astype(dtype)
+    assert len(a._panels) > 1
+    narrow = np.stack([a @ column for column in block.T], axis=1)
+    assert np.allclose(a @ block, narrow, atol=1e-4 if dtype == np.float32 else 1e-12)
+
+
 def test_radius_bounds_the_spectrum_tightly(adjacency):
     a, full = Operator.of(adjacency, 20, True), dense(adjacency, 20, True)
     largest = np.abs(np.linalg.eigvalsh(full)).max()

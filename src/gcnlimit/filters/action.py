@@ -96,13 +96,13 @@ def series_sum(  # noqa: PLR0917
     total: Block = weight * block
     term, small = block, 0
     for k in range(1, 100_000):
-        term = operator @ term
-        term *= block.dtype.type(largest * ratio(k))
-        weight = weight * fractions
-        _add(total, weight, term)
-        with np.errstate(over="ignore"):
-            size = np.linalg.norm(term)
-        small = small + 1 if size <= accuracy * np.linalg.norm(total) else 0
+        with np.errstate(over="ignore", invalid="ignore"):
+            term = operator @ term
+            term *= block.dtype.type(largest * ratio(k))
+            weight = weight * fractions
+            _add(total, weight, term)
+            size, whole = np.linalg.norm(term), np.linalg.norm(total)
+        small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
             return total
         if not math.isfinite(size):

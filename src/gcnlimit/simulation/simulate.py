@@ -94,12 +94,12 @@ class _Trial:
     dtype: str
 
     def __call__(self) -> Array:
-        """Performance, one row for each field."""
+        """Performance, one row for each field but the last, which is that of the mean."""
         instance = sample(
             self.data, self.nodes, self.degree, self.seed, streamed=self.streamed, dtype=np.dtype(self.dtype)
         )
         performance = fit(instance, self.gcn).performance
-        return np.array([getattr(performance, name) for name in FIELDS])
+        return np.array([getattr(performance, name) for name in FIELDS[:4]])
 
 
 def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:
@@ -127,8 +127,8 @@ def _assemble(
             raise KeyboardInterrupt
         values = np.stack(done)
         least = min(least, len(done))
-        mean[:, where] = values.mean(axis=0)
-        error[:, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
+        mean[:4, where] = values.mean(axis=0)
+        error[:4, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
     mean[4], error[4] = _log_error(mean[0], error[0], 0.5 / (nodes * least))
 
     def named(rows: Array) -> dict[str, Any]:

@@ -53,8 +53,8 @@ def fit(instance: Instance, gcn: GCN) -> Fit:
 
     The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
     regularizations of one filter share the Gram matrix. Infinite regularization and the square loss are explicit, any
-    other convex loss is trained to a duality gap of ``1e-10`` times the objective (in practice, to rounding). The training sees the labels of the
-    labelled nodes only.
+    other convex loss is trained to a duality gap of ``1e-10`` times the objective (in practice, to rounding). The
+    training sees the labels of the labelled nodes only.
 
     Examples
     --------
