@@ -53,7 +53,7 @@ FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", FINITE[::2], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+@pytest.mark.parametrize("point", FINITE[::3], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
 def test_finite_regularization_as_predicted(point):
     measured = gl.simulate(gl.CSBM(**point["data"]), network(point), nodes=1500, degree=60, trials=8, seed=5, workers=1)
     assert max(deviations(measured, point, FIELDS, 150 * 8)) < 4

@@ -102,11 +102,11 @@ def series_sum(  # noqa: PLR0917
             weight = weight * fractions
             _add(total, weight, term)
             size, whole = np.linalg.norm(term), np.linalg.norm(total)
+        if not math.isfinite(size):
+            break
         small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
             return total
-        if not math.isfinite(size):
-            break
     raise ParameterError(
         f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
     )
