@@ -90,7 +90,7 @@ def diffusion(instance: gl.Instance) -> list[dict[str, Any]]:
     observation = instance.observation
     a, X = observation.operator(True), instance.features
     _ = a.radius
-    ours, result = timed(lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=1e-13))
+    ours, _ = timed(lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=1e-13))
     rows_s, _ = timed(lambda: training_rows(observation, a, DIFFUSION.ravel((1,))))
     uncentred = type(a)(a.matrix, 0.0, True)  # the peer takes a sparse matrix
     peer, reference = timed(lambda: expm_multiply(a.matrix, X, traceA=a.matrix.trace()))
@@ -165,8 +165,6 @@ def large() -> dict[str, Any]:
 
 if __name__ == "__main__":
     for r in rows():
-        peak_mib = f"{r['peak_mib']:8.0f} MiB" if "peak_mib" in r else " " * 12
-        print(
-            f"{r['what']:38s} {r['ours_s']:8.3f} s {r['peer']:38s} {r['peer_s']:8.3f} s  x{r['ratio']:6.2f} {peak_mib}  {r.get('note', '')}"
-        )
+        beside = f"{r['peer']:38s} {r['peer_s']:8.3f} s  x{r['ratio']:6.2f}"
+        print(f"{r['what']:38s} {r['ours_s']:8.3f} s  {beside}  {r.get('peak_mib', 0.0):6.0f} MiB  {r.get('note', '')}")
     print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")

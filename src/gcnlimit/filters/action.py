@@ -102,7 +102,7 @@ def series_sum(  # noqa: PLR0917
             weight = weight * fractions
             _add(total, weight, term)
             size, whole = np.linalg.norm(term), np.linalg.norm(total)
-        if not math.isfinite(size):
+        if not math.isfinite(whole):
             break
         small = small + 1 if size <= accuracy * whole else 0
         if small == 2:
