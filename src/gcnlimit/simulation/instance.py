@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,15 +54,17 @@ class Observation:
         """Number of nodes :math:`N`."""
         return int(self.train_mask.size)
 
+    def operator(self, symmetrize: bool) -> Operator:
+        """Operator :math:`a` that a network applies, symmetrized or not; built once."""
+        return self._symmetrized if symmetrize and self.data.directed else self._plain
+
     @cached_property
-    def operator(self) -> Any:
-        """Function that gives the operator :math:`a`, symmetrized or not; built once."""
+    def _plain(self) -> Operator:
+        return Operator.of(self.adjacency, self.degree, False, not self.data.directed, self.features.dtype)
 
-        @cache
-        def build(symmetrize: bool) -> Operator:
-            return Operator.of(self.adjacency, self.degree, symmetrize, not self.data.directed, self.features.dtype)
-
-        return build
+    @cached_property
+    def _symmetrized(self) -> Operator:
+        return Operator.of(self.adjacency, self.degree, True, False, self.features.dtype)
 
 
 @dataclass(frozen=True, eq=False)
