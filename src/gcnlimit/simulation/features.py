@@ -58,9 +58,11 @@ class StreamedFeatures:
 
     def rows(self, start: int, stop: int) -> npt.NDArray[Any]:
         """Rows from `start` to `stop`."""
-        first = start // TILE
-        tiles = np.concatenate([self._tile(tile) for tile in range(first, -(-stop // TILE))])
-        return tiles[start - first * TILE : stop - first * TILE]
+        out = np.empty((stop - start, self.shape[1]), self.dtype)
+        for tile in range(start // TILE, -(-stop // TILE)):
+            begin, end = max(start, tile * TILE), min(stop, (tile + 1) * TILE)
+            out[begin - start : end - start] = self._tile(tile)[begin - tile * TILE : end - tile * TILE]
+        return out
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """The whole matrix."""
