@@ -25,7 +25,7 @@ from gcnlimit.simulation.solvers import TrainingRows
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 NODES, DEGREE = 10_000, 30
-DIFFUSION = gl.Diffusion(t=1.0)
+DIFFUSION = gl.Diffusion(t=1.488)  # the best time for these data
 
 
 def timed(function: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
@@ -57,7 +57,7 @@ def rows() -> list[dict[str, Any]]:
     table = [sampling(), steps(instance), *diffusion(instance)]
     mask = instance.train_mask
     F = training_rows(instance.observation, instance.observation.operator(True), DIFFUSION.ravel((1,)))[0]
-    return [*table, ridge(F, instance.labels[mask]), logistic(F, instance.labels[mask]), large()]
+    return [*table, ridge(F, instance.labels[mask]), *logistic(F, instance.labels[mask]), large()]
 
 
 def sampling() -> dict[str, Any]:
@@ -124,7 +124,7 @@ def ridge(F: Any, y: Any) -> dict[str, Any]:
     )
 
 
-def logistic(F: Any, y: Any) -> dict[str, Any]:
+def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
     from sklearn.linear_model import LogisticRegression
 
     reg, Z = 1.0, y[:, None] * F
@@ -132,18 +132,26 @@ def logistic(F: Any, y: Any) -> dict[str, Any]:
     def slope(w: Any) -> float:
         return float(np.abs(reg * w - Z.T @ expit(-Z @ w)).max())
 
+    def fastest(solvers: tuple[str, ...], **options: Any) -> tuple[float, str, float]:
+        runs = []
+        for solver in solvers:
+            model = LogisticRegression(C=1 / reg, fit_intercept=False, solver=solver, **options)
+            seconds, model = timed(lambda model=model: model.fit(F, y), repeat=2)
+            runs.append((seconds, solver, slope(model.coef_[0])))
+        return min(runs)
+
     ours, (solution, _) = timed(lambda: TrainingRows(Z).solve(Logistic(), reg), repeat=3)
-    peers = []
+    memory, gradient = peak(lambda: TrainingRows(Z).solve(Logistic(), reg)), slope(solution.weights)
+    table = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for solver in ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga"):
-            model = LogisticRegression(C=1 / reg, fit_intercept=False, solver=solver)
-            seconds, model = timed(lambda model=model: model.fit(F, y), repeat=2)
-            peers.append((seconds, solver, slope(model.coef_[0])))
-    seconds, solver, gradient = min(peers)
-    memory = peak(lambda: TrainingRows(Z).solve(Logistic(), reg))
-    note = f"gradient {slope(solution.weights):.0e} against {gradient:.0e}; wanted: 1"
-    return row("logistic", ours, f"scikit-learn {solver}", seconds, peak_mib=memory, note=note)
+        for name, (seconds, solver, other) in {
+            "default tolerance": fastest(("lbfgs", "liblinear", "newton-cg", "newton-cholesky")),
+            "tol=1e-10": fastest(("lbfgs", "newton-cg", "newton-cholesky"), tol=1e-10, max_iter=10_000),
+        }.items():
+            note = f"gradient {gradient:.0e} against {other:.0e}; wanted: 1"
+            table.append(row("logistic", ours, f"scikit-learn {solver}, {name}", seconds, peak_mib=memory, note=note))
+    return table
 
 
 LARGE = """

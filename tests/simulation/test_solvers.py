@@ -33,7 +33,7 @@ def test_logistic_gradient_vanishes(n, m, reg):
     solution, _ = rows(n, m).solve(Logistic(), reg)
     gradient = reg * solution.weights - Z.T @ expit(-Z @ solution.weights)
     assert solution.gap <= TOLERANCE
-    assert np.abs(gradient).max() < 1e-10 * np.abs(Z.T @ np.ones(n)).max()
+    assert np.abs(gradient).max() < 1e-7 * np.abs(Z.T @ np.ones(n)).max()
 
 
 @pytest.mark.parametrize("n, m", SHAPES)

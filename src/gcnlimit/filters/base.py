@@ -108,11 +108,12 @@ class Filter(Value, ABC):
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
         default what the precision of `block` allows.
         """
-        flat = self.ravel(self.shape)
+        flat, count = self.ravel(self.shape), math.prod(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
-        out = np.empty((math.prod(self.shape), *columns.shape), block.dtype)
+        out = np.empty((count, *columns.shape), block.dtype)
         for part in column_blocks(columns.shape[1]):
-            out[..., part] = flat._sum(operator, np.ascontiguousarray(columns[:, part]), radius, accuracy, (-1, 1, 1))
+            piece = np.ascontiguousarray(columns[:, part])
+            out[..., part] = flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
         return out.reshape(*self.shape, *block.shape)
 
     def apply_each(
@@ -123,7 +124,8 @@ class Filter(Value, ABC):
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
         out = np.empty(block.shape, block.dtype)
         for part in column_blocks(block.shape[1]):
-            out[:, part] = self[part]._sum(operator, np.ascontiguousarray(block[:, part]), radius, accuracy, (-1,))
+            piece = np.ascontiguousarray(block[:, part])
+            out[:, part] = self[part]._sum(operator, piece, radius, accuracy, piece.shape[1:])
         return out
 
     def _sum(
@@ -135,7 +137,7 @@ class Filter(Value, ABC):
             return self._series(operator, block, accuracy, shape)
         self.check_radius(radius)
         weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
-        return chebyshev_sum(weights.reshape(-1, *_sized(shape, weights.shape[1])), operator, block, radius)
+        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
 
     @abstractmethod
     def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
@@ -156,8 +158,3 @@ def to_unit(g: Array) -> Array:
     """Divide by the largest magnitude along the last axis."""
     largest = np.max(np.abs(g), axis=-1, keepdims=True)
     return np.asarray(g / np.where(largest > 0, largest, 1.0))
-
-
-def _sized(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """The shape with its -1 replaced, which NumPy cannot do twice."""
-    return tuple(size if axis == -1 else axis for axis in shape)

@@ -77,5 +77,5 @@ class Polynomial(Filter):
 
     def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Powers of the operator."""
-        weights = self.coefficients.T.reshape(self.degree + 1, *(n if n > 0 else self.shape[0] for n in shape))
+        weights = self.coefficients.T.reshape(self.degree + 1, *shape)
         return power_sum(weights.astype(block.dtype), operator, block)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real
-from gcnlimit.errors import ParameterError
+from gcnlimit._validation import Array, real, whole
 from gcnlimit.filters.action import Block
 from gcnlimit.filters.base import Chain, Filter, to_unit
 
@@ -44,10 +43,8 @@ class Residual(Filter):
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
-        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-            raise ParameterError(f"depth = {depth!r} is not allowed; it must be a whole number >= 0")
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], depth, axis=-1))
+        return cls(np.repeat(c[..., None], whole("depth", depth, low=0), axis=-1))
 
     @property
     def depth(self) -> int:

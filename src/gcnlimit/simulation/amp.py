@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcnlimit._validation import Array, real
+from gcnlimit._validation import Array, real, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.results import Performance, Status
 from gcnlimit.simulation.instance import Instance, Observation
-from gcnlimit.simulation.sample import whole
 
 __all__ = ["Inference", "amp"]
 

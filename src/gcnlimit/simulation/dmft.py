@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real
+from gcnlimit._validation import Array, real, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.operator import Operator
-from gcnlimit.simulation.sample import Seed, seed_sequence, whole
+from gcnlimit.simulation.sample import Seed, seed_sequence
 from gcnlimit.simulation.train import train
 
 __all__ = ["OrderFunctions", "order_functions"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import zipfile
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.instance import Instance, Latents, Observation, streamed
 
@@ -71,8 +72,7 @@ def _assemble(stored: dict[str, Any]) -> Instance:
 
 def to_networkx(instance: Instance) -> Any:
     """Return the graph for NetworkX, directed or not as it is, with ``label`` and ``train`` on the nodes."""
-    import networkx as nx
-
+    nx = _package("networkx")
     _edges(instance)
     kind = nx.DiGraph if instance.data.directed else nx.Graph
     graph = nx.from_scipy_sparse_array(instance.adjacency, create_using=kind)
@@ -83,17 +83,23 @@ def to_networkx(instance: Instance) -> Any:
 
 def to_pyg(instance: Instance) -> Any:
     """Return the instance as PyTorch Geometric ``Data``: ``x, edge_index, y`` (0 or 1), ``train_mask, test_mask``."""
-    import torch
-    from torch_geometric.data import Data
-
+    torch, geometric = _package("torch"), _package("torch_geometric.data")
     row, column = _edges(instance)
-    return Data(
+    return geometric.Data(
         x=torch.from_numpy(np.array(instance.features)),
         edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),
         y=torch.from_numpy((instance.labels > 0).astype(np.int64)),
         train_mask=torch.from_numpy(instance.train_mask.copy()),
         test_mask=torch.from_numpy(~instance.train_mask),
     )
+
+
+def _package(name: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None
 
 
 def _edges(instance: Instance) -> tuple[Any, Any]:

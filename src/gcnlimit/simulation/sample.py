@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, flag, real
+from gcnlimit._validation import Array, flag, real, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance, Latents, Observation, feature_count
 
-__all__ = ["Seed", "sample", "seed_sequence", "whole"]
+__all__ = ["Seed", "sample", "seed_sequence"]
 
 Seed = int | np.random.SeedSequence
 
@@ -122,13 +122,6 @@ def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError(f"dtype = {dtype} is not allowed; it must be float32 or float64")
     return dtype
-
-
-def whole(name: str, value: object, low: int) -> int:
-    """Return a whole number, or raise `ParameterError`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise ParameterError(f"{name} = {value!r} is not allowed; it must be a whole number >= {low}")
-    return int(value)
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:

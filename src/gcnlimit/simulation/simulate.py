@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, broadcast
+from gcnlimit._validation import Array, broadcast, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.results import Measurement, Performance, scalar_or_array
 from gcnlimit.simulation.pool import run
-from gcnlimit.simulation.sample import Seed, sample, seed_sequence, whole
+from gcnlimit.simulation.sample import Seed, sample, seed_sequence
 from gcnlimit.simulation.train import fit
 
 __all__ = ["simulate"]

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._validation import Array
-from gcnlimit.losses import Loss
+from gcnlimit.losses import Logistic, Loss
+from gcnlimit.simulation.descent import logistic_descent
 
 __all__ = ["Solution", "TrainingRows"]
 
@@ -43,6 +44,11 @@ class TrainingRows:
         return bool(self.Z.shape[0] <= self.Z.shape[1])
 
     @cached_property
+    def size(self) -> float:
+        """Mean square norm of the rows."""
+        return float(np.vdot(self.Z, self.Z) / self.Z.shape[0])
+
+    @cached_property
     def gram(self) -> Array:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
@@ -66,12 +72,14 @@ class TrainingRows:
     def solve(self, loss: Loss, reg: float, start: Array | None = None) -> tuple[Solution, Array]:
         r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
 
-        Douglas and Rachford's splitting converges from anywhere; Newton's method on the optimality condition
-        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` finishes. Stops when the duality gap is below `TOLERANCE` times the objective,
+        Newton's method on the optimality condition :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most problems; where it
+        does not, Douglas and Rachford's splitting, which converges from anywhere, brings it closer. The logistic loss
+        first descends without a Gram matrix. Stops when the duality gap is below `TOLERANCE` times the objective,
         or cannot be improved.
         """
         problem = _Problem(self, loss, reg)
-        f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
+        f = np.zeros(self.Z.shape[0]) if start is None else start
+        f = logistic_descent(self.Z, reg, f) if isinstance(loss, Logistic) else problem.newton(f)
         gap, patience = problem.gap(f), 10
         while gap > TOLERANCE and patience:
             f = problem.newton(problem.split(f, steps=50))
@@ -85,12 +93,13 @@ class _Problem:
 
     def __init__(self, rows: TrainingRows, loss: Loss, reg: float) -> None:
         self.rows, self.loss, self.reg = rows, loss, reg
-        self.v = max(float(np.trace(rows.gram)) / (rows.Z.shape[0] * reg), 1e-300)
+        self.v = max(rows.size / reg, 1e-300)
 
     def margins(self, f: Array) -> Array:
         r"""Margins :math:`\kappa f`."""
         Z = self.rows.Z
-        return np.asarray((self.rows.gram @ f if self.rows.dual else Z @ (f @ Z)) / self.reg)
+        formed = self.rows.dual and "gram" in vars(self.rows)
+        return np.asarray((self.rows.gram @ f if formed else Z @ (f @ Z)) / self.reg)
 
     def residual(self, f: Array) -> tuple[Array, Array]:
         r""":math:`z - \mathrm{prox}(\omega)` and :math:`\omega = z - vf`."""
