@@ -62,7 +62,7 @@ def draw(runs: list[dict[str, Any]], path: str) -> None:
     spread = scatter / np.sqrt(2 * (np.array([r["trials"] for r in runs]) - 1))
     axes[2].errorbar(n, scatter, spread, fmt="o", color="C0", capsize=3, label="measured")
     axes[2].plot(n, scatter[1] * np.sqrt(n[1] / n), "--", color="0.6", label=r"$\propto 1/\sqrt{N}$")
-    axes[2].set(xscale="log", yscale="log", xlabel="nodes $N$", ylabel="standard error of one graph's accuracy")
+    axes[2].set(xscale="log", yscale="log", xlabel="nodes $N$", ylabel="scatter of the accuracy between graphs")
     axes[2].legend(frameon=False)
     figure.savefig(path, dpi=130)
 
