@@ -37,6 +37,8 @@ def test_a_product_in_panels_is_the_product(data, dtype):
     assert len(a._panels) > 1
     narrow = np.stack([a @ column for column in block.T], axis=1)
     assert np.allclose(a @ block, narrow, atol=1e-4 if dtype == np.float32 else 1e-12)
+    few = np.eye(3001, 40, dtype=dtype)
+    assert np.allclose(a @ few, np.stack([a @ column for column in few.T], axis=1), atol=1e-6)
 
 
 def test_radius_bounds_the_spectrum_tightly(adjacency):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from scipy.sparse._sparsetools import csr_matvecs  # adds S B to a given array
 from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -35,7 +36,6 @@ class Operator:
 
     Examples
     --------
-    >>> from scipy import sparse
     >>> A = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     >>> a = Operator.of(A, degree=1.0, symmetrize=False)
     >>> a @ np.eye(2)  # (A - 1/2) / (1/2) / sqrt(2)
@@ -81,6 +81,8 @@ class Operator:
         centre = -block.dtype.type(self.shift) * (np.ones(len(block), block.dtype) @ block)
         if block.ndim == 1 or block.shape[1] < 32 or len(self._panels) == 1 or block.dtype != self.matrix.dtype:
             return np.asarray(self.matrix @ block + centre)
+        if np.count_nonzero(block) < 0.01 * block.size:  # such as the indicators of a few nodes
+            return np.asarray((self.matrix @ sparse.csr_array(block)).toarray() + centre)
         out = np.empty((self.shape[0], block.shape[1]), block.dtype)
         out[:] = centre
         for start, panel in self._panels:
