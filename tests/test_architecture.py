@@ -9,10 +9,10 @@ from reference import ROOT
 import gcnlimit as gl
 
 PUBLIC = """
-AMPResult BestFilter CSBM Comparison ConvergenceError Diffusion Filter FilterCeiling Fit GCN GCNLimitError GapMap Hinge
-Instance Logistic Loss Measurement OrderParameters PageRank ParameterError Performance Polynomial Prediction Residual Square
-Status TuneStatus Tuned __version__ amp bayes_optimal best_filter compare filter_ceiling fit gap_map limits predict sample
-simulate sweep tune tune_losses
+BestFilter CSBM Comparison ConvergenceError Diffusion Filter FilterCeiling Fit GCN GCNLimitError GapMap Hinge
+Inference Instance Logistic Loss Measurement Observation OrderParameters PageRank ParameterError Performance
+Polynomial Prediction Residual Square Status TuneStatus Tuned __version__ amp bayes_optimal best_filter compare
+filter_ceiling fit gap_map limits predict sample simulate sweep tune tune_losses
 """
 
 

@@ -86,12 +86,6 @@ def test_array_parameters_come_first():
     assert gl.Residual(np.ones((2, 3, 4))).chain()(0.5).shape == (2, 3)
 
 
-@pytest.mark.parametrize("filter", [gl.Residual(np.ones((2, 3))), gl.Diffusion([1.0, 2.0])], ids=repr)
-def test_apply_refuses_a_batch(filter):
-    with pytest.raises(gl.ParameterError, match="needs one filter"):
-        filter.apply(np.eye(3), np.ones(3))
-
-
 def test_diverging_pagerank_on_an_operator():
-    with pytest.raises(gl.ParameterError, match="theta = 0.9 is too large for this operator"):
+    with pytest.raises(gl.ParameterError, match=r"theta = 0\.9 is too large for this operator"):
         gl.PageRank(0.9).apply(2 * np.eye(3), np.ones(3))

@@ -40,8 +40,9 @@ def test_large_regularization_meets_the_explicit_formulas(filter, symmetrize, lo
     assert list(prediction.status) == [gl.Status.CONVERGED, gl.Status.EXPLICIT]
 
 
-def paper_ridge_without_residuals(alpha, lam, mu, rho, reg, K):
+def paper_ridge_without_residuals(data, reg, K):
     """The paper's reduced system at c = 0, square loss, iterated plainly: V and V_hat are diagonal."""
+    alpha, lam, mu, rho = data.alpha, data.lam, data.mu, data.rho
     V_w, V = 1 / (alpha * reg), np.full(K, 1 / (alpha * reg))
     Vh, mh, m, m_w, Q_w = np.full(K, rho), np.zeros(K), np.zeros(K), 0.0, 1.0
     Q, Qh = np.eye(K), np.eye(K)
@@ -80,7 +81,7 @@ def paper_ridge_without_residuals(alpha, lam, mu, rho, reg, K):
 def test_ridge_without_residuals_meets_the_papers_reduced_system(reg, K):
     data = gl.CSBM(alpha=2.0, lam=0.8, mu=1.5, rho=0.3)
     prediction = gl.predict(data, gl.GCN(gl.Residual.constant(0.0, K), reg=reg))
-    train_loss, test_loss = paper_ridge_without_residuals(2.0, 0.8, 1.5, 0.3, reg, K)
+    train_loss, test_loss = paper_ridge_without_residuals(data, reg, K)
     assert prediction.train_loss == pytest.approx(train_loss, rel=1e-8)
     assert prediction.test_loss == pytest.approx(test_loss, rel=1e-8)
 
@@ -280,7 +281,7 @@ def test_converges_over_ten_decades_of_regularization(filter, symmetrize, rho, l
 def test_failure_is_said():
     network = gl.GCN(gl.Residual.constant(1.0, 8), reg=[1.0, 1e-3])
     with pytest.raises(
-        gl.ConvergenceError, match="2 of 2 points did not converge in 3 iterations.*raise max_iterations"
+        gl.ConvergenceError, match=r"2 of 2 points did not converge in 3 iterations.*raise max_iterations"
     ):
         gl.predict(DATA, network, max_iterations=3)
     quiet = gl.predict(DATA, network, max_iterations=3, throw=False)
