@@ -13,12 +13,18 @@ from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
-from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.results import Measurement, Performance, Prediction, Status
+from gcnlimit.simulation.amp import Inference, amp
+from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.simulation.sample import sample
+from gcnlimit.simulation.simulate import simulate
+from gcnlimit.simulation.train import Fit, fit
 from gcnlimit.sweep import sweep
 from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
+from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
@@ -31,11 +37,17 @@ __all__ = [
     "Diffusion",
     "Filter",
     "FilterCeiling",
+    "Fit",
     "GCNLimitError",
     "GapMap",
     "Hinge",
+    "Inference",
+    "Instance",
     "Logistic",
     "Loss",
+    "Measurement",
+    "Observation",
+    "OrderParameters",
     "PageRank",
     "ParameterError",
     "Performance",
@@ -47,13 +59,17 @@ __all__ = [
     "TuneStatus",
     "Tuned",
     "__version__",
+    "amp",
     "bayes_optimal",
     "best_filter",
     "compare",
     "filter_ceiling",
+    "fit",
     "gap_map",
     "limits",
     "predict",
+    "sample",
+    "simulate",
     "sweep",
     "tune",
     "tune_losses",
