@@ -103,7 +103,7 @@ def oversmooths(dataset: xarray.Dataset) -> Statement:
     strong = dataset.isel(signal=0)
     last = strong.test_accuracy.isel(K=-1).sel(scaling=["0", "1"])
     distance = float(abs(last - strong.pca).max())
-    text = "at c = 0 and c = 1 deep networks do PCA on the graph (λ > 1)"
+    text = "at c = 0 and c = 1 deep networks do PCA on the graph (lam > 1)"
     return Statement(text, distance < 1e-3, f"distance at K = {int(dataset.K[-1])}: {distance:.1e}")
 
 

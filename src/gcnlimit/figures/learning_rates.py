@@ -72,8 +72,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
             for K, colour in zip(dataset.K.values, COLOURS, strict=False):
                 curve = here.log_test_error.sel(symmetrize=symmetrize, K=K)
                 panel.plot(square, np.exp(curve), style, color=colour, label=f"$K={K}${graph}")
-        for rate, text in ((1.0, r"$e^{-\lambda^2}$"), (0.5, r"$e^{-\lambda^2/2}$")):
-            panel.plot(square, np.exp(-rate * square), ":", color="0.6", label=text)
+        for rate, style, text in ((1.0, "-.", r"$e^{-\lambda^2}$"), (0.5, ":", r"$e^{-\lambda^2/2}$")):
+            panel.plot(square, np.exp(-rate * square), style, color="0.6", label=text)
         panel.set(yscale="log", ylim=(1e-7, 1.0), xlim=(1, 16), xlabel=r"$\lambda^2$")
     axes[0].set_ylabel(r"$1-\mathrm{Acc}_\mathrm{test}$")
     label_panels(axes, [rf"$\alpha={ALPHA:g},\ \mu={mu:g},\ \rho={RHO:g}$" for mu in dataset.mu.values])

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.figures import depth, introduction, learning_rates
+from gcnlimit.figures import depth, diffusion_depth, gap, introduction, learning_rates, optimal_time
 from gcnlimit.figures.base import PaperFigure
 
 __all__ = ["FIGURES", "find"]
 
-FIGURES = {module.FIGURE.name: module.FIGURE for module in (introduction, learning_rates, depth)}
+FIGURES = {
+    module.FIGURE.name: module.FIGURE
+    for module in (introduction, learning_rates, depth, diffusion_depth, optimal_time, gap)
+}
 
 
 def find(name: str) -> PaperFigure:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gcnlimit.figures.base import PaperFigure
 
-__all__ = ["BLACK", "COLOURS", "MARKERS", "TEST_ACCURACY", "label_panels", "legend_below", "picture", "save"]
+__all__ = ["BLACK", "COLOURS", "MARKERS", "TEST_ACCURACY", "label_panels", "legend_below", "picture", "save", "shades"]
 
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -75,6 +75,13 @@ def legend_below(axes: Sequence[Axes], *, columns: int) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     axes[0].figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
+
+
+def shades(count: int) -> list[Any]:
+    """Colours of an ordered quantity, light to dark, without the palest of viridis."""
+    from matplotlib import colormaps
+
+    return [colormaps["viridis"](0.88 * (1 - k / max(count - 1, 1))) for k in range(count)]
 
 
 def label_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
