@@ -55,6 +55,6 @@ def command(
         from gcnlimit.figures.dots import QUICK
         from gcnlimit.figures.produce import produce
 
-        dataset = produce([figure], out, QUICK.sized(nodes, trials))[name]
+        ((_, dataset),) = produce([figure], out, QUICK.sized(nodes, trials))
     for path in write(figure, dataset, out, form):
         click.echo(path)

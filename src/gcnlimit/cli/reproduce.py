@@ -40,13 +40,14 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
     from gcnlimit.figures.produce import produce
     from gcnlimit.figures.registry import FIGURES
 
+    datasets = {}
     try:
-        datasets = produce(list(FIGURES.values()), out, (QUICK if quick else FULL).sized(nodes, trials))
+        for figure, dataset in produce(list(FIGURES.values()), out, (QUICK if quick else FULL).sized(nodes, trials)):
+            write(figure, dataset, out, form)
+            datasets[figure.name] = dataset
     except KeyboardInterrupt:
         click.echo(f"Interrupted; finished dots are kept in {out}. Give the same command to resume.", err=True)
         raise SystemExit(130) from None
-    for name, dataset in datasets.items():
-        write(FIGURES[name], dataset, out, form)
     for title, rows in (
         ("Simulation against theory, in standard errors", agreement(datasets)),
         ("Statements of the paper", statements(datasets)),

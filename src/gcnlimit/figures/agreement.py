@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
 from gcnlimit._validation import Array
 from gcnlimit.figures.registry import find
@@ -14,13 +15,15 @@ from gcnlimit.figures.registry import find
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["agreement", "statements", "write_agreement", "z_scores"]
+__all__ = ["agreement", "normal_deviate", "statements", "write_agreement", "z_scores"]
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:
-    """Simulated minus predicted, in standard errors, for all dots of a figure.
+    """Simulated minus predicted, in standard errors, for all dots of a figure that have a prediction.
 
-    The dots of a quantity ``x`` are ``x_simulated``, with ``x_standard_error``; ``x_predicted`` is the theory there.
+    The dots of a quantity ``x`` are ``x_simulated``, with ``x_standard_error``; ``x_predicted`` is the theory there. The
+    standard error of a few trials is itself uncertain: the quotient follows Student's law, and is returned as the normal
+    deviate of the same probability.
     """
     found = []
     for name in map(str, dataset.data_vars):
@@ -28,7 +31,16 @@ def z_scores(dataset: xarray.Dataset) -> Array:
             base = name.removesuffix("_simulated")
             z = (dataset[name] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
             found.append(z.values[np.isfinite(z.values)])
-    return np.concatenate([np.empty(0), *found])
+    return normal_deviate(np.concatenate([np.empty(0), *found]), int(dataset.attrs.get("trials", 2)) - 1)
+
+
+def normal_deviate(quotient: Array, freedom: int) -> Array:
+    """Normal deviate of the same probability as a quotient by Student's law.
+
+    >>> normal_deviate(np.array([-12.706, 0.0, 12.706]), 1).round(2)
+    array([-1.96,  0.  ,  1.96])
+    """
+    return np.asarray(-np.sign(quotient) * ndtri(stdtr(freedom, -np.abs(quotient))))
 
 
 def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
     from gcnlimit.figures.dots import Simulation
 
-__all__ = ["PaperFigure", "Statement"]
+__all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
+
+LITTLE, FEW_PERCENT = 0.02, 0.05
+"""What the words "little", "close to the limit" and "a few percent" of the paper are taken to mean, in accuracy."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +53,8 @@ class PaperFigure:
         Rows and columns of panels.
     size
         Width and height in inches.
-    simulated
-        Whether the figure has simulated dots.
+    curves
+        Number of simulated curves of dots; 0 for a figure of theory alone.
     statements
         The sentences of the paper that the numbers should bear out.
     """
@@ -62,5 +65,10 @@ class PaperFigure:
     draw: Callable[[xarray.Dataset, Sequence[Axes]], None]
     panels: tuple[int, int] = (1, 1)
     size: tuple[float, float] = (5.0, 3.6)
-    simulated: bool = False
+    curves: int = 0
     statements: tuple[Callable[[xarray.Dataset], Statement], ...] = ()
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the figure has simulated dots."""
+        return self.curves > 0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
+from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.networks import name_depth, of_depth
 from gcnlimit.figures.style import BLACK, TEST_ACCURACY, label_panels, legend_below, shades
 from gcnlimit.network import GCN
@@ -76,7 +76,7 @@ def converges(dataset: xarray.Dataset) -> Statement:
     short = dataset.test_accuracy.sel(t=slice(0, 1.5))
     distance = float(abs(short.sel(K=np.inf) - short.sel(K=16)).max())
     text = "K = 16 is enough to reach the continuous limit if t is not too large (t ≤ 1.5)"
-    return Statement(text, distance < 0.01, f"largest difference {distance:.4f}")
+    return Statement(text, distance < LITTLE, f"largest difference {distance:.4f}")
 
 
 def best_is_continuous(dataset: xarray.Dataset) -> Statement:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import GCNLimitError
 from gcnlimit.network import GCN
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["FULL", "QUICK", "Simulation"]
+__all__ = ["FULL", "QUICK", "Simulation", "with_dots"]
+
+MEASURED = ("test_accuracy", "train_loss")
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,9 @@ class Simulation:
         Called after each curve of dots.
     """
 
-    nodes: int = 4000
+    nodes: int = 3000
     degree: float = 30.0
-    trials: int = 6
+    trials: int = 5
     store: Path | None = None
     executor: Executor | None = None
     advance: Callable[[], None] = lambda: None
@@ -49,27 +52,42 @@ class Simulation:
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> xarray.Dataset:
-        """Mean and standard error over the trials, at every combination of the axes.
+        """Simulated values and their standard errors, at every combination of the axes.
 
         Trial number k uses the graph of seed k, so that all dots of a curve are measured on the same graphs.
         """
         from gcnlimit.sweep import sweep
 
-        fixed = {"nodes": self.nodes, "degree": self.degree, "trials": 1}
         answer = sweep(
             "simulate",
             data=data,
             gcn=gcn,
             axes={"seed": range(self.trials), **axes},
-            fixed=fixed,
+            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1},
             store=self.store,
             executor=self.executor,
             progress=False,
         )
         self.advance()
-        trials = answer[["test_accuracy", "train_loss"]]
+        reasons = [str(reason) for reason in answer.error.values.flat if reason]
+        if reasons:
+            raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
+        trials = answer[list(MEASURED)]
         error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
-        return trials.mean("seed").merge(error.rename({name: f"{name}_standard_error" for name in error}))
+        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in MEASURED})
+        return mean.merge(error.rename({name: f"{name}_standard_error" for name in MEASURED}))
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the numbers of a figure must say of its dots."""
+        return {"nodes": self.nodes, "degree": self.degree, "trials": self.trials}
+
+
+def with_dots(dataset: xarray.Dataset, dots: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+    """The numbers of a figure together with its dots, and how these were simulated."""
+    return dataset.merge(dots, compat="no_conflicts", join="outer", combine_attrs="override").assign_attrs(
+        dataset.attrs | simulation.attributes
+    )
 
 
 QUICK = Simulation()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
+from gcnlimit.sweep.execute import cores, process_pool
 
 if TYPE_CHECKING:
     import xarray
@@ -21,36 +22,46 @@ __all__ = ["produce"]
 
 def produce(
     figures: Sequence[PaperFigure], folder: Path, simulation: Simulation | None, *, progress: bool | None = None
-) -> dict[str, xarray.Dataset]:
-    """Numbers of the figures by name; finished dots are kept in the folder, from which an interrupted run resumes."""
-    with _progress(len(figures), progress) as note:
-        datasets = {}
+) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
+    """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
+    with (
+        _progress(figures, simulation is not None, progress) as (bar, advance),
+        _simulation(folder, simulation) as ready,
+    ):
         for figure in figures:
-            note(figure.name, 0.0)
-            datasets[figure.name] = figure.data(_prepared(figure, folder, simulation))
-            note(figure.name, 1.0)
-    return datasets
+            bar(figure.name)
+            dots = replace(ready, advance=advance) if ready and figure.simulated else None
+            dataset = figure.data(dots)
+            if not figure.simulated or dots is None:
+                advance()
+            yield figure, dataset
 
 
-def _prepared(figure: PaperFigure, folder: Path, simulation: Simulation | None) -> Simulation | None:
-    """The simulation with its store in the folder, if the figure has dots."""
-    if simulation is None or not figure.simulated:
-        return None
+@contextlib.contextmanager
+def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulation | None]:
+    """The simulation with its store in the folder, and one pool of processes for all figures."""
+    if simulation is None:
+        yield None
+        return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         raise ParameterError(f"{folder} cannot be made ({problem}); choose another folder") from None
-    return dataclasses.replace(simulation, store=folder / "dots.sqlite")
+    with process_pool(cores()) as pool:
+        yield replace(simulation, store=folder / "dots.sqlite", executor=pool)
 
 
 @contextlib.contextmanager
-def _progress(total: int, show: bool | None) -> Iterator[Callable[[str, float], None]]:
-    """Function to call with the name of the figure in hand and the fraction of it just done."""
+def _progress(
+    figures: Sequence[PaperFigure], dots: bool, show: bool | None
+) -> Iterator[tuple[Callable[[str], None], Callable[[], None]]]:
+    """Functions to call with the name of the figure in hand, and after each of its curves."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     shown = sys.stderr.isatty() if show is None else show
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description:22}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    total = sum(figure.curves if dots and figure.simulated else 1 for figure in figures)
     with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
         task = bar.add_task("figures", total=total)
-        yield lambda name, done: bar.update(task, description=name, advance=done)
+        yield (lambda name: bar.update(task, description=name)), (lambda: bar.advance(task))

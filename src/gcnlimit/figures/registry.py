@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.figures import depth, diffusion_depth, gap, introduction, learning_rates, optimal_time
+from gcnlimit.figures import (
+    depth,
+    diffusion,
+    diffusion_depth,
+    gap,
+    introduction,
+    learning_rates,
+    optimal_time,
+    residual_strength,
+    symmetry,
+    train_error,
+)
 from gcnlimit.figures.base import PaperFigure
 
 __all__ = ["FIGURES", "find"]
 
 FIGURES = {
-    module.FIGURE.name: module.FIGURE
-    for module in (introduction, learning_rates, depth, diffusion_depth, optimal_time, gap)
+    figure.name: figure
+    for figure in (
+        introduction.FIGURE,
+        residual_strength.FIGURE,
+        learning_rates.FIGURE,
+        depth.FIGURE,
+        diffusion.DIRECTED,
+        diffusion.SYMMETRIZED,
+        diffusion_depth.FIGURE,
+        optimal_time.FIGURE,
+        gap.FIGURE,
+        symmetry.FIGURE,
+        train_error.FIGURE,
+    )
 }
 
 

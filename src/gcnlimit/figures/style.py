@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
 
 from gcnlimit.errors import ParameterError
 
@@ -15,7 +19,19 @@ if TYPE_CHECKING:
 
     from gcnlimit.figures.base import PaperFigure
 
-__all__ = ["BLACK", "COLOURS", "MARKERS", "TEST_ACCURACY", "label_panels", "legend_below", "picture", "save", "shades"]
+__all__ = [
+    "BLACK",
+    "COLOURS",
+    "MARKERS",
+    "TEST_ACCURACY",
+    "draw_dots",
+    "label_panels",
+    "legend_below",
+    "name_reg",
+    "picture",
+    "save",
+    "shades",
+]
 
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -66,6 +82,26 @@ def save(canvas: Figure, path: Path) -> Path:
     except OSError as problem:
         raise ParameterError(f"{path} cannot be written ({problem}); choose another folder") from None
     return path
+
+
+def draw_dots(panel: Axes, dataset: xarray.Dataset, name: str, **style: Any) -> None:
+    """Simulated dots with their standard errors, over the coordinate ``dot``, if the numbers have them."""
+    if f"{name}_simulated" in dataset:
+        simulated, error = dataset[f"{name}_simulated"], dataset[f"{name}_standard_error"]
+        panel.errorbar(dataset.dot, simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
+
+
+def draw_smooth(panel: Axes, x: xarray.DataArray, y: xarray.DataArray, **style: Any) -> None:
+    """A cubic curve through few, precise points."""
+    known = np.isfinite(y.values)
+    if known.sum() > 3:
+        fine = np.linspace(x.values[known][0], x.values[known][-1], 100)
+        panel.plot(fine, CubicSpline(x.values[known], y.values[known])(fine), **style)
+
+
+def name_reg(reg: float) -> str:
+    """The regularization as the legends write it."""
+    return r"$r=\infty$" if math.isinf(reg) else f"$r={reg:g}$"
 
 
 def legend_below(axes: Sequence[Axes], *, columns: int) -> None:

@@ -20,7 +20,7 @@ from gcnlimit.sweep.compute import Columns, compute, failed
 from gcnlimit.sweep.grid import Block
 from gcnlimit.sweep.producers import Producer
 
-__all__ = ["runner"]
+__all__ = ["cores", "process_pool", "runner"]
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor whose size we do not know
@@ -75,7 +75,7 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
     while True:
         suspects.clear()
         healthy = iter(lambda: None if suspects else next(rest, None), None)
-        with _pool(workers) as pool:
+        with process_pool(workers) as pool:
             for block, future in _as_completed(producer, healthy, pool, 4 * workers):
                 if _broken(future):
                     suspects.append(block)
@@ -138,7 +138,7 @@ def _result(future: Future[Columns], block: Block) -> Columns:
 def _alone(producer: Producer, block: Block) -> Columns:
     """Try a block that was there when a process died, in a process of its own."""
     for _ in range(_ATTEMPTS):
-        with _pool(1) as pool:
+        with process_pool(1) as pool:
             future = _submitted(pool, producer, block)
             if not _broken(future):
                 return _result(future, block)
@@ -147,7 +147,7 @@ def _alone(producer: Producer, block: Block) -> Columns:
 
 def _check_start(producer: Producer) -> None:
     """Tell a process that dies of its work from one that cannot even start."""
-    with _pool(1) as pool:
+    with process_pool(1) as pool:
         if _broken(pool.submit(repr, producer)):
             raise GCNLimitError(
                 "worker processes cannot start; a function defined in a script needs its call to sweep "
@@ -158,13 +158,14 @@ def _check_start(producer: Producer) -> None:
 def _count(workers: int | None, producer: Producer) -> int:
     """Number of processes: all cores for a simulation, this process for anything else, unless told."""
     if workers is None:
-        return _cores() if producer.name == "simulate" else 1
+        return cores() if producer.name == "simulate" else 1
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ParameterError(f"workers = {workers!r} is not allowed; it must be a whole number >= 1")
     return workers
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -193,7 +194,7 @@ def _dask(address: str) -> Iterator[Executor]:
 
 
 @contextlib.contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Pool of spawned processes, one thread of linear algebra each; stopped at once if anything is raised."""
     limited = {name: "1" for name in _THREAD_LIMITS if name not in os.environ}
     os.environ.update(limited)

@@ -1,0 +1,156 @@
+r"""Accuracy of the continuous network against the diffusion time, at several regularizations, theory and simulation.
+
+Two figures: on the graph as it is, and on the symmetrized graph, where :math:`\lambda^s = \sqrt 2 \lambda`. Each has the three
+panels of the paper: :math:`\alpha = 4`, :math:`\rho = 0.1`; :math:`\alpha = 1`, :math:`\rho = 0.1`; :math:`\alpha = 2`,
+:math:`\mu = 1`, :math:`\rho = 0.3`. The paper has the theory at infinite regularization only; here every dot has its own.
+
+Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; a strong and a weak signal in each panel,
+:math:`\lambda` = 1.5 and 0.7, with :math:`\mu` = 3 and 1 at :math:`\alpha = 4`, and 2 and 1 at :math:`\alpha = 1`. The theory
+at finite regularization is drawn up to :math:`t = 1.5`; beyond, the equations of strong signals take
+too long, and the dots there are compared with the theory at infinite regularization only.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcnlimit.csbm import CSBM
+from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
+from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.style import (
+    MARKERS,
+    TEST_ACCURACY,
+    draw_dots,
+    draw_smooth,
+    label_panels,
+    legend_below,
+    name_reg,
+    shades,
+)
+from gcnlimit.filters import Diffusion
+from gcnlimit.network import GCN
+from gcnlimit.theory.predict import predict
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+__all__ = ["DIRECTED", "SYMMETRIZED", "data", "draw"]
+
+SIGNALS = (
+    (4.0, 1.5, 3.0, 0.1),
+    (4.0, 0.7, 1.0, 0.1),
+    (1.0, 1.5, 2.0, 0.1),
+    (1.0, 0.7, 1.0, 0.1),
+    (2.0, 1.5, 1.0, 0.3),
+    (2.0, 0.7, 1.0, 0.3),
+)
+REG = (0.1, 1.0, 10.0, np.inf)
+TIMES, SOLVED, DOTS = (
+    np.linspace(0.0, 3.0, 61),
+    np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5]),
+    (0.5, 1.0, 1.5, 2.5),
+)
+
+
+def data(symmetrize: bool, simulation: Simulation | None = None) -> xarray.Dataset:
+    """Accuracies over the time: explicit at infinite regularization, solved at finite ones, simulated."""
+    import xarray
+
+    alpha, lam, mu, rho = np.array(SIGNALS).T[:, :, None]
+    csbm = CSBM(alpha=alpha, lam=lam, mu=mu, rho=rho)
+    limit = predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy
+    columns = {"alpha": alpha, "lam": lam, "mu": mu, "rho": rho}
+    dataset = xarray.Dataset(
+        {
+            "limit": (("signal", "t"), limit),
+            "test_accuracy": (("signal", "reg", "solved"), _finite(csbm, symmetrize)),
+        },
+        {"t": TIMES, "reg": list(REG), "solved": SOLVED} | {k: ("signal", v[:, 0]) for k, v in columns.items()},
+        {"symmetrize": int(symmetrize), "loss": "square"},
+    )
+    return dataset if simulation is None else with_dots(dataset, _dots(dataset, simulation), simulation)
+
+
+def _finite(csbm: CSBM, symmetrize: bool) -> Any:
+    """Accuracies at each regularization; one call for each time, whose networks have like numbers of layers."""
+    each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
+    return np.stack([np.where(p.status == 2, np.nan, p.test_accuracy) for p in each], axis=-1)
+
+
+def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+    """Simulated accuracies, and the theory at the same times."""
+    import xarray
+
+    network = GCN(Diffusion(1.0), symmetrize=bool(dataset.symmetrize))
+    measured = [
+        simulation.measure(CSBM(*signal), network, {"t": DOTS, "reg": REG}).rename(t="dot") for signal in SIGNALS
+    ]
+    predicted = dataset.test_accuracy.reindex(solved=list(DOTS)).rename(solved="dot")
+    limit = (
+        dataset.limit.sel(t=list(DOTS), method="nearest").drop_vars("t").rename(t="dot").assign_coords(dot=list(DOTS))
+    )
+    predicted = predicted.where(np.isfinite(dataset.reg), limit)
+    return xarray.concat(measured, "signal").assign(test_accuracy_predicted=predicted)
+
+
+def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """A panel for two signals; colour and marker tell the regularization."""
+    colours = shades(len(REG))
+    for k, panel in enumerate(axes):
+        for signal in (2 * k, 2 * k + 1):
+            here = dataset.isel(signal=signal)
+            for reg, colour, marker in zip(dataset.reg.values, colours, MARKERS, strict=False):
+                if np.isinf(reg):
+                    panel.plot(here.t, here.limit, color=colour)
+                else:
+                    draw_smooth(panel, here.solved, here.test_accuracy.sel(reg=reg), color=colour, linewidth=0.9)
+                panel.plot([], [], color=colour, marker=marker, label=name_reg(reg))
+                draw_dots(panel, here.sel(reg=reg), "test_accuracy", color=colour, marker=marker)
+            place = float(here.limit.sel(t=2.6, method="nearest"))
+            panel.annotate(
+                rf"$\lambda={float(here.lam):g},\ \mu={float(here.mu):g}$",
+                (2.95, place),
+                xytext=(0, 15),
+                textcoords="offset points",
+                ha="right",
+                fontsize=8,
+            )
+        panel.set(xlabel="$t$", xlim=(0, 3))
+    axes[0].set_ylabel(TEST_ACCURACY)
+    label_panels(axes, [rf"$\alpha={s[0]:g},\ \rho={s[3]:g}$" for s in SIGNALS[::2]])
+    legend_below(axes, columns=4)
+
+
+def infinite_is_nearly_best(dataset: xarray.Dataset) -> Statement:
+    """No finite regularization gains much over the infinite one, at the best time of each."""
+    gain = float((dataset.test_accuracy.max("solved") - dataset.limit.max("t")).max())
+    return Statement("r = inf is nearly optimal", gain < 2e-3, f"largest gain of a finite r {gain:+.1e}")
+
+
+def converges_quickly(dataset: xarray.Dataset) -> Statement:
+    """At times up to 1, a regularization of 1 is close to the infinite one."""
+    short = dataset.test_accuracy.sel(solved=slice(0, 1.0))
+    distance = float(abs(short.sel(reg=1.0) - short.sel(reg=np.inf)).max())
+    return Statement("r = 1 is enough at t ≤ 1", distance < LITTLE, f"largest difference {distance:.4f}")
+
+
+def _figure(name: str, graph: str, symmetrize: bool) -> PaperFigure:
+    return PaperFigure(
+        name,
+        f"Accuracy of the continuous network against t and r, on the {graph} graph",
+        functools.partial(data, symmetrize),
+        draw,
+        panels=(1, 3),
+        size=(9.6, 3.6),
+        curves=len(SIGNALS),
+        statements=(infinite_is_nearly_best, converges_quickly),
+    )
+
+
+DIRECTED = _figure("diffusion-directed", "asymmetric", symmetrize=False)
+SYMMETRIZED = _figure("diffusion-symmetrized", "symmetrized", symmetrize=True)
