@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gcnlimit._validation import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
@@ -19,7 +19,7 @@ LONGEST = 20.0
 """Upper end of the search for the best diffusion time."""
 
 
-def of_depth(depth: float, t: npt.ArrayLike) -> Filter:
+def of_depth(depth: float, t: float | Array) -> Filter:
     r"""Continuous network of diffusion time `t`, or its discretization :math:`(x + K/t)^K` of that depth.
 
     >>> fine, continuous = (of_depth(K, t=1.0) for K in (10_000, math.inf))

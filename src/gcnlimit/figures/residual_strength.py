@@ -39,7 +39,7 @@ __all__ = ["FIGURE", "data", "draw", "draw_strengths"]
 
 SETTINGS = {"logistic": CSBM(4.0, 1.5, 3.0, 0.1), "square": CSBM(4.0, 1.0, 2.0, 0.1)}
 DEPTHS, REG = (1, 2, 3), (0.1, 1.0, 10.0, np.inf)
-STRENGTHS, DOTS = np.linspace(0.0, 4.0, 33), (0.0, 1.0, 2.0, 3.0)
+STRENGTHS, DOTS = np.linspace(0.0, 4.0, 65), (0.0, 1.0, 2.0, 3.0)
 
 
 def data(simulation: Simulation | None = None) -> xarray.Dataset:
@@ -108,7 +108,7 @@ def draw_strengths(dataset: xarray.Dataset, axes: Sequence[Axes], name: str, sym
     places = [(loss, K) for loss in dataset.loss.values for K in dataset.K.values]
     for panel, (loss, K) in zip(axes, places, strict=True):
         here = dataset.sel(loss=loss, K=K)
-        for reg, colour, marker in zip(dataset.reg.values, shades(dataset.reg.size), MARKERS, strict=False):
+        for reg, colour, marker in zip(dataset.reg.values, shades(len(REG)), MARKERS, strict=False):
             panel.plot(here.c, here[name].sel(reg=reg), color=colour)
             panel.plot([], [], color=colour, marker=marker, label=name_reg(reg))
             draw_dots(panel, here.sel(reg=reg), name, color=colour, marker=marker)
@@ -125,7 +125,7 @@ def draw_strengths(dataset: xarray.Dataset, axes: Sequence[Axes], name: str, sym
 
 def _inset(panel: Axes, here: xarray.Dataset) -> None:
     """Accuracy over both strengths, and its maximum."""
-    inset = panel.inset_axes((0.42, 0.13, 0.27, 0.3))
+    inset = panel.inset_axes((0.42, 0.16, 0.25, 0.28))
     inset.contourf(here.c1, here.c2, here.pair_accuracy.T, 12, cmap="viridis")
     best = here.pair_accuracy.argmax(["c1", "c2"])
     inset.plot(here.c1[best["c1"]], here.c2[best["c2"]], "*", color="white", markersize=6)

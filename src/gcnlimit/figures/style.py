@@ -39,7 +39,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v")
 TEST_ACCURACY = r"$\mathrm{Acc}_\mathrm{test}$"
 
-_RC: dict[str, Any] = {
+_RC: Any = {
     "font.size": 9,
     "axes.labelsize": 10,
     "axes.titlesize": 9,

@@ -30,7 +30,7 @@ __all__ = ["FIGURE", "data", "draw"]
 
 GRAPHS = {"asymmetric": CSBM(4.0, 1.5, 3.0, 0.1), "symmetric": CSBM(4.0, 1.5, 3.0, 0.1, directed=False)}
 DEPTHS, REG = (1, 2, 3), (1.0, np.inf)
-STRENGTHS, DOTS = np.linspace(0.0, 4.0, 33), (0.0, 1.0, 2.0, 3.0)
+STRENGTHS, DOTS = np.linspace(0.0, 4.0, 65), (0.0, 1.0, 2.0, 3.0)
 
 
 def data(simulation: Simulation | None = None) -> xarray.Dataset:
@@ -73,7 +73,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
                 draw_dots(panel, here, "test_accuracy", color=colour, marker=marker, markerfacecolor=face)
         panel.set(xlabel="$c$")
     axes[0].set_ylabel(TEST_ACCURACY)
-    label_panels(axes, [f"$K={K}$" for K in dataset.K.values])
+    label_panels(axes, [rf"$K={K},\ \alpha=4,\ \lambda=1.5,\ \mu=3,\ \rho=0.1$" for K in dataset.K.values])
     legend_below(axes, columns=4)
 
 

@@ -1,0 +1,42 @@
+"""The verbs figure and reproduce."""
+
+import pytest
+from click.testing import CliRunner
+
+from gcnlimit.cli.app import app
+from gcnlimit.figures import registry
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def test_the_list_names_every_figure():
+    answer = run("figure", "--list")
+    assert answer.exit_code == 0
+    assert [line.split()[0] for line in answer.output.splitlines()] == list(registry.FIGURES)
+
+
+@pytest.mark.parametrize("form", ["pdf", "svg"])
+def test_a_figure_is_drawn_and_redrawn_from_its_numbers(tmp_path, form):
+    assert run("figure", "depth", "--out", tmp_path).exit_code == 0
+    answer = run("figure", "depth", "--data", tmp_path / "depth.nc", "--format", form, "--out", tmp_path / "again")
+    assert answer.exit_code == 0
+    assert (tmp_path / "again" / f"depth.{form}").stat().st_size > 1000
+
+
+def test_bad_input_is_one_sentence(tmp_path):
+    (tmp_path / "text.nc").write_text("no numbers")
+    for words in (("fig7",), (), ("depth", "--data", tmp_path / "text.nc"), ("depth", "--out", tmp_path / "text.nc")):
+        answer = run("figure", *words, *(["--format", "png"] if not words else []))
+        assert answer.exit_code == 2
+        assert "Traceback" not in answer.output
+
+
+def test_everything_is_reproduced_with_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "FIGURES", {name: registry.FIGURES[name] for name in ("depth", "symmetry")})
+    answer = run("reproduce", "--trials", 0, "--out", tmp_path)
+    assert answer.exit_code == 0, answer.output
+    assert "2 figures" in answer.output
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"depth.png", "depth.nc", "symmetry.png", "agreement.csv", "agreement.md", "statements.csv"} <= names

@@ -1,0 +1,72 @@
+"""How theory and simulation agree: standard errors of few trials, dots without a prediction, the tables."""
+
+import csv
+
+import numpy as np
+import pytest
+import xarray
+from scipy.stats import norm, t
+
+from gcnlimit.figures import residual_strength, symmetry
+from gcnlimit.figures.agreement import agreement, normal_deviate, write_agreement, z_scores
+from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.produce import produce
+from gcnlimit.figures.registry import find
+
+
+def dots(simulated, trials=10**6):
+    return xarray.Dataset(
+        {
+            "x_simulated": ("dot", simulated),
+            "x_standard_error": ("dot", np.full(len(simulated), 0.5)),
+            "x_predicted": ("dot", [1.0, 1.0, np.nan]),
+        },
+        attrs={"trials": trials},
+    )
+
+
+def test_distances_are_in_standard_errors_and_leave_out_what_has_no_prediction():
+    np.testing.assert_allclose(z_scores(dots([2.0, 0.5, 9.0])), [2.0, -1.0], rtol=1e-5)
+    assert z_scores(xarray.Dataset()).size == 0
+
+
+def test_few_trials_weigh_less():
+    np.testing.assert_allclose(z_scores(dots([2.0, 1.0, 1.0], trials=4)), [-norm.ppf(t.sf(2.0, 3)), 0.0], atol=1e-12)
+    normal = normal_deviate(t.rvs(3, size=20_000, random_state=0), 3)
+    assert abs(normal.std() - 1.0) < 0.02
+
+
+def test_the_tables_are_written(tmp_path):
+    figure = find("depth")
+    write_agreement({"depth": figure.data(None), "symmetry": symmetry.data()}, tmp_path)
+    with (tmp_path / "statements.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["verdict"] for row in rows} == {"holds"}
+    assert len(rows) == len(figure.statements) + 1
+    page = (tmp_path / "agreement.md").read_text(encoding="utf-8")
+    assert "| symmetry | 0 |" in page
+    assert r"worst \|z\|" in page
+
+
+@pytest.mark.slow
+def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp_path, monkeypatch):
+    monkeypatch.setattr(symmetry, "DOTS", (1.0, 2.0))
+    size = Simulation(nodes=2000, trials=6)
+    ((_, dataset),) = produce([symmetry.FIGURE], tmp_path, size)
+    (row,) = agreement({"symmetry": dataset})
+    assert row["dots"] == 2 * 3 * 2 * 2
+    assert row["worst |z|"] < 4.5
+    assert 0.2 < row["mean |z|"] < 2.0
+    monkeypatch.setattr("gcnlimit.sweep.execute.compute", None)  # nothing is computed a second time
+    ((_, again),) = produce([symmetry.FIGURE], tmp_path, size)
+    assert again.identical(dataset)
+
+
+@pytest.mark.slow
+def test_training_errors_agree_with_the_theory(monkeypatch):
+    monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
+    monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
+    dataset = residual_strength.data(Simulation(nodes=2000, trials=6))
+    z = z_scores(dataset.sel(reg=np.isfinite(dataset.reg)))
+    assert z.size == 2 * 2 * 3
+    assert np.abs(z).max() < 4.5
