@@ -33,6 +33,8 @@ def eta(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
     if isinstance(loss, Square):
         stiffness = 1.0 / (1.0 + v)
         return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
+    if len(v) == 1:
+        return _eta_by_quadrature(loss, mean, variance, v)
     answer = Eta(*(np.empty_like(v) for _ in range(3)))
     for rows in _alike(variance):
         part = _eta_by_quadrature(loss, mean[rows], variance[rows], v[rows])
