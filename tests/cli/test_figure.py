@@ -27,7 +27,14 @@ def test_a_figure_is_drawn_and_redrawn_from_its_numbers(tmp_path, form):
 
 def test_bad_input_is_one_sentence(tmp_path):
     (tmp_path / "text.nc").write_text("no numbers")
-    for words in (("fig7",), (), ("depth", "--data", tmp_path / "text.nc"), ("depth", "--out", tmp_path / "text.nc")):
+    for words in (
+        ("fig7",),
+        (),
+        ("symmetry", "--trials", 1),
+        ("symmetry", "--nodes", 20, "--out", tmp_path),
+        ("depth", "--data", tmp_path / "text.nc"),
+        ("depth", "--out", tmp_path / "text.nc"),
+    ):
         answer = run("figure", *words, *(["--format", "png"] if not words else []))
         assert answer.exit_code == 2
         assert "Traceback" not in answer.output

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-__all__ = ["command", "form_option", "nodes_option", "trials_option"]
+__all__ = ["command", "form_option", "nodes_option", "resumable", "trials_option"]
 
 form_option = click.option(
     "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
@@ -15,6 +17,16 @@ nodes_option = click.option("--nodes", type=click.IntRange(min=10), help="Nodes 
 trials_option = click.option(
     "--trials", type=click.IntRange(min=0), help="Simulated graphs for each dot; 0 draws the theory alone."
 )
+
+
+@contextlib.contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """Say, if interrupted from the keyboard, that nothing finished is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted; finished dots are kept in {folder}. Give the same command to resume.", err=True)
+        raise SystemExit(130) from None
 
 
 @click.command("figure", no_args_is_help=True)
@@ -55,6 +67,7 @@ def command(
         from gcnlimit.figures.dots import QUICK
         from gcnlimit.figures.produce import produce
 
-        ((_, dataset),) = produce([figure], out, QUICK.sized(nodes, trials))
+        with resumable(out):
+            ((_, dataset),) = produce([figure], out, QUICK.sized(nodes, trials))
     for path in write(figure, dataset, out, form):
         click.echo(path)

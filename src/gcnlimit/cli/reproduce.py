@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import form_option, nodes_option, trials_option
+from gcnlimit.cli.figure import form_option, nodes_option, resumable, trials_option
 
 __all__ = ["command"]
 
@@ -40,14 +40,12 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
     from gcnlimit.figures.produce import produce
     from gcnlimit.figures.registry import FIGURES
 
+    simulation = (QUICK if quick else FULL).sized(nodes, trials)
     datasets = {}
-    try:
-        for figure, dataset in produce(list(FIGURES.values()), out, (QUICK if quick else FULL).sized(nodes, trials)):
+    with resumable(out):
+        for figure, dataset in produce(list(FIGURES.values()), out, simulation):
             write(figure, dataset, out, form)
             datasets[figure.name] = dataset
-    except KeyboardInterrupt:
-        click.echo(f"Interrupted; finished dots are kept in {out}. Give the same command to resume.", err=True)
-        raise SystemExit(130) from None
     for title, rows in (
         ("Simulation against theory, in standard errors", agreement(datasets)),
         ("Statements of the paper", statements(datasets)),

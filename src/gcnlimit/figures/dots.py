@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import GCNLimitError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
 
 if TYPE_CHECKING:
@@ -46,9 +46,15 @@ class Simulation:
     advance: Callable[[], None] = lambda: None
 
     def sized(self, nodes: int | None, trials: int | None) -> Simulation | None:
-        """The same at another size; without trials there is nothing to simulate."""
+        """The same at another size; without trials there is nothing to simulate.
+
+        >>> Simulation().sized(500, 3).nodes, Simulation().sized(None, 0)
+        (500, None)
+        """
         if trials == 0:
             return None
+        if trials == 1:
+            raise ParameterError("trials = 1 leaves no standard error; give 0 for the theory alone, or at least 2")
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> xarray.Dataset:

@@ -98,7 +98,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         lowest = float(dataset.test_accuracy.sel(loss=loss).min())
         for panel in axes[3 * k : 3 * k + 3]:
             panel.axhline(ceiling, color=BLACK, linestyle=":", label="Bayes-optimal")
-            panel.set_ylim(lowest - 0.5 * (ceiling - lowest), ceiling + 0.02)
+            panel.set_ylim(lowest - 0.6 * (ceiling - lowest), ceiling + 0.02)
         _inset(axes[3 * k + 1], dataset.sel(loss=loss))
     legend_below(axes, columns=5)
 
