@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FULL", "QUICK", "Simulation", "with_dots"]
 
-MEASURED = ("test_accuracy", "train_loss")
-
 
 @dataclass(frozen=True)
 class Simulation:
@@ -57,8 +55,8 @@ class Simulation:
             raise ParameterError("trials = 1 leaves no standard error; give 0 for the theory alone, or at least 2")
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
-    def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> xarray.Dataset:
-        """Simulated values and their standard errors, at every combination of the axes.
+    def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
+        """Simulated values of the named fields and their standard errors, at every combination of the axes.
 
         Trial number k uses the graph of seed k, so that all dots of a curve are measured on the same graphs.
         """
@@ -78,10 +76,10 @@ class Simulation:
         reasons = [str(reason) for reason in answer.error.values.flat if reason]
         if reasons:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
-        trials = answer[list(MEASURED)]
+        trials = answer[list(names)]
         error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
-        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in MEASURED})
-        return mean.merge(error.rename({name: f"{name}_standard_error" for name in MEASURED}))
+        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
+        return mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -53,11 +53,15 @@ def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 
     measured = [
         xarray.concat(
-            [simulation.measure(csbm, GCN(Residual.constant(1.0, K)), {"c": DOTS, "reg": REG}) for K in DEPTHS], "K"
+            [
+                simulation.measure(csbm, GCN(Residual.constant(1.0, K)), {"c": DOTS, "reg": REG}, "test_accuracy")
+                for K in DEPTHS
+            ],
+            "K",
         )
         for csbm in GRAPHS.values()
     ]
-    dots = xarray.concat(measured, "graph").drop_vars(["train_loss_simulated", "train_loss_standard_error"])
+    dots = xarray.concat(measured, "graph")
     return dots.assign(test_accuracy_predicted=dataset.test_accuracy.sel(c=list(DOTS))).rename(c="dot")
 
 

@@ -28,7 +28,7 @@ __all__ = ["FIGURE", "data", "draw"]
 
 def data(simulation: Simulation | None = None) -> xarray.Dataset:
     """The training errors among the numbers of the accuracies, at finite regularization."""
-    everything = residual_strength.data(simulation)
+    everything = residual_strength.strengths(simulation)
     names = [name for name in everything.data_vars if str(name).startswith("train_loss")]
     return everything[names].sel(reg=np.isfinite(everything.reg))
 
