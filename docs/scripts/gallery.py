@@ -21,7 +21,7 @@ block model* (Duranthon and Zdeborová), from one command:
 
 ```
 gcnlimit reproduce --out figures          # theory in full, dots at {nodes} nodes and {trials} graphs each: minutes
-gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each, as in the paper: hours, resumable
+gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each, as in the paper: long, resumable
 ```
 
 Beside each picture lie its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again. Lines are

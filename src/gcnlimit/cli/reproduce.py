@@ -12,7 +12,9 @@ __all__ = ["command"]
 
 
 @click.command("reproduce")
-@click.option("--quick/--full", default=True, help="Dots at moderate size (minutes), or as in the paper (hours).")
+@click.option(
+    "--quick/--full", default=True, help="Dots at moderate size (minutes), or as in the paper (long, resumable)."
+)
 @nodes_option
 @trials_option
 @form_option
