@@ -141,8 +141,9 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
     inset.contourf(here.c1, here.c2, here.pair_accuracy.T, 12, cmap="viridis")
     best = here.pair_accuracy.argmax(["c1", "c2"])
     inset.plot(here.c1[best["c1"]], here.c2[best["c2"]], "*", color="white", markersize=6)
-    inset.set_xlabel("$c_1$", labelpad=0, fontsize=8)
-    inset.set_ylabel("$c_2$", labelpad=0, fontsize=8)
+    inset.set(xticks=[0, 4], yticks=[0, 4])
+    inset.set_xlabel("$c_1$", labelpad=-5, fontsize=8)
+    inset.set_ylabel("$c_2$", labelpad=-3, fontsize=8)
     inset.tick_params(labelsize=6)
 
 
