@@ -1,6 +1,7 @@
 """How theory and simulation agree: standard errors of few trials, dots without a prediction, the tables."""
 
 import csv
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -57,7 +58,7 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
     assert row["dots"] == 2 * 3 * 2 * 2
     assert row["worst |z|"] < 4.5
     assert 0.2 < row["mean |z|"] < 2.0
-    monkeypatch.setattr("gcnlimit.sweep.execute.compute", None)  # nothing is computed a second time
+    monkeypatch.setattr(import_module("gcnlimit.sweep.execute"), "compute", None)  # nothing is computed a second time
     ((_, again),) = produce([symmetry.FIGURE], tmp_path, size)
     assert again.identical(dataset)
 
