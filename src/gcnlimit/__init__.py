@@ -15,10 +15,11 @@ from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
 from gcnlimit.results import Performance, Prediction, Status
 from gcnlimit.sweep import sweep
-from gcnlimit.theory import limits
+from gcnlimit.theory import limits, resolvents
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
+from gcnlimit.theory.depth import OrderFunctions, order_functions
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
@@ -37,6 +38,7 @@ __all__ = [
     "Logistic",
     "Loss",
     "PageRank",
+    "OrderFunctions",
     "ParameterError",
     "Performance",
     "Polynomial",
@@ -53,7 +55,9 @@ __all__ = [
     "filter_ceiling",
     "gap_map",
     "limits",
+    "order_functions",
     "predict",
+    "resolvents",
     "sweep",
     "tune",
     "tune_losses",

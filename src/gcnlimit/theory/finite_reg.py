@@ -21,7 +21,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.chain import ChainProblem, Moments, State
 from gcnlimit.theory.points import Points
 
-__all__ = ["Scaled", "Solution", "solve"]
+__all__ = ["Scaled", "Solution", "far_state", "rescaled", "solve"]
 
 _FAR = 1e15  # a regularization so large that the equations are triangular to rounding
 
@@ -42,7 +42,11 @@ class Scaled:
     @classmethod
     def of(cls, points: Points, accuracy: float = 1e-13) -> Self:
         """Write the filter as a chain and scale it."""
-        chain = points.filter.chain(accuracy=accuracy, radius=points.radius)
+        return cls.of_chain(points, points.filter.chain(accuracy=accuracy, radius=points.radius))
+
+    @classmethod
+    def of_chain(cls, points: Points, chain: Chain) -> Self:
+        """Scale a chain that stands for the filter of the points."""
         chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
         gain = _symmetric_gain if points.symmetric else _directed_gain
         layers, kappa, spike = gain(chain, points.signal)
@@ -118,7 +122,7 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
     """
     problem, K = scaled.problem, scaled.problem.depth
     track = _Track(problem.reg, np.maximum(problem.reg, 10.0 * np.maximum(1.0, scaled.spike)), State.blocks(K))
-    track.state = _far_start(problem, track.reg).pack()
+    track.state = far_state(problem, track.reg).pack()
     while track.active.size:
         rows, careful = track.next()
         here = replace(problem.take(rows), reg=track.reg[rows])
@@ -143,7 +147,7 @@ def _next(problem: ChainProblem, states: Array, rows: npt.NDArray[np.intp]) -> A
         return problem.take(rows).moments(State.unpack(states, problem.depth)).state.pack()
 
 
-def _far_start(problem: ChainProblem, reg: Array) -> State:
+def far_state(problem: ChainProblem, reg: Array) -> State:
     r"""Solution at a very large regularization, layer by layer, scaled to `reg`.
 
     :math:`m_w, V_w, m, V, Q_{qh} \sim 1/r` and :math:`Q_w, Q \sim 1/r^2`; the rest does not depend on :math:`r`.
@@ -153,8 +157,12 @@ def _far_start(problem: ChainProblem, reg: Array) -> State:
     with np.errstate(all="ignore"):
         for _ in range(2 * problem.depth + 3):
             state = far.moments(state).state
+    return rescaled(state, _FAR / reg)
+
+
+def rescaled(state: State, factor: Array) -> State:
+    """Take a solution at large regularization to one that is smaller by `factor`."""
     power = {"m_w": 1, "Q_w": 2, "V_w": 1, "m": 1, "V": 1, "Q": 2, "Q_qh": 1}
-    factor = _FAR / reg
     scaled = {
         name: getattr(state, name) * factor.reshape(-1, *[1] * (getattr(state, name).ndim - 1)) ** p
         for name, p in power.items()
