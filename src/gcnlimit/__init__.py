@@ -20,7 +20,10 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
 from gcnlimit.theory.depth import OrderFunctions, order_functions
+from gcnlimit.theory.integral_equations import integral_residuals
+from gcnlimit.theory.oversmoothing import Oversmoothing, oversmoothing, pca_rate
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.rates import learning_rate, one_layer_rate
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
 __all__ = [
@@ -37,8 +40,9 @@ __all__ = [
     "Hinge",
     "Logistic",
     "Loss",
-    "PageRank",
     "OrderFunctions",
+    "Oversmoothing",
+    "PageRank",
     "ParameterError",
     "Performance",
     "Polynomial",
@@ -54,8 +58,13 @@ __all__ = [
     "compare",
     "filter_ceiling",
     "gap_map",
+    "integral_residuals",
+    "learning_rate",
     "limits",
+    "one_layer_rate",
     "order_functions",
+    "oversmoothing",
+    "pca_rate",
     "predict",
     "resolvents",
     "sweep",

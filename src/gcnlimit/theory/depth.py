@@ -96,7 +96,9 @@ def _regularization(points: Points) -> bool:
     """Whether the regularization is infinite; it must be so for all points or for none."""
     infinite = np.isinf(points.reg)
     if infinite.any() and not infinite.all():
-        raise ParameterError("reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone")
+        raise ParameterError(
+            "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
+        )
     if infinite.any() and not isinstance(points.loss, Square):
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())

@@ -24,7 +24,7 @@ from gcnlimit.filters import Diffusion
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory import resolvents
 
-__all__ = ["DepthAverages", "DirectedDepth", "SymmetricDepth"]
+__all__ = ["DepthAverages", "DirectedDepth", "SymmetricDepth", "hankel"]
 
 _ONE = np.ones(1)
 
@@ -111,9 +111,9 @@ class DirectedDepth:
     def _pairs(self, x: Array) -> tuple[Array, Array, Array]:
         """:math:`L^x, N^x, M^x`, the last two in one row for each depth."""
         G, F, G1, F1 = self._powers(x), self._tails(x), self._powers(_ONE)[0], self._tails(_ONE)[0]
-        L = _hankel(F) @ F1
-        N = _hankel(G) @ _hankel(F1)[:, 1:]
-        M = _hankel(G) @ _hankel(G1)
+        L = hankel(F) @ F1
+        N = hankel(G) @ hankel(F1)[:, 1:]
+        M = hankel(G) @ hankel(G1)
         return L, N.reshape(x.size, -1), M.reshape(x.size, -1)
 
     def phi(self, x: Array) -> Array:
@@ -145,7 +145,7 @@ class DirectedDepth:
 DepthAverages = SymmetricDepth | DirectedDepth
 
 
-def _hankel(rows: npt.NDArray[np.float64]) -> Array:
+def hankel(rows: npt.NDArray[np.float64]) -> Array:
     r"""Matrices :math:`H_{ip} = r_{i+p}`, 0 beyond the end, of the last axis."""
     n = rows.shape[-1]
     index = np.add.outer(np.arange(n), np.arange(n))

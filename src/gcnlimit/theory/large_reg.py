@@ -27,6 +27,7 @@ __all__ = [
     "margins",
     "spectral_averages",
     "symmetric_averages",
+    "taylor",
 ]
 
 
@@ -104,7 +105,7 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
         return _directed_pagerank(np.asarray(filter.theta), signal, mu)
     center = np.where(signal * getattr(filter, "t", 0.0) < 0.0, signal, 0.0)  # keeps every term of a series positive
     chain = filter.chain(accuracy=1e-18, radius=np.maximum(1.0, np.abs(signal)), center=center)
-    return coefficient_averages(*_taylor(chain, signal), signal, mu)
+    return coefficient_averages(*taylor(chain, signal), signal, mu)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -152,7 +153,7 @@ def _directed_pagerank(theta: Array, signal: Array, mu: Array) -> Averages:
     )
 
 
-def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
+def taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
     r"""Taylor coefficients :math:`g_i` of a chain and their tails :math:`G_i`, powers first, up to a common scale.
 
     The layer :math:`bx + c` maps :math:`g_i \to b g_{i-1} + c g_i` and :math:`G_i \to b G_{i-1} + c G_i`, except
