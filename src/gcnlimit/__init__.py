@@ -13,7 +13,12 @@ from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
-from gcnlimit.results import Performance, Prediction, Status
+from gcnlimit.results import Measurement, Performance, Prediction, Status
+from gcnlimit.simulation.amp import Inference, amp
+from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.simulation.sample import sample
+from gcnlimit.simulation.simulate import simulate
+from gcnlimit.simulation.train import Fit, fit
 from gcnlimit.sweep import sweep
 from gcnlimit.theory import limits, resolvents
 from gcnlimit.theory.bayes import bayes_optimal
@@ -21,6 +26,7 @@ from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, 
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
 from gcnlimit.theory.depth import OrderFunctions, order_functions
 from gcnlimit.theory.integral_equations import integral_residuals
+from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.oversmoothing import Oversmoothing, oversmoothing, pca_rate
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.rates import learning_rate, one_layer_rate
@@ -35,12 +41,18 @@ __all__ = [
     "Diffusion",
     "Filter",
     "FilterCeiling",
+    "Fit",
     "GCNLimitError",
     "GapMap",
     "Hinge",
+    "Inference",
+    "Instance",
     "Logistic",
     "Loss",
+    "Measurement",
+    "Observation",
     "OrderFunctions",
+    "OrderParameters",
     "Oversmoothing",
     "PageRank",
     "ParameterError",
@@ -53,10 +65,12 @@ __all__ = [
     "TuneStatus",
     "Tuned",
     "__version__",
+    "amp",
     "bayes_optimal",
     "best_filter",
     "compare",
     "filter_ceiling",
+    "fit",
     "gap_map",
     "integral_residuals",
     "learning_rate",
@@ -67,6 +81,8 @@ __all__ = [
     "pca_rate",
     "predict",
     "resolvents",
+    "sample",
+    "simulate",
     "sweep",
     "tune",
     "tune_losses",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Array", "Parameter", "Value", "broadcast", "flag", "real"]
+__all__ = ["Array", "Parameter", "Value", "broadcast", "flag", "real", "whole"]
 
 Array = npt.NDArray[np.float64]
 Parameter = float | Array
@@ -81,6 +81,13 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{name} must be True or False, got {_show(value)}")
     return bool(value)
+
+
+def whole(name: str, value: object, low: int) -> int:
+    """Return a whole number, or raise `ParameterError`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a whole number >= {low}")
+    return int(value)
 
 
 def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._validation import Array
 
-__all__ = ["Performance", "Prediction", "Status", "zero_error"]
+__all__ = ["Measurement", "Performance", "Prediction", "Status", "zero_error"]
 
 
 class Status(enum.IntEnum):
@@ -86,6 +86,25 @@ class Prediction(Performance):
     status: Any
     residual: Any
     iterations: Any
+
+
+@dataclass(frozen=True)
+class Measurement(Performance):
+    """Performance measured on sampled graphs: means over the trials.
+
+    `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
+    was ever misclassified, it is an upper bound: the logarithm of half an error among all nodes seen.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field, from the scatter of the trials; infinite if there is only one.
+    trials
+        Number of trials that were done.
+    """
+
+    standard_error: Performance
+    trials: int
 
 
 def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:

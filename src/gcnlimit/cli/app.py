@@ -16,6 +16,8 @@ __all__ = ["app"]
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
+    "sample": "Draw a graph with features and labels into a file.",
+    "simulate": "Train a network on sampled graphs and measure it.",
     "tune": "The best network of a family.",
     "compare": "Every family of networks at its best, beside the ceilings.",
     "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",

@@ -15,7 +15,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.network import GCN
 
-__all__ = ["Grid", "Numbers", "data_options", "json_option", "network_options"]
+__all__ = ["Grid", "Numbers", "data_options", "graph_options", "json_option", "network_options"]
 
 
 class Numbers(click.ParamType[Array]):
@@ -67,6 +67,17 @@ def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Residual network: strengths c1,c2,... of the layers, or with --depth "
             "one strength (or several to compare) for all layers.",
         ),
+    ):
+        function = option(function)
+    return function
+
+
+def graph_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the size of a sampled graph."""
+    for option in (
+        click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same graphs."),
+        click.option("--degree", type=float, default=30.0, show_default=True, help="Mean degree."),
+        click.option("--nodes", type=int, default=10_000, show_default=True, help="Number of nodes."),
     ):
         function = option(function)
     return function

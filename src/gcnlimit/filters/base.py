@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import Array, Value
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
 
 __all__ = ["Chain", "Filter", "to_unit"]
 
@@ -97,15 +98,50 @@ class Filter(Value, ABC):
         `accuracy` relative to :math:`\sup |g|`.
         """
 
-    @abstractmethod
     def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
+        self, operator: Any, block: Block, *, radius: float | None = None, accuracy: float | None = None
+    ) -> Block:
         r"""Action :math:`g(a) B` on a vector or a block of columns; `operator` is anything with ``@``.
 
-        `radius` bounds the spectrum of a symmetric operator and opens the way to faster expansions;
-        `accuracy` is relative to the norm of the result.
+        All parameters share the products with the operator; the answer has their shape, followed by that of `block`.
+        `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
+        `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
+        default what the precision of `block` allows.
         """
+        flat, count = self.ravel(self.shape), math.prod(self.shape)
+        columns = block[:, None] if block.ndim == 1 else block
+        out = np.empty((count, *columns.shape), block.dtype)
+        for part in column_blocks(columns.shape[1]):
+            piece = np.ascontiguousarray(columns[:, part])
+            out[..., part] = flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
+        return out.reshape(*self.shape, *block.shape)
+
+    def apply_each(
+        self, operator: Any, block: Block, *, radius: float | None = None, accuracy: float | None = None
+    ) -> Block:
+        """Action of each parameter on its own column of `block`; otherwise as `apply`."""
+        if self.shape != block.shape[1:]:
+            raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
+        out = np.empty(block.shape, block.dtype)
+        for part in column_blocks(block.shape[1]):
+            piece = np.ascontiguousarray(block[:, part])
+            out[:, part] = self[part]._sum(operator, piece, radius, accuracy, piece.shape[1:])
+        return out
+
+    def _sum(
+        self, operator: Any, block: Block, radius: float | None, accuracy: float | None, shape: tuple[int, ...]
+    ) -> Block:
+        """Action on one block; `shape` is that of the weights (see `gcnlimit.filters.action`)."""
+        accuracy = accuracy or (1e-6 if block.dtype == np.float32 else 1e-12)
+        if radius is None:
+            return self._series(operator, block, accuracy, shape)
+        self.check_radius(radius)
+        weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
+        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
+
+    @abstractmethod
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+        """Action on one block by the filter's own series, for any operator."""
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`."""
@@ -116,10 +152,6 @@ class Filter(Value, ABC):
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
-
-    def _single(self) -> None:
-        if self.shape:
-            raise ParameterError(f"{type(self).__name__}.apply needs one filter, got parameters of shape {self.shape}")
 
 
 def to_unit(g: Array) -> Array:

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ive
 
 from gcnlimit._validation import Array, Parameter, real
-from gcnlimit.errors import ParameterError
+from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter
 
 __all__ = ["Diffusion"]
@@ -64,17 +63,10 @@ class Diffusion(Filter):
         c = -b * center[..., None]
         return Chain(b, c, np.broadcast_to(np.exp(np.maximum(t * center, -700.0))[..., None], (*t.shape, depth + 1)))
 
-    def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
-        r"""Chebyshev series on :math:`[-R, R]` if `radius` :math:`R` is known, else Taylor series to convergence."""
-        self._single()
-        t = float(self.t)
-        if t == 0.0:
-            return np.array(block)
-        if radius is None:
-            return _exponential_taylor(operator, block, t, accuracy)
-        return _exponential_chebyshev(operator, block, t, radius, accuracy)
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+        """Taylor series, summed to convergence."""
+        t = np.asarray(self.t).reshape(shape).astype(block.dtype)
+        return series_sum(t, lambda k: 1.0 / k, operator, block, accuracy, "t")
 
 
 def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[np.int64]:
@@ -90,32 +82,3 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
         slope = np.log(length / R)
         length = length - (length * slope - length + R - wanted) / slope
     return np.asarray(np.ceil(length), np.int64)
-
-
-def _exponential_chebyshev(
-    operator: Any, block: npt.NDArray[Any], t: float, radius: float, accuracy: float
-) -> npt.NDArray[Any]:
-    r""":math:`e^{ta} = I_0(tR) + 2 \sum_k I_k(tR)\, T_k(a/R)`, cut where the rest is below `accuracy` times :math:`e^{|t|R}`."""
-    z = abs(t) * radius
-    weights = ive(np.arange(int(_exponential_length(z, accuracy)) + 1), z)
-    rest = 2 * np.cumsum(weights[::-1])[::-1]
-    weights = weights[: max(2, int(np.searchsorted(-rest, -accuracy)) + 1)] * math.exp(z)
-    scale = block.dtype.type(math.copysign(1.0, t) / radius)
-    before, here = block, scale * (operator @ block)
-    total = block.dtype.type(weights[0]) * before + block.dtype.type(2 * weights[1]) * here
-    for weight in weights[2:]:
-        before, here = here, 2 * scale * (operator @ here) - before
-        total += block.dtype.type(2 * weight) * here
-    return np.asarray(total)
-
-
-def _exponential_taylor(operator: Any, block: npt.NDArray[Any], t: float, accuracy: float) -> npt.NDArray[Any]:
-    """Taylor series, summed until two terms in a row are negligible."""
-    term, total, small = block, block.copy(), 0
-    for k in range(1, 10_000):
-        term = block.dtype.type(t / k) * (operator @ term)
-        total += term
-        small = small + 1 if np.linalg.norm(term) <= accuracy * np.linalg.norm(total) else 0
-        if small == 2:
-            return total
-    raise ParameterError(f"t = {t:g} is too large for this operator: the series of the exponential did not converge")

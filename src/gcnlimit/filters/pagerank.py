@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import Array, Parameter, real
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter, to_unit
 
 __all__ = ["PageRank"]
@@ -73,21 +74,7 @@ class PageRank(Filter):
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
 
-    def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
-        r"""Iterate :math:`h \leftarrow B + \theta a h` until it moves by less than `accuracy`."""
-        self._single()
-        theta = block.dtype.type(self.theta)
-        term, total = block, block.copy()
-        for _ in range(100_000):
-            term = theta * (operator @ term)
-            total += term
-            size = np.linalg.norm(term)
-            if size <= accuracy * np.linalg.norm(total):
-                return total
-            if not np.isfinite(size):
-                break
-        raise ParameterError(
-            f"theta = {float(theta):g} is too large for this operator: the PageRank series diverges on it"
-        )
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+        """Geometric series, summed to convergence."""
+        theta = np.asarray(self.theta).reshape(shape).astype(block.dtype)
+        return series_sum(theta, lambda k: 1.0, operator, block, accuracy, "theta")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import Array, real
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters.action import Block, power_sum
 from gcnlimit.filters.base import Chain, Filter, to_unit
 
 __all__ = ["Polynomial"]
@@ -74,12 +75,7 @@ class Polynomial(Filter):
         layers = np.ones((*self.shape, self.degree))
         return Chain(layers, np.zeros_like(layers), self.coefficients)
 
-    def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
-        """Horner's rule in the operator."""
-        self._single()
-        total = block.dtype.type(self.coefficients[-1]) * block
-        for g in self.coefficients[-2::-1]:
-            total = operator @ total + block.dtype.type(g) * block
-        return np.asarray(total)
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+        """Powers of the operator."""
+        weights = self.coefficients.T.reshape(self.degree + 1, *shape)
+        return power_sum(weights.astype(block.dtype), operator, block)

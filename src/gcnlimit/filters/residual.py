@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real
-from gcnlimit.errors import ParameterError
+from gcnlimit._validation import Array, real, whole
+from gcnlimit.filters.action import Block
 from gcnlimit.filters.base import Chain, Filter, to_unit
 
 __all__ = ["Residual"]
@@ -43,10 +43,8 @@ class Residual(Filter):
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
-        if isinstance(depth, bool) or not isinstance(depth, int | np.integer) or depth < 0:
-            raise ParameterError(f"depth = {depth!r} is not allowed; it must be a whole number >= 0")
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], depth, axis=-1))
+        return cls(np.repeat(c[..., None], whole("depth", depth, low=0), axis=-1))
 
     @property
     def depth(self) -> int:
@@ -78,11 +76,10 @@ class Residual(Filter):
         last[-1] = 1.0
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
 
-    def apply(
-        self, operator: Any, block: npt.NDArray[Any], *, radius: float | None = None, accuracy: float = 1e-12
-    ) -> npt.NDArray[Any]:
+    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Layer after layer."""
-        self._single()
-        for c in self.c:
-            block = operator @ block + block.dtype.type(c) * block
+        if len(shape) > 1:
+            return np.stack([self[k : k + 1]._series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
+        for c in self.c.T.astype(block.dtype):
+            block = operator @ block + c * block
         return block

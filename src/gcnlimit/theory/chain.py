@@ -112,7 +112,7 @@ class ChainProblem:
 
     def scale(self) -> Array:
         r"""Smallest scale that matters of each field: :math:`\hat V` counts where it adds to :math:`V^{-1} \sim \alpha r`."""
-        floor = np.full((len(self.alpha), len(State._fields)), 1e-200)
+        floor = np.zeros((len(self.alpha), len(State._fields)))
         floor[:, State._fields.index("V_hat")] = self.alpha * self.reg
         return floor
 

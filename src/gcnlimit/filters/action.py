@@ -1,0 +1,122 @@
+r"""How filters act on an operator: products with a block of columns, shared by all the parameters of a filter.
+
+Each function takes one weight for each term and filter and sums :math:`\sum_k w_k p_k(a) B` over a basis :math:`p_k`
+that it computes once. The weights of a term have shape ``(n, 1, 1)``, so that the answer has a leading axis of ``n``
+filters, or ``(n,)``, so that each filter acts on its own column.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import dct
+
+from gcnlimit._validation import Array
+from gcnlimit.errors import ParameterError
+
+__all__ = ["Block", "chebyshev_series", "chebyshev_sum", "column_blocks", "power_sum", "series_sum"]
+
+Block = npt.NDArray[Any]
+
+WIDTH = 128  # columns at once: three blocks of ten thousand rows stay in a cache
+
+
+def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
+    """Slices that cut the columns into blocks that a cache holds.
+
+    >>> list(column_blocks(5, width=3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    return (slice(start, min(start + width, columns)) for start in range(0, columns, width))
+
+
+def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy: float) -> Array:
+    r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first.
+
+    Cut where the sum of the rest, which bounds the error, is below `accuracy` times :math:`\sup |g|`.
+
+    >>> chebyshev_series(lambda x: 2 * x[None] ** 2, radius=1.0, accuracy=1e-12)[:, 0].round(12) + 0.0
+    array([1., 0., 1.])
+    """
+    for n in (32 << k for k in range(10)):
+        values = np.atleast_2d(function(radius * np.cos(np.pi * (np.arange(n) + 0.5) / n)))
+        coefficients = dct(values, type=2, axis=-1) / n
+        coefficients[:, 0] *= 0.5
+        size = np.max(np.abs(values), axis=-1, keepdims=True)
+        rest = np.cumsum(np.abs(coefficients[:, ::-1]), axis=-1)[:, ::-1] / size
+        kept = int(np.count_nonzero(np.any(rest > max(accuracy, n * 1e-17), axis=0)))
+        if kept < 3 * n // 4:
+            return np.asarray(coefficients[:, :kept].T)
+    raise ParameterError(
+        f"the filter is too steep on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
+    )
+
+
+def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
+    r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`."""
+    step = block.dtype.type(1.0 / radius)
+    total: Block = weights[0] * block
+    before, here = block, block
+    for k, weight in enumerate(weights[1:], start=1):
+        after = operator @ here
+        after *= step if k == 1 else 2 * step
+        if k > 1:
+            after -= before
+        before, here = here, after
+        _add(total, weight, here)
+    return total
+
+
+def power_sum(weights: Block, operator: Any, block: Block) -> Block:
+    r"""Sum :math:`\sum_k w_k a^k B` for any operator."""
+    total: Block = weights[0] * block
+    for weight in weights[1:]:
+        block = operator @ block
+        _add(total, weight, block)
+    return total
+
+
+def series_sum(  # noqa: PLR0917
+    parameters: Block, ratio: Callable[[int], float], operator: Any, block: Block, accuracy: float, name: str
+) -> Block:
+    r"""Sum :math:`\sum_k p^k r_1 \dots r_k\, a^k B` of an infinite series, for any operator and many `parameters` :math:`p`.
+
+    The terms of the largest :math:`|p|` are computed, and the others are fractions of them. Stops when two terms in a row
+    are below `accuracy` times the sum.
+    """
+    largest = float(np.max(np.abs(parameters)))
+    if largest == 0.0:
+        return np.asarray(np.ones_like(parameters) * block)
+    fractions = parameters / block.dtype.type(largest)
+    weight = np.ones_like(fractions)
+    total: Block = weight * block
+    term, small = block, 0
+    for k in range(1, 100_000):
+        with np.errstate(over="ignore", invalid="ignore"):
+            term = operator @ term
+            term *= block.dtype.type(largest * ratio(k))
+            weight = weight * fractions
+            _add(total, weight, term)
+            size, whole = np.linalg.norm(term), np.linalg.norm(total)
+        if not math.isfinite(whole):
+            break
+        small = small + 1 if size <= accuracy * whole else 0
+        if small == 2:
+            return total
+    raise ParameterError(
+        f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
+    )
+
+
+def _add(total: Block, weight: Block, term: Block) -> None:
+    """``total += weight * term``, one filter after the other, through the cache."""
+    if total.ndim == term.ndim:
+        total += weight * term
+        return
+    for part, factor in zip(total, weight, strict=True):
+        if factor.item() != 0.0:
+            np.add(part, factor * term, out=part)

@@ -1,0 +1,1 @@
+"""Sampled graphs: draw, train, measure, infer."""

@@ -1,0 +1,109 @@
+"""Instances on disk and in other libraries."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.instance import Instance, Latents, Observation, streamed
+
+__all__ = ["load", "save", "to_networkx", "to_pyg"]
+
+
+def save(instance: Instance, path: str | os.PathLike[str]) -> None:
+    """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
+    o, data = instance.observation, instance.data
+    fields: dict[str, Any] = {
+        "model": np.array([data.alpha, data.lam, data.mu, data.rho]),
+        "directed": np.array(data.directed),
+        "degree": np.array(np.nan if o.degree is None else o.degree),
+        "train_mask": o.train_mask,
+        "labels": instance.labels.astype(np.int8),
+        "centroid": instance.latents.centroid,
+    }
+    if isinstance(o.adjacency, np.ndarray):
+        fields["adjacency"] = o.adjacency
+    else:
+        fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
+    if streamed(o.features):
+        fields |= {"key": np.array(o.features.key, np.uint64), "spike": o.features.spike}
+    else:
+        fields["features"] = o.features
+    with open(path, "wb") as file:
+        np.savez(file, **fields)
+
+
+def load(path: str | os.PathLike[str]) -> Instance:
+    """Read an instance that `save` wrote."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            stored = {name: file[name] for name in file.files}
+        return _assemble(stored)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ParameterError(f"path = {os.fspath(path)!r} cannot be read as an instance: {error}") from None
+
+
+def _assemble(stored: dict[str, Any]) -> Instance:
+    alpha, lam, mu, rho = stored["model"].tolist()
+    data = CSBM(alpha, lam, mu, rho, directed=bool(stored["directed"]))
+    labels = stored["labels"].astype(float)
+    if "adjacency" in stored:
+        adjacency: Any = stored["adjacency"]
+    else:
+        indices, indptr = stored["indices"], stored["indptr"]
+        adjacency = sparse.csr_array((np.ones(indices.size), indices, indptr), shape=(labels.size, labels.size))
+    features = (
+        stored["features"] if "features" in stored else StreamedFeatures(int(stored["key"]), labels, stored["spike"])
+    )
+    mask, degree = stored["train_mask"], float(stored["degree"])
+    observation = Observation(
+        data, None if np.isnan(degree) else degree, adjacency, features, mask, np.where(mask, labels, 0.0)
+    )
+    return Instance(observation, Latents(labels, stored["centroid"]))
+
+
+def to_networkx(instance: Instance) -> Any:
+    """Return the graph for NetworkX, directed or not as it is, with ``label`` and ``train`` on the nodes."""
+    nx = _package("networkx")
+    _edges(instance)
+    kind = nx.DiGraph if instance.data.directed else nx.Graph
+    graph = nx.from_scipy_sparse_array(instance.adjacency, create_using=kind)
+    nx.set_node_attributes(graph, dict(enumerate(instance.labels.astype(int).tolist())), "label")
+    nx.set_node_attributes(graph, dict(enumerate(instance.train_mask.tolist())), "train")
+    return graph
+
+
+def to_pyg(instance: Instance) -> Any:
+    """Return the instance as PyTorch Geometric ``Data``: ``x, edge_index, y`` (0 or 1), ``train_mask, test_mask``."""
+    torch, geometric = _package("torch"), _package("torch_geometric.data")
+    row, column = _edges(instance)
+    return geometric.Data(
+        x=torch.from_numpy(np.array(instance.features)),
+        edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),
+        y=torch.from_numpy((instance.labels > 0).astype(np.int64)),
+        train_mask=torch.from_numpy(instance.train_mask.copy()),
+        test_mask=torch.from_numpy(~instance.train_mask),
+    )
+
+
+def _package(name: str) -> Any:
+    """Import an optional package, or say how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None
+
+
+def _edges(instance: Instance) -> tuple[Any, Any]:
+    if isinstance(instance.adjacency, np.ndarray):
+        raise ParameterError("degree = None gives a Gaussian matrix, which is no graph; sample with a degree")
+    edges = instance.adjacency.tocoo()
+    return edges.row, edges.col

@@ -1,0 +1,83 @@
+"""Random graphs with two classes, in time and memory proportional to the number of edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gcnlimit._validation import Array
+
+__all__ = ["bernoulli_graph", "gaussian_graph"]
+
+Indices = npt.NDArray[np.int64]
+
+
+def bernoulli_graph(
+    labels: Array, same: float, other: float, directed: bool, rng: np.random.Generator
+) -> sparse.csr_array[np.float64]:
+    """Graph whose edges are independent, of probability `same` within a class and `other` between the classes.
+
+    Every ordered pair is drawn once if `directed`, every unordered pair otherwise, self-loops included.
+
+    >>> rng = np.random.default_rng(0)
+    >>> A = bernoulli_graph(np.array([1.0, 1.0, -1.0]), same=1.0, other=0.0, directed=True, rng=rng)
+    >>> A.toarray()
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 1.]])
+    """
+    draw = _directed_pairs if directed else _undirected_pairs
+    largest = max(same, other)
+    row, column = draw(labels.size, largest, rng)
+    kept = rng.random(row.size) * largest < np.where(labels[row] == labels[column], same, other)
+    row, column = row[kept], column[kept]
+    if not directed:
+        mirrored = row != column
+        row, column = np.concatenate([row, column[mirrored]]), np.concatenate([column, row[mirrored]])
+    adjacency = sparse.coo_array((np.ones(row.size), (row, column)), shape=(labels.size, labels.size)).tocsr()
+    adjacency.sort_indices()
+    return adjacency
+
+
+def gaussian_graph(labels: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
+    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} yy^T + \Xi`, a dense matrix; for small sizes."""
+    n = labels.size
+    noise = rng.standard_normal((n, n))
+    if not directed:
+        noise = np.tril(noise) + np.tril(noise, -1).T
+    return np.asarray(lam / np.sqrt(n) * np.outer(labels, labels) + noise)
+
+
+def _directed_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    """Each of the ordered pairs, with that probability."""
+    row, column = np.divmod(_successes(nodes * nodes, probability, rng), nodes)
+    return row, column
+
+
+def _undirected_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+    r"""Each of the unordered pairs, with that probability.
+
+    On a circle of nodes a pair is its first node and the way to the other, at most half the circle; half-way pairs, which
+    would be met twice if their number is even, count from one side.
+    """
+    half = nodes // 2
+    row, way = np.divmod(_successes(nodes * (half + 1), probability, rng), half + 1)
+    once = (2 * way < nodes) | (row < half)
+    row, way = row[once], way[once]
+    return row, (row + way) % nodes
+
+
+def _successes(trials: int, probability: float, rng: np.random.Generator) -> Indices:
+    """Places of the successes among independent trials, from the geometric law of the gaps between them."""
+    if probability <= 0.0:
+        return np.empty(0, np.int64)
+    found, last = [], -1
+    while last < trials:
+        expected = (trials - last) * probability
+        gaps = rng.geometric(probability, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
+        places = last + np.cumsum(gaps)
+        found.append(places)
+        last = int(places[-1])
+    places = np.concatenate(found)
+    return places[: np.searchsorted(places, trials)]

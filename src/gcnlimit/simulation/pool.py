@@ -1,0 +1,117 @@
+"""Independent tasks in parallel processes: spawned, of one thread each, with a progress bar, interruptible."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import Any, TypeVar
+
+__all__ = ["run"]
+
+R = TypeVar("R")
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def run(tasks: Sequence[Callable[[], R]], workers: int | None = None, *, small: bool = False) -> list[R | None]:
+    """Results of the tasks, in their order; after Ctrl-C those of the tasks done, and None for the others.
+
+    >>> run([list, dict], workers=1)
+    [[], {}]
+    """
+    if workers is None:
+        workers = 1 if small else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    results: list[R | None] = [None] * len(tasks)
+    serve = _here if min(workers or 1, len(tasks)) == 1 else _in_processes
+    with _progress(len(tasks)) as advance, contextlib.suppress(KeyboardInterrupt):
+        for index, result in serve(tasks, min(workers or 1, len(tasks))):
+            results[index] = result
+            advance()
+    return results
+
+
+def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Iterator[tuple[int, R]]:
+    with _one_thread():
+        for index, task in enumerate(tasks):
+            yield index, task()
+
+
+def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Iterator[tuple[int, R]]:
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_prepare)
+    try:
+        with _quiet_start(tasks):
+            futures = {executor.submit(_call, task): index for index, task in enumerate(tasks)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _call(task: Callable[[], R]) -> R:
+    return task()
+
+
+def _prepare() -> None:
+    """Leave Ctrl-C to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextlib.contextmanager
+def _quiet_start(tasks: Sequence[Any]) -> Iterator[None]:
+    """Start workers with one thread each, and without importing the caller's script again (unless a task is defined in it).
+
+    A spawned process imports ``__main__``, which would run a script that has no ``if __name__ == "__main__"`` once more.
+    """
+    main, threads = sys.modules["__main__"], {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    if not any(_from_main(task) for task in tasks[:1]):
+        sys.modules["__main__"] = types.ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        for name, value in threads.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _from_main(task: Any) -> bool:
+    """Whether the task, or a loss of the caller that it carries, is defined in the caller's script."""
+    loss = getattr(getattr(task, "gcn", None), "loss", None)
+    return "__main__" in (type(task).__module__, type(loss).__module__)
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for linear algebra, as in the workers, if threadpoolctl is installed."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        yield
+        return
+    with threadpool_limits(1):
+        yield
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A progress bar if rich is installed and someone is looking; yields what to call after each task."""
+    if total == 1 or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    try:
+        from rich.console import Console
+        from rich.progress import Progress
+    except ModuleNotFoundError:
+        yield lambda: None
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("trials", total=total)
+        yield lambda: progress.advance(bar)

@@ -1,0 +1,44 @@
+r"""The training rows :math:`F = [g(a) X/\sqrt N]_R`, by the cheaper of two ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.filters import Filter
+from gcnlimit.filters.action import Block, column_blocks
+from gcnlimit.simulation.instance import Observation, streamed
+from gcnlimit.simulation.operator import Operator
+
+__all__ = ["training_rows"]
+
+
+def training_rows(observation: Observation, operator: Operator, filters: Filter) -> Block:
+    r"""Training rows of each filter, of shape ``(filters, |R|, M)``.
+
+    Propagates the :math:`|R|` training nodes backwards, :math:`F^T = X^T g(a)^T I_R/\sqrt N`, if they are fewer than the
+    :math:`M` features, and the features forwards otherwise. The filters share the products with the operator.
+    """
+    rows, columns = int(observation.train_mask.sum()), observation.features.shape[1]
+    out = np.empty((*filters.shape, rows, columns), observation.features.dtype)
+    (_backward if rows <= columns else _forward)(observation, operator, filters, out)
+    out /= np.sqrt(observation.nodes).astype(out.dtype)
+    return out
+
+
+def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
+    X, labelled = observation.features, np.flatnonzero(observation.train_mask)
+    width = {"width": labelled.size} if streamed(X) else {}
+    for part in column_blocks(labelled.size, **width):
+        indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
+        indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
+        for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
+            out[k, part] = (X.T @ propagated).T
+
+
+def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
+    X: Any = np.asarray(observation.features)
+    for part in column_blocks(X.shape[1]):
+        propagated = filters.apply(operator, X[:, part], radius=operator.radius)
+        out[:, :, part] = propagated[:, observation.train_mask]

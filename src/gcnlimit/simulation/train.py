@@ -1,0 +1,158 @@
+"""Train a network on an instance, and measure it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import Array
+from gcnlimit.errors import ConvergenceError, ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.losses import Loss, Square
+from gcnlimit.network import GCN
+from gcnlimit.results import Performance, scalar_or_array
+from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.simulation.operator import Operator
+from gcnlimit.simulation.rows import training_rows
+from gcnlimit.simulation.solvers import TrainingRows
+
+__all__ = ["Fit", "evaluate", "fit", "train"]
+
+ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    r"""A trained network; each field has the shape of the network's parameters, then its own.
+
+    Parameters
+    ----------
+    weights
+        :math:`w`, of length :math:`M`; at infinite regularization :math:`\lim r w`, up to the factor :math:`-\ell'(0)`.
+    outputs
+        :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
+    performance
+        Accuracies and losses on the labelled and on the other nodes.
+    gap
+        Duality gap over the objective that the training reached; 0 where the weights are explicit.
+    """
+
+    weights: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+    performance: Performance
+    gap: Any
+
+
+def fit(instance: Instance, gcn: GCN) -> Fit:
+    r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
+
+    The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
+    regularizations of one filter share the Gram matrix. Infinite regularization and the square loss are explicit, any
+    other convex loss is trained to a duality gap of ``1e-10`` times the objective (in practice, to rounding). The
+    training sees the labels of the labelled nodes only.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
+    >>> f = gl.fit(i, gl.GCN(gl.Residual(c=[1.0, 1.0]), loss="square", reg=[0.1, 10.0], symmetrize=True))
+    >>> f.weights.shape, f.outputs.shape, f.performance.test_accuracy.shape
+    ((2, 250), (2, 1000), (2,))
+    >>> bool(f.performance.train_accuracy[0] > 0.99)
+    True
+    """
+    if not isinstance(instance, Instance) or not isinstance(gcn, GCN):
+        raise ParameterError(
+            f"fit needs an Instance and a GCN, got {type(instance).__name__} and {type(gcn).__name__}; write fit(instance, gcn)"
+        )
+    weights, outputs, gap = train(instance.observation, gcn)
+    performance = evaluate(instance, gcn, outputs)
+    shape = gcn.shape
+    return Fit(
+        weights.reshape(*shape, -1), outputs.reshape(*shape, -1), performance, scalar_or_array(gap.reshape(shape))
+    )
+
+
+def train(observation: Observation, gcn: GCN) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
+    """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
+    if not observation.train_mask.any():
+        raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
+    operator = observation.operator(gcn.symmetrize)
+    filters = gcn.filter.ravel(gcn.shape)
+    reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
+    gap = np.zeros(reg.size)
+    explicit = np.isinf(reg)
+    if explicit.any():
+        weights[explicit] = _aligned(observation, operator, filters[explicit])
+    for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
+        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where])
+    signal = observation.features @ np.ascontiguousarray(weights.T)
+    signal /= np.sqrt(observation.nodes).astype(signal.dtype)
+    outputs = filters.apply_each(operator, signal, radius=operator.radius)
+    return weights, np.ascontiguousarray(outputs.T), gap
+
+
+def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any]) -> Performance:
+    """Performance of each row of outputs, against the latent labels."""
+    train_mask = instance.train_mask
+    if train_mask.all():
+        raise ParameterError("rho = 1 leaves no node to test on; take rho < 1")
+    margins = outputs * instance.labels
+
+    def accuracy(mask: npt.NDArray[np.bool_]) -> Array:
+        return np.asarray((margins[:, mask] > 0).mean(axis=1)).reshape(gcn.shape)
+
+    def loss(mask: npt.NDArray[np.bool_]) -> Array:
+        mean = gcn.loss.value(margins[:, mask]).mean(axis=1).reshape(gcn.shape)
+        return np.where(np.isinf(gcn.reg), gcn.loss.value(0.0), mean)  # at infinite reg the outputs vanish
+
+    test = accuracy(~train_mask)
+    with np.errstate(divide="ignore"):
+        log_error = np.log1p(-test)
+    fields = (test, accuracy(train_mask), loss(~train_mask), loss(train_mask), log_error)
+    return Performance(*(scalar_or_array(field) for field in fields))
+
+
+def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
+    r"""Weights at infinite regularization, :math:`X^T g(a)^T R y/\sqrt N`, one row for each filter."""
+    labels = observation.train_labels.astype(observation.features.dtype)
+    propagated = filters.apply(operator.T, labels, radius=operator.radius)
+    aligned = observation.features.T @ np.ascontiguousarray(propagated.T)
+    return np.asarray(aligned.T / math.sqrt(observation.nodes))
+
+
+def _by_filter(
+    observation: Observation, operator: Operator, filters: Filter, points: npt.NDArray[np.intp]
+) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
+    """Signed training rows of each distinct filter, and the points that use it."""
+    if not points.size:
+        return
+    values = np.asarray(getattr(filters, filters.parameter))[points].reshape(points.size, -1)
+    _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    labels = observation.train_labels[observation.train_mask]
+    at_once = max(1, ROWS_AT_ONCE // (labels.size * observation.features.shape[1]))
+    for start in range(0, first.size, at_once):
+        chunk = first[start : start + at_once]
+        for k, F in enumerate(training_rows(observation, operator, filters[points[chunk]]), start=start):
+            yield points[which == k], np.asarray(labels[:, None] * F, float)
+
+
+def _path(rows: TrainingRows, loss: Loss, reg: Array) -> tuple[Array, Array]:
+    """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
+    if isinstance(loss, Square):
+        return rows.ridge(reg), np.zeros(reg.size)
+    weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
+    for k in np.argsort(-reg):
+        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start)
+        if not gap[k] <= 1e-6:
+            raise ConvergenceError(
+                f"the training at reg = {reg[k]:g} stopped at a duality gap of {gap[k]:.1e} of the objective; raise reg"
+            )
+    return weights, gap

@@ -1,0 +1,51 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import gcnlimit as gl
+from gcnlimit.cli.app import app
+
+DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1", "--nodes", "300", "--degree", "20"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*arguments])
+
+
+def test_sample_writes_what_the_library_samples(tmp_path):
+    path = tmp_path / "graph.npz"
+    done = run("sample", *DATA, "--seed", "3", "--out", str(path), "--json")
+    assert done.exit_code == 0
+    stored = gl.Instance.load(path)
+    fresh = gl.sample(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), nodes=300, degree=20, seed=3)
+    assert (stored.adjacency != fresh.adjacency).nnz == 0
+    assert json.loads(done.output)["edges"] == fresh.adjacency.nnz
+
+
+def test_simulate_prints_means_and_errors():
+    done = run("simulate", *DATA, "--t", "0.5,1", "--trials", "2", "--workers", "1", "--json")
+    assert done.exit_code == 0
+    rows = json.loads(done.output)
+    gcn = gl.GCN(gl.Diffusion([0.5, 1.0]))
+    expected = gl.simulate(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn, nodes=300, degree=20, trials=2, workers=1)
+    assert [row["test_accuracy"] for row in rows] == expected.test_accuracy.tolist()
+    assert [row["test_accuracy_error"] for row in rows] == expected.standard_error.test_accuracy.tolist()
+    table = run("simulate", *DATA, "--t", "1", "--trials", "2", "--workers", "1")
+    assert "±" in table.output
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["simulate", *DATA, "--t", "1", "--trials", "0"], "trials"),
+        (["simulate", *DATA, "--t", "1", "--degree", "0.1"], "lam"),
+        (["sample", *DATA, "--out", "/no/such/folder/x.npz"], "out"),
+        (["sample", *DATA, "--lam", "1,2", "--out", "x.npz"], "shape"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(arguments, message):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert message in done.output
+    assert "Traceback" not in done.output

@@ -1,0 +1,93 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+
+def test_the_same_seed_gives_the_same_instance_and_another_seed_another(data):
+    one, two, other = (gl.sample(data, nodes=300, degree=10, seed=s) for s in (4, 4, 5))
+    assert (one.adjacency != two.adjacency).nnz == 0
+    assert np.array_equal(one.features, two.features)
+    assert not np.array_equal(one.features, other.features)
+    assert (one.adjacency != other.adjacency).nnz > 0
+
+
+def test_streamed_and_stored_features_agree(data):
+    stored, streamed = (gl.sample(data, nodes=300, degree=10, seed=4, streamed=s) for s in (False, True))
+    assert np.array_equal(stored.features, np.asarray(streamed.features))
+
+
+def test_only_the_labelled_nodes_are_observed(instance):
+    observed = instance.observation
+    assert np.array_equal(observed.train_labels[instance.train_mask], instance.labels[instance.train_mask])
+    assert not observed.train_labels[~instance.train_mask].any()
+    assert not {"labels", "centroid"} & {f.name for f in dataclasses.fields(observed)}
+
+
+def test_features_carry_the_spike():
+    i = gl.sample(gl.CSBM(alpha=2, lam=0.5, mu=4.0, rho=0.1), nodes=2000, degree=10, seed=0)
+    u = i.latents.centroid
+    overlap = i.labels @ i.features @ u / (np.sqrt(4.0 * 2000) * (u @ u))
+    assert abs(overlap - 1) < 4 / np.sqrt(4.0 * (u @ u))
+
+
+@pytest.mark.parametrize("degree", [10, None])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_save_and_load(tmp_path, data, degree, streamed):
+    i = gl.sample(data, nodes=300, degree=degree, seed=4, streamed=streamed)
+    i.save(tmp_path / "i.npz")
+    j = gl.Instance.load(tmp_path / "i.npz")
+    assert j.data == i.data
+    assert np.array_equal(np.asarray(j.features), np.asarray(i.features))
+    assert np.array_equal(j.labels, i.labels)
+    gcn = gl.GCN(gl.Diffusion(1.0))
+    assert np.allclose(gl.fit(i, gcn).outputs, gl.fit(j, gcn).outputs)
+
+
+def test_a_file_that_is_no_instance_is_refused(tmp_path):
+    (tmp_path / "no.npz").write_text("nothing")
+    for path in (tmp_path / "no.npz", tmp_path / "absent.npz"):
+        with pytest.raises(gl.ParameterError, match="cannot be read"):
+            gl.Instance.load(path)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_networkx(directed):
+    nx = pytest.importorskip("networkx")
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, directed=directed), nodes=200, degree=10, seed=0)
+    graph = i.to_networkx()
+    assert graph.is_directed() == directed
+    assert (nx.to_scipy_sparse_array(graph) != i.adjacency).nnz == 0
+    assert [graph.nodes[k]["label"] for k in range(200)] == i.labels.tolist()
+
+
+def test_pyg(instance):
+    pytest.importorskip("torch_geometric")
+    graph = instance.to_pyg()
+    assert graph.edge_index.shape[1] == instance.adjacency.nnz
+    assert bool((graph.y.numpy() == (instance.labels > 0)).all())
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"degree": 0.5}, "at most 0.707"),
+        ({"degree": 1e6}, "degree"),
+        ({"degree": 0}, "degree"),
+        ({"nodes": 1}, "nodes"),
+        ({"nodes": 10.5}, "nodes"),
+        ({"seed": -1}, "seed"),
+        ({"dtype": np.int32}, "dtype"),
+        ({"streamed": 1}, "streamed"),
+    ],
+)
+def test_bad_parameters_are_named(data, change, message):
+    with pytest.raises(gl.ParameterError, match=message):
+        gl.sample(data, **({"nodes": 1000, "degree": 30, "seed": 0} | change))
+
+
+def test_one_instance_has_single_parameters():
+    with pytest.raises(gl.ParameterError, match="shape"):
+        gl.sample(gl.CSBM(alpha=4, lam=[1.0, 2.0], mu=2.0, rho=0.1), nodes=100, degree=10)

@@ -1,0 +1,135 @@
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.simulation import simulate as module
+
+REFERENCE = json.loads((Path(__file__).parents[2] / "validation" / "predictions.json").read_text())["predictions"]
+FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss")
+
+
+def deviations(measured, expected, fields, trials_nodes):
+    """Differences in standard errors; a standard error is at least that of independent nodes."""
+    for name in fields:
+        value, error = getattr(measured, name), np.asarray(getattr(measured.standard_error, name))
+        wanted = expected[name] if isinstance(expected, dict) else getattr(expected, name)
+        if name.endswith("accuracy"):
+            p = np.asarray(wanted)
+            error = np.maximum(error, np.sqrt(np.maximum(p * (1 - p), 1e-4) / trials_nodes))
+        yield np.max(np.abs(value - wanted) / error)
+
+
+FILTERS = [
+    gl.Diffusion([0.3, 1.2]),
+    gl.PageRank([0.15, 0.35]),
+    gl.Residual([[0.5, 1.0], [0.0, 2.0]]),
+    gl.Polynomial([[1.0, 0.5, 0.3], [0.2, 1.0, 0.0]]),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("graph", ["directed", "symmetrized", "symmetric", "gaussian"])
+@pytest.mark.parametrize("filter", FILTERS, ids=lambda f: type(f).__name__)
+def test_infinite_regularization_as_predicted(filter, graph):
+    data = gl.CSBM(alpha=4, lam=1.1, mu=2.0, rho=0.1, directed=graph != "symmetric")
+    gcn = gl.GCN(filter, symmetrize=graph == "symmetrized")
+    nodes, degree = (1000, None) if graph == "gaussian" else (3000, 60)
+    measured = gl.simulate(data, gcn, nodes=nodes, degree=degree, trials=10, seed=11, workers=1)
+    assert max(deviations(measured, gl.predict(data, gcn), FIELDS[:2], nodes)) < 4
+
+
+def network(point):
+    kinds = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
+    kind, parameter = (point["filter"][k] for k in point["filter"])
+    return gl.GCN(kinds[kind](parameter), loss=point["loss"], reg=point["reg"], symmetrize=point["symmetrize"])
+
+
+FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", FINITE[::3], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+def test_finite_regularization_as_predicted(point):
+    measured = gl.simulate(gl.CSBM(**point["data"]), network(point), nodes=1500, degree=60, trials=8, seed=5, workers=1)
+    assert max(deviations(measured, point, FIELDS, 150 * 8)) < 4
+
+
+def test_the_numbers_do_not_depend_on_the_workers(data):
+    gcn = gl.GCN(gl.Diffusion([0.5, 1.0]), reg=[1.0, math.inf], symmetrize=True)
+    one, two = (gl.simulate(data, gcn, nodes=400, degree=20, trials=3, seed=1, workers=w) for w in (1, 2))
+    for name, values in one.as_dict().items():
+        assert np.array_equal(values, getattr(two, name))
+
+
+def test_shapes_broadcast_and_points_agree_with_single_calls():
+    lam, t = np.array([0.5, 1.0])[:, None], np.array([0.3, 0.6, 0.9])
+    data, gcn = gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t), symmetrize=True)
+    grid = gl.simulate(data, gcn, nodes=300, degree=20, trials=3, seed=1, workers=1)
+    assert grid.test_accuracy.shape == grid.standard_error.test_accuracy.shape == (2, 3)
+    assert grid.trials == 3
+    assert np.all(np.abs(grid.log_test_error - np.log(1 - grid.test_accuracy)) < 1e-12)
+
+
+def test_standard_errors_are_those_of_the_mean(data):
+    gcn = gl.GCN(gl.Diffusion(1.0), reg=1.0)
+    s = gl.simulate(data, gcn, nodes=300, degree=20, trials=4, seed=1, workers=1)
+    children = np.random.SeedSequence(1).spawn(1)[0].spawn(4)
+    each = [gl.fit(gl.sample(data, 300, 20, child), gcn).performance.test_accuracy for child in children]
+    assert s.test_accuracy == pytest.approx(np.mean(each))
+    assert s.standard_error.test_accuracy == pytest.approx(np.std(each, ddof=1) / 2)
+    assert s.standard_error.log_test_error == pytest.approx(s.standard_error.test_accuracy / (1 - s.test_accuracy))
+
+
+def test_one_trial_has_no_standard_error(data):
+    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), nodes=300, degree=20, trials=1)
+    assert math.isinf(s.standard_error.test_accuracy)
+
+
+def test_no_error_at_all_gives_a_bound():
+    data = gl.CSBM(alpha=1, lam=4.0, mu=20.0, rho=0.5)
+    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), nodes=200, degree=60, trials=2)
+    assert s.test_accuracy == 1.0
+    assert s.log_test_error == pytest.approx(math.log(0.5 / 400))
+    assert s.standard_error.log_test_error == 1.0
+
+
+def test_an_interruption_returns_what_is_done(data, monkeypatch):
+    calls = []
+
+    def interrupted(self, original=module._Trial.__call__):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(module._Trial, "__call__", interrupted)
+    s = gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), nodes=300, degree=20, trials=6, workers=1)
+    assert s.trials == 3
+    calls[:] = [1] * 3
+    with pytest.raises(KeyboardInterrupt):
+        gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), nodes=300, degree=20, trials=6, workers=1)
+
+
+def test_a_script_without_a_main_guard_runs_in_processes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import gcnlimit as gl\n"
+        "s = gl.simulate(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0)),"
+        " nodes=300, degree=20, trials=2, workers=2)\n"
+        "print('measured', s.trials)\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["measured", "2"]
+
+
+@pytest.mark.parametrize("change", [{"trials": 0}, {"workers": 0}, {"nodes": 0}, {"degree": -1.0}])
+def test_bad_parameters_are_named(data, change):
+    arguments = {"nodes": 300, "degree": 20, "trials": 2, "workers": 1} | change
+    with pytest.raises(gl.ParameterError, match=next(iter(change))):
+        gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), **arguments)

@@ -1,0 +1,86 @@
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+
+def dense(instance, symmetrize):
+    a = instance.observation.operator(symmetrize)
+    return a @ np.eye(a.shape[0])
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_ridge_is_the_textbook_solution(instance, symmetrize):
+    f = gl.fit(instance, gl.GCN(gl.Residual([0.5, 1.0]), reg=2.0, symmetrize=symmetrize))
+    a, n, mask = dense(instance, symmetrize), instance.labels.size, instance.train_mask
+    F = (a + 0.5 * np.eye(n)) @ (a + np.eye(n)) @ instance.features / np.sqrt(n)
+    w = np.linalg.solve(F[mask].T @ F[mask] + 2.0 * np.eye(F.shape[1]), F[mask].T @ instance.labels[mask])
+    assert np.allclose(f.weights, w, atol=1e-10)
+    assert np.allclose(f.outputs, F @ w, atol=1e-9)
+    margins = instance.labels * (F @ w)
+    assert f.performance.test_accuracy == np.mean(margins[~mask] > 0)
+    assert f.performance.train_loss == pytest.approx(np.mean((1 - margins[mask]) ** 2 / 2))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_large_regularization_tends_to_the_infinite_one(instance, loss, symmetrize):
+    f = gl.fit(instance, gl.GCN(gl.Diffusion(0.8), loss=loss, reg=[1e7, math.inf], symmetrize=symmetrize))
+    directions = f.outputs / np.linalg.norm(f.outputs, axis=1, keepdims=True)
+    assert np.allclose(directions[0], directions[1], atol=1e-5)
+    assert f.performance.test_loss[1] == pytest.approx(float(gl.GCN(gl.Diffusion(1.0), loss=loss).loss.value(0.0)))
+
+
+@pytest.mark.parametrize("rho", [0.1, 0.6])  # fewer and more labelled nodes than features
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_a_path_is_the_same_as_its_points(rho, loss):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho), nodes=500, degree=20, seed=0)
+    t, reg = np.array([[0.5], [1.0]]), np.array([0.3, 3.0, math.inf])
+    path = gl.fit(i, gl.GCN(gl.Diffusion(t), loss=loss, reg=reg, symmetrize=True))
+    assert path.weights.shape == (2, 3, 125)
+    for k, l in np.ndindex(2, 3):  # noqa: E741
+        one = gl.fit(i, gl.GCN(gl.Diffusion(t[k, 0]), loss=loss, reg=reg[l], symmetrize=True))
+        scale = np.abs(one.outputs).max()
+        assert np.allclose(path.outputs[k, l], one.outputs, atol=1e-6 * scale)
+        assert path.performance.test_accuracy[k, l] == pytest.approx(one.performance.test_accuracy, abs=0.005)
+
+
+def test_training_does_not_see_the_other_labels(instance):
+    hidden = gl.Instance(
+        instance.observation, dataclasses.replace(instance.latents, labels=np.zeros_like(instance.labels))
+    )
+    gcn = gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=[0.1, math.inf], symmetrize=True)
+    assert np.array_equal(gl.fit(instance, gcn).outputs, gl.fit(hidden, gcn).outputs)
+
+
+@pytest.mark.parametrize("reg", [math.inf, 1.0])
+def test_streamed_features_train_to_the_same_weights(data, reg):
+    stored, streamed = (gl.sample(data, nodes=500, degree=20, seed=0, streamed=s) for s in (False, True))
+    gcn = gl.GCN(gl.Residual([1.0, 1.0]), reg=reg)
+    assert np.allclose(gl.fit(stored, gcn).weights, gl.fit(streamed, gcn).weights, rtol=1e-9, atol=1e-12)
+
+
+def test_single_precision_gives_nearly_the_same_outputs(data):
+    gcn = gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=[1.0, math.inf], symmetrize=True)
+    double, single = (
+        gl.fit(gl.sample(data, nodes=500, degree=20, seed=0, streamed=True, dtype=d), gcn).outputs
+        for d in (np.float64, np.float32)
+    )
+    assert single.dtype == np.float32
+    # the two precisions draw different noise: only size and agreement with labels can match
+    assert np.linalg.norm(single) == pytest.approx(np.linalg.norm(double), rel=0.3)
+
+
+@pytest.mark.parametrize("rho, message", [(0.0, "labelled"), (1.0, "test on")])
+def test_too_few_or_too_many_labels_are_refused(rho, message):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho), nodes=100, degree=10)
+    with pytest.raises(gl.ParameterError, match=message):
+        gl.fit(i, gl.GCN(gl.Diffusion(1.0)))
+
+
+def test_arguments_in_the_wrong_order_are_explained(instance):
+    with pytest.raises(gl.ParameterError, match=r"write fit\(instance, gcn\)"):
+        gl.fit(gl.GCN(gl.Diffusion(1.0)), instance)

@@ -1,0 +1,104 @@
+"""The values: validated once, frozen, equal by content, broadcast as in NumPy."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "says"),
+    [
+        ({"alpha": -1.0}, "alpha = -1 is not allowed; it must be > 0"),
+        ({"alpha": 0.0}, "alpha = 0"),
+        ({"alpha": math.inf}, "alpha = inf"),
+        ({"mu": -0.1}, "mu = -0.1"),
+        ({"rho": 1.2}, r"rho = 1.2 is not allowed; it must be in \[0, 1\]"),
+        ({"rho": -0.2}, "rho = -0.2"),
+        ({"rho": [0.1, 1.5]}, r"rho = 1.5 \(at index 1\)"),
+        ({"lam": math.nan}, "lam contains NaN"),
+        ({"lam": "strong"}, "lam must be real numbers, got 'strong'"),
+        ({"lam": 1j}, "lam must be real numbers"),
+        ({"lam": None}, "lam must be real numbers"),
+        ({"lam": []}, "lam is empty"),
+        ({"lam": [[1.0], [1.0, 2.0]]}, "lam must be a rectangular array"),
+        ({"lam": [1, 2, 3], "mu": [1, 2]}, r"shapes do not broadcast together: lam \(3,\), mu \(2,\)"),
+        ({"directed": "yes"}, "directed must be True or False"),
+    ],
+)
+def test_data_refuses(bad, says):
+    with pytest.raises(gl.ParameterError, match=says):
+        gl.CSBM(**DATA | bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: gl.Residual(1.0), r"c must be a sequence .* write c=\[1.0\]"),
+        (lambda: gl.Residual([math.inf]), "c = inf"),
+        (lambda: gl.Residual.constant(1.0, depth=-1), "depth = -1"),
+        (lambda: gl.Residual.constant(1.0, depth=1.5), "depth = 1.5"),
+        (lambda: gl.Residual(np.empty((0, 3))), "c is empty"),
+        (lambda: gl.Polynomial([]), "coefficients is empty"),
+        (lambda: gl.Polynomial([0.0, 0.0]), "all zero"),
+        (lambda: gl.Polynomial([[1.0], [0.0]]), "all zero"),
+        (lambda: gl.Diffusion(math.nan), "t contains NaN"),
+        (lambda: gl.PageRank(1.0), "theta = 1 is not allowed: the PageRank series diverges"),
+        (lambda: gl.GCN(1.0), "filter = 1.0 is not a filter"),
+        (lambda: gl.GCN(gl.Diffusion(1.0), loss="absolute"), "loss = 'absolute' is unknown; choose one of square"),
+        (lambda: gl.GCN(gl.Diffusion(1.0), loss=gl.Square), "is not a loss"),
+        (lambda: gl.GCN(gl.Diffusion(1.0), reg=0.0), r"reg = 0 is not allowed; it must be > 0 \(math.inf is allowed\)"),
+        (lambda: gl.GCN(gl.Diffusion(1.0), reg=-math.inf), "reg = -inf"),
+        (lambda: gl.GCN(gl.Diffusion([1.0, 2.0]), reg=[1.0, 2.0, 3.0]), "do not broadcast"),
+        (lambda: gl.GCN(gl.Diffusion(1.0), symmetrize=1), "symmetrize must be True or False"),
+    ],
+)
+def test_network_refuses(make, says):
+    with pytest.raises(gl.ParameterError, match=says):
+        make()
+
+
+def test_values_are_frozen_and_equal_by_content():
+    a, b = (gl.GCN(gl.Residual([1.0, 2.0]), reg=[1.0, math.inf]) for _ in range(2))
+    assert a == b
+    assert hash(a) == hash(b)
+    assert a != gl.GCN(gl.Residual([1.0, 3.0]), reg=[1.0, math.inf])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        a.reg = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        a.reg[0] = 2.0
+
+
+def test_an_array_given_is_not_shared():
+    lam = np.array([1.0, 2.0])
+    data = gl.CSBM(**DATA | {"lam": lam})
+    lam[0] = 5.0
+    assert data.lam[0] == 1.0
+
+
+def test_shapes_leave_the_depth_out():
+    assert gl.Residual(np.ones((5, 1, 3))).shape == (5, 1)
+    assert gl.GCN(gl.Residual(np.ones((5, 1, 3))), reg=np.ones(4)).shape == (5, 4)
+    assert gl.Residual(np.empty((7, 0))).shape == (7,)
+
+
+def test_snr_is_one_at_the_threshold_of_recovery():
+    """Without labels the Bayes-optimal accuracy leaves 1/2 exactly where the snr passes 1, on both kinds of graph."""
+    for directed in (True, False):
+        lam = np.sqrt(0.5 / (2.0 if directed else 1.0)) * np.array([0.99, 1.01])
+        data = gl.CSBM(alpha=2.0, lam=lam, mu=1.0, rho=0.0, directed=directed)
+        below, above = gl.bayes_optimal(data).test_accuracy
+        assert data.snr[0] < 1 < data.snr[1]
+        assert below == 0.5
+        assert above > 0.51
+
+
+@pytest.mark.parametrize("call", [lambda: gl.predict(1, 2), lambda: gl.bayes_optimal("data")])
+def test_wrong_types(call):
+    with pytest.raises(gl.ParameterError, match="needs a CSBM"):
+        call()
