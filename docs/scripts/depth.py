@@ -1,7 +1,7 @@
 """Every number and figure of docs/depth.md.
 
 Run ``python docs/scripts/depth.py`` for all of them, or name some: ``functions discretization residuals oversmoothing
-convergence rates``. About three minutes on one core, most of them for the sampled graphs of ``functions``.
+convergence rates``. About four minutes on one core, most of them for the sampled graphs of ``functions``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def save(figure: Figure, name: str) -> None:
 def functions(nodes: int = 10_000, trials: int = 8) -> None:
     """Predicted order functions, lines, and their measurement on sampled graphs, points."""
     x, marks = np.linspace(0, 1, 41), np.linspace(0, 1, 6)
-    titles = ("overlap with the labels", "response and its correlations", "correlations of the trained network")
+    titles = ("overlap with the labels", "response", "correlation")
+    print("| graph | function | largest deviation | in standard errors |\n| --- | --- | --- | --- |")
     figure, axes = canvas(2, 3)
     for row, (graph, symmetrize) in zip(axes, GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
@@ -66,6 +67,9 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
                 start = 1 if theory == "V_qh" else 0  # the response begins just after the push
                 ax.plot(x[start:], lines[theory][section][start:], f"C{color}", label=label)
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
+                exact = gl.order_functions(DATA, gcn, marks)[theory][section]
+                off = np.abs(values.mean(axis=0) - exact)[start:]
+                print(f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / error[start:]):.1f} |")
                 ax.errorbar(marks[start:], values.mean(axis=0)[start:], error[start:], fmt=f"C{color}o", ms=4)
             ax.set(yscale="log", xlabel="depth $x$", title=f"{graph}: {title}")
             ax.title.set_fontsize(9)
