@@ -69,7 +69,9 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
                 exact = gl.order_functions(DATA, gcn, marks)[theory][section]
                 off = np.abs(values.mean(axis=0) - exact)[start:]
-                print(f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / error[start:]):.1f} |")
+                print(
+                    f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / (error[start:] + 1e-12)):.1f} |"
+                )
                 ax.errorbar(marks[start:], values.mean(axis=0)[start:], error[start:], fmt=f"C{color}o", ms=4)
             ax.set(yscale="log", xlabel="depth $x$", title=f"{graph}: {title}")
             ax.title.set_fontsize(9)

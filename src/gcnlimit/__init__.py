@@ -25,6 +25,8 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
 from gcnlimit.theory.depth import OrderFunctions, order_functions
+from gcnlimit.theory.expansion import large_reg_expansion
+from gcnlimit.theory.free_entropy import free_entropy
 from gcnlimit.theory.integral_equations import integral_residuals
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.oversmoothing import Oversmoothing, oversmoothing, pca_rate
@@ -71,8 +73,10 @@ __all__ = [
     "compare",
     "filter_ceiling",
     "fit",
+    "free_entropy",
     "gap_map",
     "integral_residuals",
+    "large_reg_expansion",
     "learning_rate",
     "limits",
     "one_layer_rate",

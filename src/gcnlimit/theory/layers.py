@@ -12,7 +12,9 @@ import numpy as np
 from gcnlimit._validation import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain
-from gcnlimit.theory.finite_reg import Scaled, far_state, rescaled, solve
+from gcnlimit.theory.chain import State
+from gcnlimit.theory.far import far_state
+from gcnlimit.theory.finite_reg import Scaled, solve
 from gcnlimit.theory.order_functions import OrderFunctions
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
@@ -56,9 +58,8 @@ def _order_parameters(points: Points, chain: Chain) -> OrderParameters:
     scaled = Scaled.of_chain(points, chain)
     if np.isinf(points.reg).all():
         far = replace(scaled.problem, reg=np.full(points.size, 1e15))
-        state = far_state(far, far.reg)
-        moments = far.moments(state)
-        state = rescaled(state, far.reg * scaled.filter**2)  # to the regularization 1 of the chain before scaling
+        moments = far.moments(far_state(far, far.reg))
+        state = _without_powers(moments.state, far.reg * scaled.filter**2)
     else:
         found = solve(scaled, tol=1e-10, max_iterations=5000)
         if not found.converged.all():
@@ -69,3 +70,9 @@ def _order_parameters(points: Points, chain: Chain) -> OrderParameters:
         state, moments = found.state, found.moments
     none: Array = np.zeros(points.size)
     return OrderParameters.unscaled((none, none), moments, state, scaled.layers, scaled.filter)
+
+
+def _without_powers(state: State, reg: Array) -> State:
+    """Drop the powers of a large regularization."""
+    power = {"m_w": 1, "Q_w": 2, "V_w": 1, "m": 1, "V": 1, "Q": 2, "Q_qh": 1}
+    return state._replace(**{name: (getattr(state, name).T * reg**p).T for name, p in power.items()})
