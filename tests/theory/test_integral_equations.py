@@ -19,7 +19,7 @@ def test_closed_forms_solve_the_integral_equations(symmetrize, lam, mu, t):
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
-@pytest.mark.parametrize("name", ["m", "m_hat", "V_h", "V_hat_h", "Q_hat_h", "Q_h", "Q_qh", "Q_w"])
+@pytest.mark.parametrize("name", ["m", "m_hat", "V_h", "V_hat_h", "Q_hat_h", "Q_h", "Q_qh", "V_qh", "Q_w"])
 def test_a_wrong_function_does_not(symmetrize, name, monkeypatch):
     def wrong(*arguments):
         functions = gl.order_functions(*arguments)

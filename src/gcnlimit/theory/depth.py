@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, broadcast, real
+from gcnlimit._validation import Array, broadcast, real, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, PageRank
@@ -84,7 +84,7 @@ def order_functions(
     if (depths is None) == (layers is None):
         raise ParameterError("a diffusion needs either depths (the continuous network) or layers (its discretization)")
     if layers is not None:
-        return euler_functions(points, shape, _count(layers))
+        return euler_functions(points, shape, whole("layers", layers, low=1))
     if not infinite:
         raise ParameterError(
             "the continuous order functions are known at reg = inf; at finite reg give layers instead of depths"
@@ -102,12 +102,6 @@ def _regularization(points: Points) -> bool:
     if infinite.any() and not isinstance(points.loss, Square):
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())
-
-
-def _count(layers: int) -> int:
-    if isinstance(layers, bool) or not isinstance(layers, int | np.integer) or layers < 1:
-        raise ParameterError(f"layers = {layers!r} is not allowed; it must be a whole number >= 1")
-    return int(layers)
 
 
 def _depths(depths: npt.ArrayLike | None) -> Array:

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._validation import Array, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
@@ -51,7 +51,7 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     """
     if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
         raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
-    return _Equations(data, gcn, _Grid.of(nodes)).residuals()
+    return _Equations(data, gcn, _Grid.of(whole("nodes", nodes, low=1))).residuals()
 
 
 @dataclass(frozen=True)
@@ -142,11 +142,11 @@ class _Equations:
         }
 
     def _response(self) -> tuple[Array, Array]:
-        r""":math:`\kappa = 1 + t^2 \int \int \kappa\kappa`: the derivative of the response is fed back by symmetry."""
+        r""":math:`V_{qh}(0, x) = t\kappa(x)`, :math:`\kappa = 1 + t^2 \int \int \kappa\kappa`, fed back by symmetry."""
         kappa = self.kappa(self.grid.x)
         feedback = self.inverse[:-1] @ np.append(0.0, kappa) if self.symmetric else np.zeros_like(kappa)
         plain = self.grid.convolution(np.ones_like)
-        return self.kappa(self.grid.ends), plain @ np.append(1.0, self.t**2 * feedback)
+        return self.f.V_qh[0, 1:], self.t * (plain @ np.append(1.0, self.t**2 * feedback))
 
     def _phi(self) -> tuple[Array, Array]:
         r""":math:`\varphi = D_{qh}^{-1}[\lambda^e t \varphi + \delta]`."""

@@ -76,6 +76,8 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = F
     >>> bool(growing.test_accuracy[-1] > constant.test_accuracy[-1])  # the network that does not oversmooth is better
     True
     """
+    if not isinstance(data, CSBM):
+        raise ParameterError(f"oversmoothing needs a CSBM, got {type(data).__name__}")
     if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
         raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
     blind = CSBM(data.alpha, data.lam, 0.0 * np.asarray(data.mu), data.rho, data.directed)

@@ -49,6 +49,10 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     >>> round(gl.learning_rate(data), 4)
     1.0
     """
+    if not isinstance(data, CSBM) or not isinstance(gcn, GCN | None):
+        raise ParameterError(
+            f"learning_rate needs a CSBM and a GCN or nothing, got {type(data).__name__} and {type(gcn).__name__}"
+        )
     if gcn is not None and gcn.shape:
         raise ParameterError(f"learning_rate needs one network, got parameters of shape {gcn.shape}")
     lam = np.atleast_1d(real("signals", signals, low=0, open_low=True))
