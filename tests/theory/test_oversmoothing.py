@@ -109,6 +109,6 @@ def test_below_the_transition_pca_is_as_far_as_anything():
 
 def test_filters_are_validated():
     data = gl.CSBM(alpha=4, lam=1.5, mu=3, rho=0.1)
-    for filters in ([], [gl.Diffusion([1.0, 2.0])], [1.0]):
+    for filters in ([], [gl.Diffusion([1.0, 2.0])], [1.0], gl.Diffusion(1.0)):
         with pytest.raises(gl.ParameterError, match="filters"):
             gl.oversmoothing(data, filters)

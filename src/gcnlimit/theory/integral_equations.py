@@ -49,6 +49,10 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     >>> max(residuals.values()) < 1e-8
     True
     """
+    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
+        raise ParameterError(
+            f"integral_residuals needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}"
+        )
     if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
         raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
     return _Equations(data, gcn, _Grid.of(whole("nodes", nodes, low=1))).residuals()

@@ -103,9 +103,14 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     """
     if isinstance(filter, PageRank):
         return _directed_pagerank(np.asarray(filter.theta), signal, mu)
+    return coefficient_averages(*taylor(filter, signal), signal, mu)
+
+
+def taylor(filter: Filter, signal: Array) -> tuple[Array, Array]:
+    """Return the Taylor coefficients of the filter and their tails, powers along the first axis, up to a common scale."""
     center = np.where(signal * getattr(filter, "t", 0.0) < 0.0, signal, 0.0)  # keeps every term of a series positive
     chain = filter.chain(accuracy=1e-18, radius=np.maximum(1.0, np.abs(signal)), center=center)
-    return coefficient_averages(*taylor(chain, signal), signal, mu)
+    return _taylor(chain, signal)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -153,7 +158,7 @@ def _directed_pagerank(theta: Array, signal: Array, mu: Array) -> Averages:
     )
 
 
-def taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
+def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
     r"""Taylor coefficients :math:`g_i` of a chain and their tails :math:`G_i`, powers first, up to a common scale.
 
     The layer :math:`bx + c` maps :math:`g_i \to b g_{i-1} + c g_i` and :math:`G_i \to b G_{i-1} + c G_i`, except

@@ -78,7 +78,7 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = F
     """
     if not isinstance(data, CSBM):
         raise ParameterError(f"oversmoothing needs a CSBM, got {type(data).__name__}")
-    if not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
+    if isinstance(filters, Filter) or not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
         raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
     blind = CSBM(data.alpha, data.lam, 0.0 * np.asarray(data.mu), data.rho, data.directed)
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
@@ -133,7 +133,7 @@ def _symmetric_parts(points: Points) -> tuple[Array, Array]:
 
 def _directed_parts(points: Points) -> tuple[Array, Array]:
     r"""Squared norm of the output off and along the right eigenvector :math:`v \propto \sum_i \lambda^{-i} \Xi^i y`."""
-    g, G = (p.T for p in taylor(points.filter.chain(accuracy=1e-18, radius=points.radius), points.signal))
+    g, G = (p.T for p in taylor(points.filter, points.signal))
     H, H_tail = hankel(g), hankel(G)
     labels = points.mu[:, None] * G[:, :1] * G + np.einsum("bip,bp->bi", H_tail, G)
     words = np.sum((H @ H_tail[:, :, 1:]) ** 2, axis=(1, 2))  # those that end in the transpose of the noise
