@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 from click.testing import CliRunner
@@ -31,8 +32,21 @@ def test_simulate_prints_means_and_errors():
     expected = gl.simulate(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn, nodes=300, degree=20, trials=2, workers=1)
     assert [row["test_accuracy"] for row in rows] == expected.test_accuracy.tolist()
     assert [row["test_accuracy_error"] for row in rows] == expected.standard_error.test_accuracy.tolist()
-    table = run("simulate", *DATA, "--t", "1", "--trials", "2", "--workers", "1")
-    assert "±" in table.output
+
+
+def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
+    network = ["--t", "1", "--reg", "1,inf", "--symmetrize", "--trials", "3", "--workers", "1"]
+    rows = json.loads(run("simulate", *DATA, *network, "--json").output)
+    gcn = gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=True)
+    exact = gl.predict(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn)
+    for row, wanted in zip(rows, exact.test_loss, strict=True):
+        assert row["test_loss_exact"] == wanted
+    z = (rows[0]["test_loss"] - rows[0]["test_loss_exact"]) / rows[0]["test_loss_error"]
+    assert rows[0]["test_loss_z"] == pytest.approx(z)
+    assert rows[1]["test_loss_z"] is None  # at infinite reg all trials have the loss of 0
+    table = run("simulate", *DATA, *network).output
+    assert f"{exact.test_accuracy[0]:.5g}" in table
+    assert f"{rows[0]['test_accuracy_z']:+.1f}" in table
 
 
 @pytest.mark.parametrize(

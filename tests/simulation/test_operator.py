@@ -3,6 +3,7 @@ import pytest
 from scipy.linalg import expm
 
 import gcnlimit as gl
+from gcnlimit.simulation import operator as module
 from gcnlimit.simulation.operator import Operator
 
 
@@ -39,6 +40,14 @@ def test_a_product_in_panels_is_the_product(data, dtype):
     assert np.allclose(a @ block, narrow, atol=1e-4 if dtype == np.float32 else 1e-12)
     few = np.eye(3001, 40, dtype=dtype)
     assert np.allclose(a @ few, np.stack([a @ column for column in few.T], axis=1), atol=1e-6)
+
+
+def test_the_public_product_serves_where_the_private_one_is_missing(data, monkeypatch):
+    a = Operator.of(gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, 30, True)
+    block = np.random.default_rng(0).standard_normal((3001, 40))
+    fast = gl.Diffusion(1.0).apply(a, block, radius=a.radius)
+    monkeypatch.setattr(module, "csr_matvecs", None)
+    assert np.allclose(gl.Diffusion(1.0).apply(a, block, radius=a.radius), fast, atol=1e-10)
 
 
 def test_radius_bounds_the_spectrum_tightly(adjacency):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import gcnlimit as gl
 from gcnlimit.simulation import simulate as module
@@ -54,10 +55,31 @@ FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", FINITE[::3], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
-def test_finite_regularization_as_predicted(point):
+@pytest.mark.parametrize("point", FINITE[::6], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+def test_finite_regularization_as_in_the_reference(point):
     measured = gl.simulate(gl.CSBM(**point["data"]), network(point), nodes=1500, degree=60, trials=8, seed=5, workers=1)
     assert max(deviations(measured, point, FIELDS, 150 * 8)) < 4
+
+
+SINGLE = [gl.Diffusion(0.8), gl.PageRank(0.3), gl.Residual([0.5, 1.0]), gl.Polynomial([1.0, 0.5, 0.3])]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("graph", ["directed", "symmetrized", "symmetric"])
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("filter", SINGLE, ids=lambda f: type(f).__name__)
+def test_finite_regularization_as_predicted(filter, loss, graph):
+    data = gl.CSBM(alpha=2.5, lam=1.1, mu=2.0, rho=0.25, directed=graph != "symmetric")
+    gcn = gl.GCN(filter, loss, reg=[0.5, 5.0], symmetrize=graph == "symmetrized")
+    measured = gl.simulate(data, gcn, nodes=1000, degree=80, trials=10, seed=7, workers=1)
+    four = stats.t.isf(stats.norm.sf(4), df=9)  # standard errors of ten trials are themselves uncertain (Student)
+    assert max(deviations(measured, gl.predict(data, gcn), FIELDS, 250 * 10)) < four
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_progress_bar_is_drawn_where_it_is_wanted(data, wanted, capsys):
+    gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), nodes=100, degree=20, trials=2, workers=1, progress=wanted)
+    assert ("trials" in capsys.readouterr().err) == wanted
 
 
 def test_the_numbers_do_not_depend_on_the_workers(data):

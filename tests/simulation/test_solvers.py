@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, xlogy
 
 from gcnlimit import Hinge, Logistic, Square
+from gcnlimit.simulation.descent import logistic_descent
+from gcnlimit.simulation.krylov import solve_shifted
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
 
@@ -26,6 +28,39 @@ def test_ridge_path_is_stationary_and_agrees_with_the_general_solver(n, m):
         assert np.allclose(rows(n, m).solve(Square(), reg)[0].weights, w, atol=1e-8)
 
 
+@pytest.mark.parametrize("n, m", [(300, 900), (900, 300)])
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-10])
+def test_one_krylov_space_serves_all_regularizations_to_the_tolerance_asked(n, m, tolerance):
+    problem, reg = rows(n, m), np.logspace(2.5, -1, 8)
+    path = problem.ridge(reg, tolerance)
+    assert "gram" not in vars(problem)
+    Z = problem.Z
+    for r, w in zip(reg, path, strict=True):
+        gradient = Z.T @ (Z @ w - 1) + r * w
+        assert np.linalg.norm(gradient) < 3 * tolerance * np.linalg.norm(Z.T @ np.ones(n))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_a_hard_ridge_falls_back_on_the_diagonalisation(scale):
+    Z = scale * rows(200, 200).Z  # a square matrix: the smallest singular value is next to 0
+    problem, reg = TrainingRows(Z), np.array([1e-6, 1.0]) * scale**2
+    path = problem.ridge(reg)
+    assert "gram" in vars(problem)
+    assert np.allclose(Z.T @ (Z @ path[0] - 1) + reg[0] * path[0], 0, atol=1e-6 * scale)
+
+
+def test_products_in_single_precision_do_not_limit_the_precision():
+    G = np.diag(np.linspace(0.1, 5.0, 400))
+
+    def coarse(v):
+        return (G.astype(np.float32) @ v.astype(np.float32)).astype(float)
+
+    x = solve_shifted(G.__matmul__, coarse, np.ones(400), np.array([0.01, 3.0]), 1e-12, 200)
+    assert np.allclose(x, 1 / (np.diag(G) + np.array([[0.01], [3.0]])), rtol=1e-10)
+    lie = solve_shifted(coarse, lambda v: 0.0 * v, np.ones(400), np.array([0.01]), 1e-4, 200)
+    assert lie is None  # the true residual has the last word
+
+
 @pytest.mark.parametrize("n, m", SHAPES)
 @pytest.mark.parametrize("reg", REGS)
 def test_logistic_gradient_vanishes(n, m, reg):
@@ -34,6 +69,37 @@ def test_logistic_gradient_vanishes(n, m, reg):
     gradient = reg * solution.weights - Z.T @ expit(-Z @ solution.weights)
     assert solution.gap <= TOLERANCE
     assert np.abs(gradient).max() < 1e-7 * np.abs(Z.T @ np.ones(n)).max()
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
+@pytest.mark.parametrize("reg", [0.3, 3.0, 300.0])
+def test_logistic_descent_reaches_the_gradient_asked(reg, tolerance):
+    Z = rows(200, 500).Z
+    found = logistic_descent(Z, reg, tolerance=tolerance)
+    gradient = reg * found.weights - Z.T @ expit(-Z @ found.weights)
+    assert found.slope == pytest.approx(np.linalg.norm(gradient), rel=0.1, abs=1e-11)
+    allowed = tolerance * np.linalg.norm(0.5 * Z.T @ np.ones(200))
+    assert np.linalg.norm(gradient) <= 1.001 * allowed
+    again = logistic_descent(Z, reg, found.f, tolerance)
+    assert np.linalg.norm(again.weights - found.weights) <= 2 * allowed / reg  # the objective is strongly convex
+
+
+def test_logistic_gap_is_that_of_the_two_objectives():
+    Z, reg = rows(50, 20).Z, 2.0
+    w, f, slope = found = logistic_descent(Z, reg, tolerance=1e-2)
+    primal = np.sum(np.logaddexp(0, -Z @ w)) + 0.5 * reg * w @ w
+    dual = -np.sum(xlogy(f, f) + xlogy(1 - f, 1 - f)) - 0.5 / reg * np.sum((Z.T @ f) ** 2)
+    assert slope > 0
+    assert found.gap(reg) == pytest.approx((primal - dual) / primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+def test_numbers_beyond_single_precision_are_left_to_newton(scale):
+    problem = TrainingRows(scale * rows(30, 60).Z)
+    assert logistic_descent(problem.Z, scale**2) is None
+    scaled, _ = problem.solve(Logistic(), scale**2)
+    plain, _ = rows(30, 60).solve(Logistic(), 1.0)
+    assert np.allclose(scaled.weights * scale, plain.weights, atol=1e-6)
 
 
 @pytest.mark.parametrize("n, m", SHAPES)

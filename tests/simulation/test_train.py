@@ -84,3 +84,16 @@ def test_too_few_or_too_many_labels_are_refused(rho, message):
 def test_arguments_in_the_wrong_order_are_explained(instance):
     with pytest.raises(gl.ParameterError, match=r"write fit\(instance, gcn\)"):
         gl.fit(gl.GCN(gl.Diffusion(1.0)), instance)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0])
+def test_a_tolerance_is_a_small_positive_number(instance, tolerance):
+    with pytest.raises(gl.ParameterError, match="tolerance"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0), reg=1.0), tolerance=tolerance)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
+    gcn = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0)
+    loose, tight = gl.fit(instance, gcn, tolerance=1e-3).weights, gl.fit(instance, gcn).weights
+    assert np.linalg.norm(loose - tight) < 0.1 * np.linalg.norm(tight)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
+from scipy.linalg import get_blas_funcs
 
 from gcnlimit._validation import Array
 from gcnlimit.errors import ParameterError
@@ -57,18 +58,30 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
 
 
 def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
-    r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`."""
-    step = block.dtype.type(1.0 / radius)
+    r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`.
+
+    The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
+    added to the one before the last, in place.
+    """
     total: Block = weights[0] * block
-    before, here = block, block
-    for k, weight in enumerate(weights[1:], start=1):
-        after = operator @ here
-        after *= step if k == 1 else 2 * step
-        if k > 1:
-            after -= before
-        before, here = here, after
-        _add(total, weight, here)
+    if len(weights) == 1:
+        return total
+    before, here = block.copy(), operator @ block
+    here *= block.dtype.type(1.0 / radius)
+    _add(total, weights[1], here)
+    for k, weight in enumerate(weights[2:], start=2):
+        _add_product(operator, here, before, 2.0 / radius if k % 2 else -2.0 / radius)
+        before, here = here, before
+        _add(total, weight if k % 4 < 2 else -weight, here)
     return total
+
+
+def _add_product(operator: Any, block: Block, out: Block, factor: float) -> None:
+    """``out += factor * (operator @ block)``, in place if the operator knows how."""
+    if hasattr(operator, "add_product"):
+        operator.add_product(block, out, factor)
+    else:
+        out += block.dtype.type(factor) * (operator @ block)
 
 
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:
@@ -113,10 +126,11 @@ def series_sum(  # noqa: PLR0917
 
 
 def _add(total: Block, weight: Block, term: Block) -> None:
-    """``total += weight * term``, one filter after the other, through the cache."""
-    if total.ndim == term.ndim:
+    """``total += weight * term``, one filter after the other, in one pass where BLAS has the precision."""
+    if total.ndim == term.ndim or total.dtype.char not in "fd":
         total += weight * term
         return
+    axpy = get_blas_funcs("axpy", (total,))
     for part, factor in zip(total, weight, strict=True):
         if factor.item() != 0.0:
-            np.add(part, factor * term, out=part)
+            axpy(term.reshape(-1), part.reshape(-1), a=factor.item())

@@ -18,8 +18,12 @@ R = TypeVar("R")
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
-def run(tasks: Sequence[Callable[[], R]], workers: int | None = None, *, small: bool = False) -> list[R | None]:
+def run(
+    tasks: Sequence[Callable[[], R]], workers: int | None = None, *, small: bool = False, progress: bool | None = None
+) -> list[R | None]:
     """Results of the tasks, in their order; after Ctrl-C those of the tasks done, and None for the others.
+
+    `small` work stays in this process by default; `progress` draws a bar or not, by default on a terminal only.
 
     >>> run([list, dict], workers=1)
     [[], {}]
@@ -28,7 +32,7 @@ def run(tasks: Sequence[Callable[[], R]], workers: int | None = None, *, small: 
         workers = 1 if small else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     results: list[R | None] = [None] * len(tasks)
     serve = _here if min(workers or 1, len(tasks)) == 1 else _in_processes
-    with _progress(len(tasks)) as advance, contextlib.suppress(KeyboardInterrupt):
+    with _progress(len(tasks), progress) as advance, contextlib.suppress(KeyboardInterrupt):
         for index, result in serve(tasks, min(workers or 1, len(tasks))):
             results[index] = result
             advance()
@@ -101,9 +105,9 @@ def _one_thread() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A progress bar if rich is installed and someone is looking; yields what to call after each task."""
-    if total == 1 or not sys.stderr.isatty():
+def _progress(total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
+    """A progress bar if rich is installed and it is wanted; yields what to call after each task."""
+    if not (total > 1 and sys.stderr.isatty() if wanted is None else wanted):
         yield lambda: None
         return
     try:

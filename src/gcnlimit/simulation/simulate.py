@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, broadcast, whole
+from gcnlimit._validation import Array, broadcast, flag, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
@@ -34,6 +34,7 @@ def simulate(  # noqa: PLR0917
     workers: int | None = None,
     streamed: bool = False,
     dtype: npt.DTypeLike = np.float64,
+    progress: bool | None = None,
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
 
@@ -51,6 +52,8 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process. By default as many as there are processors, or 1
         if the work is small. Interrupted from the keyboard, the answer is that of the trials done so far.
+    progress
+        Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
 
     Examples
     --------
@@ -75,9 +78,9 @@ def simulate(  # noqa: PLR0917
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
-    results = run(
-        tasks, workers if workers is None else whole("workers", workers, low=1), small=nodes * len(tasks) < 40_000
-    )
+    workers = workers if workers is None else whole("workers", workers, low=1)
+    progress = progress if progress is None else flag("progress", progress)
+    results = run(tasks, workers, small=nodes * len(tasks) < 40_000, progress=progress)
     return _assemble([where for _, _, where in groups], results, trials, shape, nodes)
 
 

@@ -18,11 +18,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from gcnlimit._validation import Array
 from gcnlimit.losses import Logistic, Loss
 from gcnlimit.simulation.descent import logistic_descent
+from gcnlimit.simulation.krylov import solve_shifted
 
 __all__ = ["Solution", "TrainingRows"]
 
 TOLERANCE = 1e-10
-"""Duality gap over objective at which the training stops."""
+"""Optimality at which the training stops by default; see `gcnlimit.fit`."""
 
 
 class Solution(NamedTuple):
@@ -53,8 +54,8 @@ class TrainingRows:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
 
-    def ridge(self, reg: Array) -> Array:
-        r"""Weights of the square loss for every `reg`, one row each, from one diagonalisation.
+    def ridge(self, reg: Array, tolerance: float = TOLERANCE) -> Array:
+        r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
 
         :math:`w = Z^T (ZZ^T + r)^{-1} 1 = (Z^TZ + r)^{-1} Z^T 1`.
 
@@ -63,25 +64,43 @@ class TrainingRows:
         >>> np.allclose(Z.T @ (Z @ w[1] - 1.0) + 1.0 * w[1], 0.0)
         True
         """
-        values, vectors = eigh(self.gram, driver="evd")
-        values = np.maximum(values, 0.0)
         target = np.ones(self.Z.shape[0]) if self.dual else self.Z.sum(axis=0)
-        solution = (vectors.T @ target / (values + reg[:, None])) @ vectors.T
+        steps = target.size // 5  # more would cost what a diagonalisation costs
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = solve_shifted(self._product, self._rough_product, target, reg, tolerance, steps)
+        if solution is None:
+            values, vectors = eigh(self.gram, driver="evd")
+            solution = (vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
 
-    def solve(self, loss: Loss, reg: float, start: Array | None = None) -> tuple[Solution, Array]:
+    def _product(self, v: Array) -> Array:
+        """Smaller of the two Gram matrices times `v`, without forming it."""
+        return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
+
+    def _rough_product(self, v: Array) -> Array:
+        """The same in single precision."""
+        return np.asarray(self._single._product(v.astype(np.float32)), float)
+
+    @cached_property
+    def _single(self) -> TrainingRows:
+        return TrainingRows(self.Z.astype(np.float32))
+
+    def solve(
+        self, loss: Loss, reg: float, start: Array | None = None, tolerance: float = TOLERANCE
+    ) -> tuple[Solution, Array]:
         r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
 
-        Newton's method on the optimality condition :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most problems; where it
-        does not, Douglas and Rachford's splitting, which converges from anywhere, brings it closer. The logistic loss
-        first descends without a Gram matrix. Stops when the duality gap is below `TOLERANCE` times the objective,
-        or cannot be improved.
+        The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
+        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas and Rachford's
+        splitting, which converges from anywhere, brings it closer. Stops when the duality gap is below `tolerance`
+        times the objective, or cannot be improved.
         """
+        if isinstance(loss, Logistic) and (found := logistic_descent(self.Z, reg, start, tolerance)):
+            return Solution(found.weights, found.gap(reg)), found.f
         problem = _Problem(self, loss, reg)
-        f = np.zeros(self.Z.shape[0]) if start is None else start
-        f = logistic_descent(self.Z, reg, f) if isinstance(loss, Logistic) else problem.newton(f)
+        f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
         gap, patience = problem.gap(f), 10
-        while gap > TOLERANCE and patience:
+        while gap > tolerance and patience:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._validation import Array, real
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Square
@@ -19,7 +19,7 @@ from gcnlimit.results import Performance, scalar_or_array
 from gcnlimit.simulation.instance import Instance, Observation
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
-from gcnlimit.simulation.solvers import TrainingRows
+from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
 __all__ = ["Fit", "evaluate", "fit", "train"]
 
@@ -39,7 +39,7 @@ class Fit:
     performance
         Accuracies and losses on the labelled and on the other nodes.
     gap
-        Duality gap over the objective that the training reached; 0 where the weights are explicit.
+        Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
 
     weights: npt.NDArray[Any]
@@ -48,13 +48,21 @@ class Fit:
     gap: Any
 
 
-def fit(instance: Instance, gcn: GCN) -> Fit:
+def fit(instance: Instance, gcn: GCN, *, tolerance: float = TOLERANCE) -> Fit:
     r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
-    regularizations of one filter share the Gram matrix. Infinite regularization and the square loss are explicit, any
-    other convex loss is trained to a duality gap of ``1e-10`` times the objective (in practice, to rounding). The
-    training sees the labels of the labelled nodes only.
+    regularizations of one filter share the Gram matrix, or for the square loss the Krylov space that stands for it.
+    The training sees the labels of the labelled nodes only.
+
+    Parameters
+    ----------
+    instance, gcn
+        The instance and the network.
+    tolerance
+        How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
+        right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
+        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit.
 
     Examples
     --------
@@ -70,7 +78,8 @@ def fit(instance: Instance, gcn: GCN) -> Fit:
         raise ParameterError(
             f"fit needs an Instance and a GCN, got {type(instance).__name__} and {type(gcn).__name__}; write fit(instance, gcn)"
         )
-    weights, outputs, gap = train(instance.observation, gcn)
+    tolerance = float(real("tolerance", tolerance, low=0, high=0.1, open_low=True))
+    weights, outputs, gap = train(instance.observation, gcn, tolerance)
     performance = evaluate(instance, gcn, outputs)
     shape = gcn.shape
     return Fit(
@@ -78,7 +87,9 @@ def fit(instance: Instance, gcn: GCN) -> Fit:
     )
 
 
-def train(observation: Observation, gcn: GCN) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
+def train(
+    observation: Observation, gcn: GCN, tolerance: float = TOLERANCE
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
     """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
@@ -91,7 +102,7 @@ def train(observation: Observation, gcn: GCN) -> tuple[npt.NDArray[Any], npt.NDA
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where])
+        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where], tolerance)
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
@@ -144,14 +155,14 @@ def _by_filter(
             yield points[which == k], np.asarray(labels[:, None] * F, float)
 
 
-def _path(rows: TrainingRows, loss: Loss, reg: Array) -> tuple[Array, Array]:
+def _path(rows: TrainingRows, loss: Loss, reg: Array, tolerance: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
     if isinstance(loss, Square):
-        return rows.ridge(reg), np.zeros(reg.size)
+        return rows.ridge(reg, tolerance), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):
-        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start)
-        if not gap[k] <= 1e-6:
+        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tolerance)
+        if not gap[k] <= max(1e-6, tolerance):
             raise ConvergenceError(
                 f"the training at reg = {reg[k]:g} stopped at a duality gap of {gap[k]:.1e} of the objective; raise reg"
             )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -114,29 +111,19 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
-    simulate = _later("gcnlimit.simulation.simulate", "simulate")
+    from gcnlimit.simulation.simulate import simulate
+
     names = (*SIMULATION, "streamed", "dtype")
     settings = {"trials": 10} | {name: parameters[name] for name in names if name in parameters}
-    with contextlib.redirect_stderr(_Plain(sys.stderr)):
-        measured = simulate(build_data(parameters), build_network(parameters), workers=1, **settings)
+    measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     return _fields(measured) | {f"{name}_standard_error": e for name, e in _fields(measured.standard_error).items()}
 
 
-class _Plain:
-    """Standard error that is no terminal, so that a point draws no progress bar into that of the sweep."""
-
-    def __init__(self, stream: Any) -> None:
-        self.write, self.flush = stream.write, stream.flush
-
-    def isatty(self) -> bool:
-        """No."""
-        return False
-
-
 def _tune(parameters: dict[str, Any]) -> Answer:
-    tune = _later("gcnlimit.theory.tune", "tune")
+    from gcnlimit.theory.tune import tune
+
     tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
     answer = _fields(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
@@ -153,12 +140,6 @@ def _best(name: str, values: Array, axes: int) -> dict[str, Any]:
 
 def _fields(performance: Performance) -> dict[str, Any]:
     return performance.as_dict()
-
-
-def _later(module: str, name: str) -> Callable[..., Any]:
-    """Function of a part of the library that is imported only when it is used."""
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
 
 
 _SIGNALS = ("alpha", "lam", "mu", "rho")
