@@ -8,6 +8,7 @@ nodes. No matrix that may be singular is inverted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -70,7 +71,8 @@ class State(NamedTuple):
     @classmethod
     def unpack(cls, rows: Array, depth: int) -> Self:
         """Inverse of `pack`."""
-        parts = np.split(rows, np.cumsum(cls.blocks(depth))[:-1], axis=1)
+        ends = list(accumulate(cls.blocks(depth)))
+        parts = [rows[:, end - length : end] for end, length in zip(ends, cls.blocks(depth), strict=True)]
         square = (len(rows), depth, depth)
         return cls(*(p[:, 0] for p in parts[:3]), *parts[3:5], *(p.reshape(square) for p in parts[5:]))
 
