@@ -64,9 +64,11 @@ class Points(NamedTuple):
         return type(self)(alpha, signal, mu, rho, reg, self.filter[index], self.loss, self.symmetric)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
-        """Points of similar cost together, at most `budget` units of cost at once; and where they stand."""
+        """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
         order = np.argsort(cost, kind="stable")[::-1]
         while order.size:
-            rows = max(1, int(budget // max(1, int(cost[order[0]]))))
+            first = max(1, int(cost[order[0]]))
+            alike = int(np.count_nonzero(cost[order] >= 0.5 * first))
+            rows = max(1, min(int(budget // first), alike))
             yield order[:rows], self.take(order[:rows])
             order = order[rows:]
