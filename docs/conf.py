@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "mathml",
+    "signatures",
     "verbs",
 ]
 exclude_patterns = ["_ext", "scripts"]
@@ -28,8 +29,7 @@ myst_heading_anchors = 3
 html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
-autodoc_typehints_format = "short"
-autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike", "Bounds", "Mask", "Parameter", "Seed")}
+napoleon_attr_annotations = False
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 viewcode_line_numbers = True

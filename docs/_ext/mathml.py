@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -11,12 +12,33 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
+_LATEX = (
+    (r"\\(mathbb|mathcal)\s*([A-Za-z])", r"\\\1{\2}"),  # the converter wants braces
+    (r"\\mathrm\{([A-Za-z]+)\}", r"\\text{\1}"),  # a word is one word, not a product of letters
+    (r"\\arg\b", r"\\text{arg}\\,"),
+    (r"\\(cosh?|sinh?|tanh|log)(?![a-z])(?= ?\\?[a-zA-Z])", r"\\\1\\,"),
+    (r"\\[bB]igg?(?=[()])", ""),  # fixed sizes are drawn off the axis
+)
+_MARKUP = (
+    (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
+    (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
+    (r"<mi>(&#x003(?:9|A)[0-9A-F];)</mi>", r'<mi mathvariant="normal">\1</mi>'),  # capital Greek is upright
+    (r"((?:&#x00028;|&#x0005B;|&#x0002C;|\[|\()</mo>)<mo>&#x02212;</mo>", r'\1<mo form="prefix">&#x02212;</mo>'),  # (-1)
+)
+
 
 def mathml(latex: str, display: str) -> str:
     """Convert a formula; several lines, or lines with alignment marks, become an aligned block."""
     if "\\begin{" not in latex and ("\\\\" in latex or "&" in latex):
         latex = rf"\begin{{align*}}{latex}\end{{align*}}"
-    return convert(latex, display=display)
+    for pattern, replacement in _LATEX:
+        latex = re.sub(pattern, replacement, latex)
+    markup = convert(latex, display=display)
+    for pattern, replacement in _MARKUP:
+        markup = re.sub(pattern, replacement, markup)
+    if unknown := re.search(r"\\\w+", markup):
+        raise ValueError(f"{unknown[0]} is not known")
+    return markup
 
 
 def visit_math(self: Any, node: nodes.math) -> None:
