@@ -23,7 +23,10 @@ _MARKUP = (
     (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
     (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
     (r"<mi>(&#x003(?:9|A)[0-9A-F];)</mi>", r'<mi mathvariant="normal">\1</mi>'),  # capital Greek is upright
-    (r"((?:&#x00028;|&#x0005B;|&#x0002C;|\[|\()</mo>)<mo>&#x02212;</mo>", r'\1<mo form="prefix">&#x02212;</mo>'),  # (-1)
+    (
+        r"((?:&#x00028;|&#x0005B;|&#x0002C;|\[|\()</mo>)<mo>&#x02212;</mo>",
+        r'\1<mo form="prefix">&#x02212;</mo>',
+    ),  # (-1)
 )
 
 
