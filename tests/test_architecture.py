@@ -12,7 +12,7 @@ PUBLIC = """
 BestFilter CSBM Comparison ConvergenceError Diffusion Filter FilterCeiling Fit GCN GCNLimitError GapMap Hinge
 Inference Instance Logistic Loss Measurement Observation OrderParameters PageRank ParameterError Performance
 Polynomial Prediction Residual Square Status TuneStatus Tuned __version__ amp bayes_optimal best_filter compare
-filter_ceiling fit gap_map limits predict sample simulate sweep tune tune_losses
+filter_ceiling fit free_entropy gap_map large_reg_expansion limits predict sample simulate sweep tune tune_losses
 """
 
 

@@ -24,6 +24,8 @@ from gcnlimit.theory import limits
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
+from gcnlimit.theory.expansion import large_reg_expansion
+from gcnlimit.theory.free_entropy import free_entropy
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
@@ -65,7 +67,9 @@ __all__ = [
     "compare",
     "filter_ceiling",
     "fit",
+    "free_entropy",
     "gap_map",
+    "large_reg_expansion",
     "limits",
     "predict",
     "sample",

@@ -7,7 +7,7 @@ piece by piece with Gauss and Legendre.
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -41,10 +41,8 @@ def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = Non
     """
     if breakpoints is None:
         largest = float(np.max(deviation, initial=0.0))
-        count = 2 * max(15, math.ceil(15.0 * largest)) + 1
-        unit = np.linspace(-_REACH, _REACH, count)
-        weight = np.exp(-0.5 * unit**2)
-        return mean[:, None] + deviation[:, None] * unit, np.broadcast_to(weight / weight.sum(), (mean.size, count))
+        unit, weight = _trapezoid(max(15, math.ceil(15.0 * largest)))
+        return mean[:, None] + deviation[:, None] * unit, np.broadcast_to(weight, (mean.size, weight.size))
     inner = np.sort(np.clip((breakpoints - mean) / deviation, -_REACH, _REACH), axis=0)
     edges = np.concatenate([np.full((1, mean.size), -_REACH), inner, np.full((1, mean.size), _REACH)])
     node, weight = _legendre()
@@ -52,6 +50,13 @@ def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = Non
     unit = (middle[..., None] + half[..., None] * node).transpose(1, 0, 2).reshape(mean.size, -1)
     length = (half[..., None] * weight).transpose(1, 0, 2).reshape(mean.size, -1)
     return mean[:, None] + deviation[:, None] * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)
+
+
+@lru_cache(maxsize=64)
+def _trapezoid(half: int) -> tuple[Array, Array]:
+    unit = np.linspace(-_REACH, _REACH, 2 * half + 1)
+    weight = np.exp(-0.5 * unit**2)
+    return unit, weight / weight.sum()
 
 
 @cache

@@ -18,7 +18,7 @@ from gcnlimit.filters import Chain
 from gcnlimit.losses import Loss
 from gcnlimit.theory.loss_averages import eta
 
-__all__ = ["ChainProblem", "Moments", "State"]
+__all__ = ["ChainProblem", "Moments", "State", "Transfer"]
 
 
 class State(NamedTuple):
@@ -130,8 +130,8 @@ class ChainProblem:
 
         A test node has :math:`(q; h) = T (B_h; B)`, linear in the fields; the loss moves a train node from there by :math:`f u`.
         """
-        through = self._transfer(state)
-        source, noise = self._fields(state)
+        through = self.transfer(state)
+        source, noise = self.fields(state)
         output = np.concatenate([np.zeros_like(self.chain.g), self.chain.g], axis=1)
         mean = _apply(through.T, source)
         covariance = through.T @ noise @ _t(through.T)
@@ -148,7 +148,7 @@ class ChainProblem:
         second = covariance + _outer(mean, mean) + shift + _t(shift)
         return Moments(omega, variance, through.v, *self._next(through, rho * stiffness, first, second))
 
-    def _transfer(self, state: State) -> Transfer:
+    def transfer(self, state: State) -> Transfer:
         """Response of the chain and its conjugates to their fields, without the loss."""
         b, c, g = self.chain
         K = self.depth
@@ -174,7 +174,7 @@ class ChainProblem:
         u = np.concatenate([_apply(_t(back), p), gamma], axis=1)
         return Transfer(T, C, _t(back) @ (G_h @ L), u, _dot(g, gamma))
 
-    def _fields(self, state: State) -> tuple[Array, Array]:
+    def fields(self, state: State) -> tuple[Array, Array]:
         """Mean and covariance of the fields :math:`(B_h; B)`."""
         b, K = self.chain.b, self.depth
         source = np.zeros((len(b), 2 * K + 2))

@@ -1,8 +1,8 @@
 r"""Finite regularization: from data and network to the solution of the chain equations.
 
 The chain is first brought to a scale on which all its layers have gain 1 on the bulk of the spectrum, and the filter too;
-the regularization is then measured in units of :math:`\tau(g^2)`. At large regularization the equations are nearly triangular
-and plain iteration solves them layer by layer; from there the solution is continued to the wanted regularization.
+the regularization is then measured in units of :math:`\tau(g^2)`. At large regularization the solution is explicit; from there
+it is continued to the wanted regularization.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.chain import ChainProblem, Moments, State
+from gcnlimit.theory.far import far_state
 from gcnlimit.theory.points import Points
 
 __all__ = ["Scaled", "Solution", "solve"]
-
-_FAR = 1e15  # a regularization so large that the equations are triangular to rounding
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Scaled:
     spike: Array
 
     @classmethod
-    def of(cls, points: Points, accuracy: float = 1e-13) -> Self:
+    def of(cls, points: Points, accuracy: float = 1e-12) -> Self:
         """Write the filter as a chain and scale it."""
         chain = points.filter.chain(accuracy=accuracy, radius=points.radius)
         chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
@@ -117,18 +116,19 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
     failures the point is iterated slowly, with strong damping.
     """
     problem, K = scaled.problem, scaled.problem.depth
-    track = _Track(problem.reg, np.maximum(problem.reg, 10.0 * np.maximum(1.0, scaled.spike)), State.blocks(K))
-    track.state = _far_start(problem, track.reg).pack()
+    far = 10.0 if hasattr(problem.loss, "breakpoints") else 1.0  # kinks come unannounced
+    track = _Track(problem.reg, np.maximum(problem.reg, far * np.maximum(1.0, scaled.spike)), State.blocks(K))
+    track.state = far_state(problem, track.reg).pack()
     while track.active.size:
         rows, careful = track.next()
         here = replace(problem.take(rows), reg=track.reg[rows])
-        quick = {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 40)}
+        quick = {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 20)}
         slow = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
         result = fixed_point(
             partial(_next, here),
             track.guess(rows),
             blocks=State.blocks(K),
-            tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 3e-2)),
+            tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 0.03)),
             floor=here.scale(),
             **(slow if careful else quick),
         )
@@ -140,26 +140,8 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
 
 def _next(problem: ChainProblem, states: Array, rows: npt.NDArray[np.intp]) -> Array:
     with np.errstate(all="ignore"):  # a state that is not allowed gives NaN, which the search rejects
-        return problem.take(rows).moments(State.unpack(states, problem.depth)).state.pack()
-
-
-def _far_start(problem: ChainProblem, reg: Array) -> State:
-    r"""Solution at a very large regularization, layer by layer, scaled to `reg`.
-
-    :math:`m_w, V_w, m, V, Q_{qh} \sim 1/r` and :math:`Q_w, Q \sim 1/r^2`; the rest does not depend on :math:`r`.
-    """
-    far = replace(problem, reg=np.full_like(problem.reg, _FAR))
-    state = far.start()
-    with np.errstate(all="ignore"):
-        for _ in range(2 * problem.depth + 3):
-            state = far.moments(state).state
-    power = {"m_w": 1, "Q_w": 2, "V_w": 1, "m": 1, "V": 1, "Q": 2, "Q_qh": 1}
-    factor = _FAR / reg
-    scaled = {
-        name: getattr(state, name) * factor.reshape(-1, *[1] * (getattr(state, name).ndim - 1)) ** p
-        for name, p in power.items()
-    }
-    return state._replace(**scaled)
+        part = problem if len(rows) == len(problem.reg) else problem.take(rows)
+        return part.moments(State.unpack(states, problem.depth)).state.pack()
 
 
 class _Track:
@@ -204,7 +186,9 @@ class _Track:
         self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])
         base = np.where(np.isnan(self._solved[rows]), 10.0 * self.reg[rows] * self._step[rows], self._solved[rows])
-        self.reg[rows] = np.maximum(self._target[rows], base / self._step[rows])
+        aim = base / self._step[rows]
+        near = np.minimum(2.0, np.sqrt(self._step[rows]))  # no small last step
+        self.reg[rows] = np.where(aim < near * self._target[rows], self._target[rows], aim)
         self.residual[rows[good & arrived]] = residual[good & arrived]
         self.converged[rows[good & arrived]] = True
         stuck = (self._step[rows] < 1.1) | (self.iterations[rows] >= limit)

@@ -13,7 +13,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Square
 from gcnlimit.numerics.gaussian import gaussian_grid
 
-__all__ = ["Eta", "eta", "expected_losses", "slope_at_zero"]
+__all__ = ["Eta", "eta", "expected_envelope", "expected_losses", "slope_at_zero"]
 
 
 class Eta(NamedTuple):
@@ -33,6 +33,8 @@ def eta(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
     if isinstance(loss, Square):
         stiffness = 1.0 / (1.0 + v)
         return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
+    if len(v) == 1:
+        return _eta_by_quadrature(loss, mean, variance, v)
     answer = Eta(*(np.empty_like(v) for _ in range(3)))
     for rows in _alike(variance):
         part = _eta_by_quadrature(loss, mean[rows], variance[rows], v[rows])
@@ -63,6 +65,13 @@ def expected_losses(loss: Loss, mean: Array, variance: Array, v: Array) -> tuple
         return test, test / (1.0 + v) ** 2
     omega, weight = _grid(loss, mean, variance, v)
     return _average(weight, loss.value(omega)), _average(weight, loss.value(loss.prox(omega, v[:, None])))
+
+
+def expected_envelope(loss: Loss, mean: Array, variance: Array, v: Array) -> Array:
+    r"""Return the average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
+    omega, weight = _grid(loss, mean, variance, v)
+    x = loss.prox(omega, v[:, None])
+    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v[:, None]))
 
 
 def slope_at_zero(loss: Loss) -> float:

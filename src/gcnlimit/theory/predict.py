@@ -128,7 +128,7 @@ def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, t
     """Finite regularization: the fixed point of the chain equations, as many points at once as memory allows."""
     points = points.take(rows)
     slope = slope_at_zero(points.loss)
-    depth = points.filter.layers(accuracy=1e-13, radius=points.radius)
+    depth = points.filter.layers(accuracy=1e-12, radius=points.radius)
     cost = np.array([sum(State.blocks(int(k))) * 2 * min(2 * int(k) + 4, 40) for k in depth])
     for where, chunk in points.chunks(cost, _HISTORY):
         scaled = Scaled.of(chunk)

@@ -1,0 +1,100 @@
+"""The free entropy whose extremum the order parameters are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gcnlimit._validation import Array, broadcast
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Chain
+from gcnlimit.network import GCN
+from gcnlimit.results import scalar_or_array
+from gcnlimit.theory.chain import ChainProblem, State
+from gcnlimit.theory.loss_averages import expected_envelope
+from gcnlimit.theory.order_parameters import OrderParameters
+from gcnlimit.theory.points import Points
+
+__all__ = ["free_entropy"]
+
+
+def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weight: float = 1.0) -> Any:
+    r"""Free entropy :math:`\phi` of the paper at zero temperature, as a function of the order parameters.
+
+    .. math::
+        \phi &= \tfrac12 (\hat V_w Q_w - V_w \hat Q_w) - \hat m_w m_w + \tfrac12 \mathrm{tr}(\hat V Q - V \hat Q) - \hat m \cdot m
+                + \frac{\hat Q_w + \hat m_w^2}{2\alpha (r + \hat V_w)} + \mathbb E \max_h \psi_h, \\
+        \mathbb E \max_h \psi_h &= \tfrac12 \mathrm{tr}\, \mathbb E\, B_h^T C B_h + \mathrm{tr}\, \mathbb E\, B_h^T L B
+                - \tfrac12 \mathrm{tr}\, \mathbb E\, B^T D^{-T} G_h J D^{-1} B
+                - \rho\, \mathbb E \min_x \big[ s\,\ell(x) + (x - \omega)^2/2v \big],
+
+    for a directed graph and any loss. It is stationary at the solution, where :math:`-\phi` is the minimum of the training
+    objective over :math:`N`, :math:`\rho E_{train} + \frac r2 Q_w`, and :math:`-\partial\phi/\partial s = \rho E_{train}`.
+
+    Parameters
+    ----------
+    data, gcn
+        Data and network, at finite regularization.
+    parameters
+        Where to evaluate it, for example ``predict(data, gcn).order_parameters``.
+    loss_weight
+        The factor :math:`s` in front of the loss.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Residual([1.0]), loss="hinge", reg=0.5)
+    >>> p = gl.predict(data, gcn)
+    >>> energy = data.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.Q_w
+    >>> bool(abs(gl.free_entropy(data, gcn, p.order_parameters) + energy) < 1e-9)
+    True
+    """
+    shape = broadcast(data=data.shape, network=gcn.shape)
+    points = Points.of(data, gcn)
+    if points.symmetric:
+        raise ParameterError("free_entropy is known for directed graphs only; take directed=True and symmetrize=False")
+    if np.isinf(points.reg).any():
+        raise ParameterError(
+            "reg = inf is not allowed here: every order parameter of the weights vanishes; take it finite"
+        )
+    problem, state, hats = _unpack(points, shape, parameters)
+    m_hat_w, Q_hat_w, V_hat_w = hats
+    through = problem.transfer(state)
+    source, noise = problem.fields(state)
+    size = problem.depth + 1
+    swapped = np.concatenate([through.T[:, size:], through.T[:, :size]], axis=1)  # rows h, then q: the quadratic form
+    spread = noise + source[:, :, None] * source[:, None, :]
+    output = problem.chain.g
+    to_output = np.einsum("bi,bij->bj", output, through.T[:, size:])
+    mean = np.einsum("bj,bj->b", to_output, source)
+    variance = np.einsum("bj,bjk,bk->b", to_output, noise, to_output)
+
+    weights = 0.5 * (V_hat_w * state.Q_w - state.V_w * Q_hat_w) - m_hat_w * state.m_w
+    weights = weights + (Q_hat_w + m_hat_w**2) / (2.0 * points.alpha * (points.reg + V_hat_w))
+    layers = 0.5 * (_trace(state.V_hat, state.Q) - _trace(state.V, state.Q_hat)) - np.sum(state.m_hat * state.m, axis=1)
+    loss = loss_weight * expected_envelope(points.loss, mean, variance, loss_weight * through.v)
+    return scalar_or_array((weights + layers + 0.5 * _trace(swapped, spread) - points.rho * loss).reshape(shape))
+
+
+def _unpack(
+    points: Points, shape: tuple[int, ...], parameters: OrderParameters
+) -> tuple[ChainProblem, State, tuple[Array, ...]]:
+    """Chain problem, state and conjugates of the weights, with one axis over the points."""
+    chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
+    chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
+    problem = ChainProblem(
+        points.alpha, points.signal, points.mu, points.rho, points.reg, chain, points.loss, points.symmetric
+    )
+    axes = len(shape)
+
+    def flat(name: str) -> Array:
+        value = np.asarray(parameters[name], float)
+        return value.reshape(points.size, *value.shape[axes:])
+
+    return problem, State(*(flat(name) for name in State._fields)), tuple(map(flat, ("m_hat_w", "Q_hat_w", "V_hat_w")))
+
+
+def _trace(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("bij,bji->b", a, b))

@@ -1,0 +1,122 @@
+"""The command line of the theory: what it prints, and how it refuses."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+import gcnlimit as gl
+from gcnlimit.cli.app import VERBS, app
+
+DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_version():
+    assert run("--version").output.strip() == f"gcnlimit, version {gl.__version__}"
+
+
+def test_every_verb_is_listed_and_shows_a_real_call():
+    listing = run("--help").output
+    for verb in VERBS:
+        assert verb in listing
+        page = run(verb, "--help")
+        assert page.exit_code == 0
+        assert f"gcnlimit {verb}" in page.output.split("Options:")[0].replace("Usage: app", "")
+
+
+def test_predict_as_json_is_the_librarys_answer():
+    result = run("predict", *DATA, "--t", "1.488", "--symmetrize", "--json")
+    answer = json.loads(result.output)
+    data = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1)
+    expected = gl.predict(data, gl.GCN(gl.Diffusion(1.488), symmetrize=True))
+    assert answer["test_accuracy"] == expected.test_accuracy
+    assert answer["log_test_error"] == expected.log_test_error
+    assert answer["bayes_optimal"] == gl.bayes_optimal(data).test_accuracy
+
+
+def test_lists_and_ranges_make_a_grid():
+    result = run(
+        "predict",
+        "--alpha",
+        "4",
+        "--lam",
+        "0:2:3",
+        "--mu",
+        "1,2",
+        "--rho",
+        "0.1",
+        "--c",
+        "0.5,1",
+        "--depth",
+        "2",
+        "--json",
+    )
+    rows = json.loads(result.output)
+    assert len(rows) == 12
+    row = rows[-2]
+    assert (row["lam"], row["mu"], row["c"]) == (2.0, 2.0, 0.5)
+    data = gl.CSBM(alpha=4, lam=2, mu=2, rho=0.1)
+    assert row["test_accuracy"] == pytest.approx(
+        gl.predict(data, gl.GCN(gl.Residual([0.5, 0.5]))).test_accuracy, abs=1e-14
+    )
+
+
+def test_layers_of_unequal_strength():
+    answer = json.loads(run("predict", *DATA, "--c", "0.5,1.5", "--reg", "2", "--loss", "logistic", "--json").output)
+    expected = gl.predict(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Residual([0.5, 1.5]), "logistic", 2.0))
+    assert answer["test_accuracy"] == pytest.approx(expected.test_accuracy, abs=1e-12)
+
+
+def test_tables_are_readable():
+    table = run("bayes", "--alpha", "4", "--lam", "0,1", "--mu", "2", "--rho", "0.1").output
+    assert "test accuracy" in table
+    assert "0.912727" in table
+
+
+def test_infinite_values_are_valid_json():
+    text = run("predict", *DATA, "--t", "1", "--reg", "1,inf", "--json").output
+    assert [row["reg"] for row in json.loads(text)] == [1.0, "inf"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--alpha", "-1", "--lam", "1", "--mu", "2", "--rho", "0.1", "--t", "1"], "alpha = -1 is not allowed"),
+        ([*DATA[:-1], "1.5", "--t", "1"], "rho = 1.5 is not allowed"),
+        ([*DATA[:-1], "0", "--t", "1"], "rho = 0 is not allowed here"),
+        ([*DATA, "--t", "nan"], "t contains NaN"),
+        ([*DATA, "--t", "1", "--theta", "0.1"], "choose one filter"),
+        ([*DATA], "choose one filter"),
+        ([*DATA, "--t", "1", "--depth", "3"], "--depth goes with --c alone"),
+        ([*DATA, "--c", "1", "--depth", "-2"], "depth = -2"),
+        ([*DATA, "--theta", "0.9", "--symmetrize"], "the PageRank series diverges"),
+        ([*DATA, "--t", "1", "--loss", "l1"], "loss = 'l1' is unknown"),
+        ([*DATA, "--t", "1", "--reg", "0"], "reg = 0 is not allowed"),
+        ([*DATA, "--t", "1:2"], "is not a number, a list a,b,c or a range"),
+        ([*DATA, "--t", "one"], "is not a number, a list a,b,c or a range"),
+        ([*DATA, "--coefficients", "0,0"], "coefficients are all zero"),
+        ([*DATA[2:], "--t", "1"], "Missing option '--alpha'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(arguments, says):
+    result = run("predict", *arguments)
+    assert result.exit_code == 2
+    assert says in result.output
+    assert "Traceback" not in result.output
+
+
+def test_as_a_program():
+    done = subprocess.run(
+        [sys.executable, "-c", "from gcnlimit.cli import main; main()", "bayes", *DATA[:-1], "7"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.strip() == "Error: rho = 7 is not allowed; it must be in [0, 1]"

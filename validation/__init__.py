@@ -1,0 +1,1 @@
+"""Reference numbers and the independent programs behind them."""
