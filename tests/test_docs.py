@@ -25,7 +25,8 @@ def commands(page):
     """Commands of a page, each with the output shown."""
     for block in blocks(page, "console"):
         for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
-            yield pytest.param(command, shown, id=command[:40])
+            slow = [pytest.mark.slow] if "theory_meets_simulation" in command else []
+            yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

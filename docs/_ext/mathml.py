@@ -16,12 +16,19 @@ _LATEX = (
     (r"\\(mathbb|mathcal)\s*([A-Za-z])", r"\\\1{\2}"),  # the converter wants braces
     (r"\\mathrm\{([A-Za-z]+)\}", r"\\text{\1}"),  # a word is one word, not a product of letters
     (r"\\arg\b", r"\\text{arg}\\,"),
+    (r"(\\mathbb\{E\}) *(?=\\[tls])", r"\1\\,"),
     (r"\\(cosh?|sinh?|tanh|log)(?![a-z])(?= ?\\?[a-zA-Z])", r"\\\1\\,"),
     (r"\\[bB]igg?(?=[()])", ""),  # fixed sizes are drawn off the axis
 )
 _MARKUP = (
     (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
     (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
+    (r"<mo>(&#x0221E;)</mo>", r"<mi>\1</mi>"),  # infinity is a number
+    (r"<mo>&#x0007E;</mo>", "<mo>&#x0223C;</mo>"),  # "distributed as", a relation
+    (
+        r"<msup>((?:(?!<msup>).)*?)<mi>(&#x02032;)</mi></msup>",
+        r'\1<mo lspace="0" rspace="0">\2</mo>',
+    ),  # a prime is raised by itself
     (r"<mi>(&#x003(?:9|A)[0-9A-F];)</mi>", r'<mi mathvariant="normal">\1</mi>'),  # capital Greek is upright
     (
         r"((?:&#x00028;|&#x0005B;|&#x0002C;|\[|\()</mo>)<mo>&#x02212;</mo>",

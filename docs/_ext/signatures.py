@@ -1,8 +1,9 @@
-"""Signatures as they are written in the source, and no entries for the numbered fields of a named tuple."""
+"""What autodoc shows: signatures as written in the source, links to the theory page, no numbered fields of named tuples."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -27,8 +28,14 @@ def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: A
     return True if (getattr(item, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
+def link(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Turn "theory page, §3" into a link to that section."""
+    lines[:] = [re.sub(r"theory page, §(\d)", r":ref:`theory page, §\1 <s\1>`", line) for line in lines]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to autodoc."""
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,7 @@ class Verbs(SphinxDirective):
 def section(name: str) -> nodes.section:
     """Title and help of a verb."""
     command = importlib.import_module(f"gcnlimit.cli.{name}").command
-    parent = click.Context(app, info_name="gcnlimit", max_content_width=100, terminal_width=100)
+    parent = click.Context(app, info_name="gcnlimit", max_content_width=90, terminal_width=90)
     text = command.get_help(click.Context(command, parent=parent, info_name=name))
     title = nodes.title("", "", nodes.literal("", f"gcnlimit {name}"))
     return nodes.section("", title, nodes.literal_block(text, text, language="text"), ids=[f"gcnlimit-{name}"])
