@@ -30,6 +30,7 @@ html_math_renderer = "mathml"
 
 autodoc_member_order = "bysource"
 napoleon_attr_annotations = False
+napoleon_use_param = False
 napoleon_numpy_docstring = True
 napoleon_google_docstring = False
 viewcode_line_numbers = True

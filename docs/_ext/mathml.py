@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 _LATEX = (
     (r"\\(mathbb|mathcal)\s*([A-Za-z])", r"\\\1{\2}"),  # the converter wants braces
+    (r"\\_", "_"),
+    (r"\\texttt\{", r"\\text{"),
     (r"\\mathrm\{([A-Za-z]+)\}", r"\\text{\1}"),  # a word is one word, not a product of letters
     (r"\\arg\b", r"\\text{arg}\\,"),
     (r"(\\mathbb\{E\}) *(?=\\[tls])", r"\1\\,"),
@@ -24,7 +26,7 @@ _MARKUP = (
     (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
     (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
     (r"<mo>(&#x0221E;)</mo>", r"<mi>\1</mi>"),  # infinity is a number
-    (r"<mo>&#x0007E;</mo>", "<mo>&#x0223C;</mo>"),  # "distributed as", a relation
+    (r"<m[io]>(?:&#x0007E;|&#x0223C;|~)</m[io]>", "<mo>&#x0223C;</mo>"),  # "distributed as", a relation
     (
         r"<msup>((?:(?!<msup>).)*?)<mi>(&#x02032;)</mi></msup>",
         r'\1<mo lspace="0" rspace="0">\2</mo>',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import re
 from typing import Any
@@ -16,6 +17,8 @@ def as_written(
     """Return the signature with its annotations unevaluated, so that an alias stays one word."""
     if signature is None:
         return None
+    if inspect.isclass(item) and issubclass(item, enum.Enum):
+        return "", None
     found = inspect.signature(item)
     kept = [p for p in found.parameters.values() if p.name not in {"self", "cls"}]
     text = stringify_signature(found.replace(parameters=kept)).replace("npt.", "").replace("np.", "")
