@@ -49,8 +49,8 @@ def test_forbidden_states_are_left():
     assert abs(result.state[0, 0] - 0.4) < 1e-10
 
 
-def test_each_block_is_judged_on_its_own_scale():
+def test_each_entry_is_judged_on_its_own_scale():
     rate = np.array([0.5, 0.9])
     scale = np.array([1e12, 1e-12])
-    result = fixed_point(lambda x, rows: rate * x + scale, np.zeros((1, 2)), blocks=(1, 1), tol=1e-10, memory=1)
+    result = fixed_point(lambda x, rows: rate * x + scale, np.zeros((1, 2)), scale=np.abs, tol=1e-10, memory=1)
     assert np.allclose(result.state, scale / (1 - rate), rtol=1e-8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -32,13 +32,12 @@ def fixed_point(
     update: Update,
     start: Array,
     *,
-    blocks: Sequence[int] = (),
+    scale: Callable[[Array], Array] | None = None,
     tol: float | Array = 1e-10,
     max_iterations: int = 5000,
     memory: int = 6,
     damping: float = 1.0,
     patience: int = 30,
-    floor: Array | None = None,
 ) -> FixedPoint:
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
@@ -51,17 +50,15 @@ def fixed_point(
         The map :math:`G`, on a batch of rows.
     start
         First states, one a row.
-    blocks
-        Lengths of the consecutive groups of entries that share a scale (all entries by default). The residual of a row is the
-        largest over its blocks of :math:`\max|G(x) - x| / \max(|x|, |G(x)|)`.
+    scale
+        Size of each entry of the states, by which residuals are measured; by default the largest entry of a row. The residual of
+        a row is the largest :math:`|G(x) - x|` over the scale of :math:`x` or of :math:`G(x)`, whichever is larger.
     tol
         Residual at which a row has converged; one number, or one for each row.
     damping
         First fraction of a step that is taken.
     patience
         Steps without improvement after which a row falls back.
-    floor
-        Smallest scale of each block (columns) of each row, for blocks that may vanish at the solution.
 
     Examples
     --------
@@ -71,8 +68,8 @@ def fixed_point(
     >>> bool(np.all(result.iterations < 12))
     True
     """
-    rows, size = start.shape
-    scale = _Scale(blocks or (size,), rows, floor)
+    rows = len(start)
+    measure = scale or _largest
     state, residual = start.copy(), np.full(rows, np.inf)
     iterations, converged = np.zeros(rows, np.int64), np.zeros(rows, bool)
     active = np.arange(rows)
@@ -82,7 +79,7 @@ def fixed_point(
         if not active.size:
             break
         step = update(search.x, active) - search.x
-        weight = scale.weight(search.x, step, active)
+        weight = _weight(measure, search.x, step)
         error = np.max(np.abs(step) * weight, axis=1)
         search.judge(step, error, weight)
         iterations[active] = iteration
@@ -100,20 +97,15 @@ def fixed_point(
     return FixedPoint(state, residual, iterations, converged)
 
 
-class _Scale:
-    """Scale of each entry of a row: the largest entry of its block."""
+def _largest(states: Array) -> Array:
+    return np.broadcast_to(np.max(np.abs(states), axis=1, keepdims=True), states.shape)
 
-    def __init__(self, blocks: Sequence[int], rows: int, floor: Array | None) -> None:
-        lengths = np.asarray(blocks, int)
-        self._lengths = lengths[lengths > 0]
-        self._starts = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]).astype(int)
-        self._floor = np.zeros((rows, self._lengths.size)) if floor is None else floor[:, lengths > 0]
 
-    def weight(self, x: Array, step: Array, rows: npt.NDArray[np.intp]) -> Array:
-        """Inverse of the scale, 1 where a block vanishes."""
-        largest = np.maximum.reduceat(np.maximum(np.abs(x), np.abs(x + step)), self._starts, axis=1)
-        largest = np.maximum(largest, self._floor[rows])
-        return np.repeat(1.0 / np.where(largest > 0.0, largest, 1.0), self._lengths, axis=1)
+def _weight(scale: Callable[[Array], Array], x: Array, step: Array) -> Array:
+    """Inverse of the scale of the entries, 1 where it vanishes or is not finite."""
+    with np.errstate(invalid="ignore"):
+        size = np.fmax(scale(x), scale(x + step))
+        return np.asarray(1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0))
 
 
 class _Search:

@@ -45,6 +45,24 @@ class State(NamedTuple):
         """Lengths of the fields when a state is laid out in one row."""
         return [1, 1, 1, depth, depth, *[depth * depth] * 6]
 
+    def scale(self) -> State:
+        r"""Size of each entry, whatever the scale of the layers: :math:`\sqrt{V_{ii} V_{jj}}` for :math:`V_{ij}`, and so on.
+
+        :math:`\hat V` counts where it adds to :math:`V^{-1}`.
+        """
+        V, Q, Q_hat = (np.sqrt(np.abs(np.einsum("bii->bi", x))) for x in (self.V, self.Q, self.Q_hat))
+        V_hat = np.maximum(np.sqrt(np.abs(np.einsum("bii->bi", self.V_hat))), 1.0 / V)
+        m_w, Q_w, V_w = np.sqrt(np.abs(self.Q_w)), np.abs(self.Q_w), np.abs(self.V_w)
+        mixed = (
+            _outer(V, V),
+            _outer(V_hat, V_hat),
+            _outer(1.0 / V, V),
+            _outer(Q, Q),
+            _outer(Q_hat, Q_hat),
+            _outer(Q_hat, Q),
+        )
+        return State(m_w, Q_w, V_w, Q, Q_hat, *mixed)
+
     def pack(self) -> Array:
         """One row a point."""
         return np.concatenate([field.reshape(len(self.m_w), -1) for field in self], axis=1)
@@ -109,21 +127,6 @@ class ChainProblem:
         alpha, signal, mu, rho, reg = (p[rows] for p in (self.alpha, self.signal, self.mu, self.rho, self.reg))
         chain = Chain(*(p[rows] for p in self.chain))
         return type(self)(alpha, signal, mu, rho, reg, chain, self.loss, self.symmetric)
-
-    def scale(self) -> Array:
-        r"""Smallest scale that matters of each field: :math:`\hat V` counts where it adds to :math:`V^{-1} \sim \alpha r`."""
-        floor = np.zeros((len(self.alpha), len(State._fields)))
-        floor[:, State._fields.index("V_hat")] = self.alpha * self.reg
-        return floor
-
-    def start(self) -> State:
-        r"""Return the starting point :math:`V = I/(\alpha r)`, :math:`\hat V = \rho I`, :math:`Q_w = V_w^2`, all else 0."""
-        points, K = len(self.alpha), self.depth
-        zero, vector, matrix = np.zeros(points), np.zeros((points, K)), np.zeros((points, K, K))
-        size = 1.0 / (self.alpha * self.reg)
-        identity = np.broadcast_to(np.eye(K), matrix.shape)
-        V, V_hat = size[:, None, None] * identity, self.rho[:, None, None] * identity
-        return State(zero, size**2, size, vector, vector, V, V_hat, matrix, matrix, matrix, matrix)
 
     def moments(self, state: State) -> Moments:
         r"""Return the output's law and the next state: one application of the self-consistent equations.

@@ -7,9 +7,10 @@ it is continued to the wanted regularization.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +99,14 @@ def _nonzero(gain: Array) -> Array:
     return np.where(gain > 0.0, gain, 1.0)
 
 
+_EFFORTS: tuple[Callable[[int], dict[str, Any]], ...] = (
+    lambda K: {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 20)},
+    lambda K: {"max_iterations": 200 + 10 * K, "memory": min(2 * K + 4, 64)},
+    lambda K: {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
+)
+"""How hard to search, by depth: for steps of ten in the regularization, for smaller ones, for the smallest."""
+
+
 class Solution(NamedTuple):
     """Where the equations were solved: the moments of the output and how the search ended."""
 
@@ -112,30 +121,37 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
     r"""Solve the equations of each point by continuation in the regularization.
 
     It starts where the filter's gain along the labels, the largest there is, no longer feels the loss, and comes down by
-    factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller, and after two
-    failures the point is iterated slowly, with strong damping.
+    factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller and more is
+    remembered, and after two failures the point is iterated slowly, with strong damping.
     """
     problem, K = scaled.problem, scaled.problem.depth
     far = 10.0 if hasattr(problem.loss, "breakpoints") else 1.0  # kinks come unannounced
     track = _Track(problem.reg, np.maximum(problem.reg, far * np.maximum(1.0, scaled.spike)), State.blocks(K))
     track.state = far_state(problem, track.reg).pack()
     while track.active.size:
-        rows, careful = track.next()
+        rows, effort = track.next()
         here = replace(problem.take(rows), reg=track.reg[rows])
-        quick = {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 20)}
-        slow = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
         result = fixed_point(
             partial(_next, here),
             track.guess(rows),
-            blocks=State.blocks(K),
             tol=np.where(track.reg[rows] == problem.reg[rows], tol, max(tol, 0.03)),
-            floor=here.scale(),
-            **(slow if careful else quick),
+            scale=_scale(K),
+            **_EFFORTS[effort](K),
         )
         track.record(rows, result, max_iterations)
     with np.errstate(all="ignore"):
         state = State.unpack(track.state, K)
         return Solution(problem.moments(state), state, track.residual, track.iterations, track.converged)
+
+
+def _scale(depth: int) -> Callable[[Array], Array]:
+    """Scale of each entry of a packed state."""
+
+    def scale(states: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return State.unpack(states, depth).scale().pack()
+
+    return scale
 
 
 def _next(problem: ChainProblem, states: Array, rows: npt.NDArray[np.intp]) -> Array:
@@ -162,10 +178,12 @@ class _Track:
         self._lengths = np.array([b for b in blocks if b])
         self._starts = np.concatenate([[0], np.cumsum(self._lengths)[:-1]]).astype(int)
 
-    def next(self) -> tuple[npt.NDArray[np.intp], bool]:
-        """Points to solve together, and whether they need care: those that failed twice wait for the others."""
-        careful = self._step[self.active] < 2.0
-        return (self.active, True) if careful.all() else (self.active[~careful], False)
+    def next(self) -> tuple[npt.NDArray[np.intp], int]:
+        """Points to solve together and the effort they need, least first: it grows as their steps become small."""
+        step = self._step[self.active]
+        effort = (step < 10.0).astype(int) + (step < 2.0)
+        least = int(effort.min())
+        return self.active[effort == least], least
 
     def guess(self, rows: npt.NDArray[np.intp]) -> Array:
         """State to start from: the last solution, each block continued as a power of the regularization."""
