@@ -52,7 +52,7 @@ def fixed_point(
         First states, one a row.
     scale
         Size of each entry of the states, by which residuals are measured; by default the largest entry of a row. The residual of
-        a row is the largest :math:`|G(x) - x|` over the scale of :math:`x` or of :math:`G(x)`, whichever is larger.
+        a row is the largest :math:`|G(x) - x|` over the scale of :math:`G(x)`.
     tol
         Residual at which a row has converged; one number, or one for each row.
     damping
@@ -78,8 +78,9 @@ def fixed_point(
     for iteration in range(1, max_iterations + 1):
         if not active.size:
             break
-        step = update(search.x, active) - search.x
-        weight = _weight(measure, search.x, step)
+        after = update(search.x, active)
+        step = after - search.x
+        weight = _weight(measure(after))
         error = np.max(np.abs(step) * weight, axis=1)
         search.judge(step, error, weight)
         iterations[active] = iteration
@@ -101,10 +102,9 @@ def _largest(states: Array) -> Array:
     return np.broadcast_to(np.max(np.abs(states), axis=1, keepdims=True), states.shape)
 
 
-def _weight(scale: Callable[[Array], Array], x: Array, step: Array) -> Array:
+def _weight(size: Array) -> Array:
     """Inverse of the scale of the entries, 1 where it vanishes or is not finite."""
     with np.errstate(invalid="ignore"):
-        size = np.fmax(scale(x), scale(x + step))
         return np.asarray(1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0))
 
 

@@ -122,11 +122,25 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
 
     It starts where the filter's gain along the labels, the largest there is, no longer feels the loss, and comes down by
     factors of ten, each solution extrapolated as a power law to the next; where a step fails it is made smaller and more is
-    remembered, and after two failures the point is iterated slowly, with strong damping.
+    remembered, and after two failures the point is iterated slowly, with strong damping. A point that is still not solved is
+    tried once more from the start, in small steps.
     """
-    problem, K = scaled.problem, scaled.problem.depth
+    problem = scaled.problem
     far = 10.0 if hasattr(problem.loss, "breakpoints") else 1.0  # kinks come unannounced
-    track = _Track(problem.reg, np.maximum(problem.reg, far * np.maximum(1.0, scaled.spike)), State.blocks(K))
+    top = np.maximum(problem.reg, far * np.maximum(1.0, scaled.spike))
+    track = _follow(problem, top, 10.0, tol, max_iterations)
+    lost = np.flatnonzero(~track.converged)
+    if lost.size and max_iterations > 1000:
+        track.replace(lost, _follow(problem.take(lost), 3.0 * top[lost], 4.0, tol, max_iterations))
+    with np.errstate(all="ignore"):
+        state = State.unpack(track.state, problem.depth)
+        return Solution(problem.moments(state), state, track.residual, track.iterations, track.converged)
+
+
+def _follow(problem: ChainProblem, top: Array, step: float, tol: float, max_iterations: int) -> _Track:
+    """Follow each point from the regularization `top` down to its own, first by factors of `step`."""
+    K = problem.depth
+    track = _Track(problem.reg, top, step, State.blocks(K))
     track.state = far_state(problem, track.reg).pack()
     while track.active.size:
         rows, effort = track.next()
@@ -139,9 +153,7 @@ def solve(scaled: Scaled, *, tol: float, max_iterations: int) -> Solution:
             **_EFFORTS[effort](K),
         )
         track.record(rows, result, max_iterations)
-    with np.errstate(all="ignore"):
-        state = State.unpack(track.state, K)
-        return Solution(problem.moments(state), state, track.residual, track.iterations, track.converged)
+    return track
 
 
 def _scale(depth: int) -> Callable[[Array], Array]:
@@ -163,16 +175,16 @@ def _next(problem: ChainProblem, states: Array, rows: npt.NDArray[np.intp]) -> A
 class _Track:
     """Each point's way down from a large regularization to its own."""
 
-    def __init__(self, target: Array, top: Array, blocks: list[int]) -> None:
+    def __init__(self, target: Array, top: Array, step: float, blocks: list[int]) -> None:
         points = len(target)
-        self.reg = top
+        self.reg = top.copy()
         self.state = np.empty(0)
         self.residual = np.full(points, np.inf)
         self.iterations = np.zeros(points, np.int64)
         self.converged = np.zeros(points, bool)
         self.active = np.arange(points)
         self._target = target
-        self._step = np.full(points, 10.0)
+        self._step = np.full(points, step)
         self._solved = np.full(points, np.nan)  # regularization of `state`, once solved
         self._growth = np.zeros((points, sum(1 for b in blocks if b)))  # log size of each block per log regularization
         self._lengths = np.array([b for b in blocks if b])
@@ -213,6 +225,11 @@ class _Track:
         given_up = ~(good & arrived) & stuck
         self.residual[rows[given_up]] = residual[given_up]
         self.active = np.setdiff1d(self.active, rows[(good & arrived) | stuck], assume_unique=True)
+
+    def replace(self, rows: npt.NDArray[np.intp], other: _Track) -> None:
+        """Take over where another attempt at some of the points ended."""
+        self.state[rows], self.residual[rows], self.converged[rows] = other.state, other.residual, other.converged
+        self.iterations[rows] += other.iterations
 
     def _learn(self, rows: npt.NDArray[np.intp], old: Array) -> None:
         """Exponent of each block between the last two solutions."""
