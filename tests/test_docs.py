@@ -29,18 +29,17 @@ def commands(page):
             yield pytest.param(command, shown, id=command[:40], marks=slow)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")], ids=lambda page: page.stem)
 def test_python_gives_what_is_shown(page):
     session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
     report = []
     outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(session, out=report.append)
     assert outcome.failed == 0, "".join(report)
-    assert outcome.attempted > 0 or page.stem == "add-a-figure"
 
 
 @pytest.mark.parametrize("command, shown", [c for page in PAGES for c in commands(page)])
 def test_commands_print_what_is_shown(command, shown):
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=True)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=True, cwd=ROOT)
     assert done.stdout.split() == shown.split()
 
 
