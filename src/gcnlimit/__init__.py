@@ -20,14 +20,18 @@ from gcnlimit.simulation.sample import sample
 from gcnlimit.simulation.simulate import simulate
 from gcnlimit.simulation.train import Fit, fit
 from gcnlimit.sweep import sweep
-from gcnlimit.theory import limits
+from gcnlimit.theory import limits, resolvents
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
+from gcnlimit.theory.depth import OrderFunctions, order_functions
 from gcnlimit.theory.expansion import large_reg_expansion
 from gcnlimit.theory.free_entropy import free_entropy
+from gcnlimit.theory.integral_equations import integral_residuals
 from gcnlimit.theory.order_parameters import OrderParameters
+from gcnlimit.theory.oversmoothing import Oversmoothing, oversmoothing, pca_rate
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.rates import learning_rate, one_layer_rate
 from gcnlimit.theory.tune import Tuned, TuneStatus, tune, tune_losses
 
 __all__ = [
@@ -49,7 +53,9 @@ __all__ = [
     "Loss",
     "Measurement",
     "Observation",
+    "OrderFunctions",
     "OrderParameters",
+    "Oversmoothing",
     "PageRank",
     "ParameterError",
     "Performance",
@@ -69,9 +75,16 @@ __all__ = [
     "fit",
     "free_entropy",
     "gap_map",
+    "integral_residuals",
     "large_reg_expansion",
+    "learning_rate",
     "limits",
+    "one_layer_rate",
+    "order_functions",
+    "oversmoothing",
+    "pca_rate",
     "predict",
+    "resolvents",
     "sample",
     "simulate",
     "sweep",

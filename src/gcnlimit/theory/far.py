@@ -35,10 +35,10 @@ def _symmetric(problem: ChainProblem, reg: Array, pull: Array, stiffness: Array)
     K = problem.depth
     measure = SpikedSemicircle.of(problem.signal, 4 * K + 2)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
-    P, R, between = _polynomials(layer, g)
+    P, R = _polynomials(layer, g)
     filter = R[:, 0]
     after = b[:, :, None] * R[:, 1:]
-    V_qh = b[:, :, None] * (between @ measure.tau)
+    V_qh = b[:, :, None] * _between(layer, measure.tau)
 
     def tau(x: Array, y: Array) -> Array:
         return np.asarray((x * measure.tau) @ y.transpose(0, 2, 1))
@@ -79,19 +79,27 @@ def _mixed(along: Array, across: Array, rho: Array, pull: Array) -> Array:
     return np.asarray(pull**2 * (rho**2 * along + rho * (1.0 - rho) * across))
 
 
-def _polynomials(layer: Array, g: Array) -> tuple[Array, Array, Array]:
-    """Values on the nodes of P_k (k < K), of R_k (all k), and of the layers between k >= 1 and l < K."""
+def _polynomials(layer: Array, g: Array) -> tuple[Array, Array]:
+    """Values on the nodes of P_k (k < K) and of R_k (all k)."""
     points, K, nodes = layer.shape
     P, R = np.ones((points, K, nodes)), np.empty((points, K + 1, nodes))
     R[:, K] = g[:, K, None]
     for k in range(K, 0, -1):
         R[:, k - 1] = g[:, k - 1, None] + layer[:, k - 1] * R[:, k]
-    between = np.zeros((points, K, K, nodes))
     for k in range(1, K):
         P[:, k] = layer[:, k - 1] * P[:, k - 1]
-        between[:, : k - 1, k] = layer[:, k - 1, None] * between[:, : k - 1, k - 1]
-        between[:, k - 1, k] = 1.0
-    return P, R, between
+    return P, R
+
+
+def _between(layer: Array, tau: Array) -> Array:
+    """Average over the bulk of the product of the layers after k and up to l: rows k = 1 .. K, columns l = 0 .. K - 1."""
+    points, K, nodes = layer.shape
+    product, average = np.zeros((points, K, nodes)), np.zeros((points, K, K))
+    for k in range(1, K):
+        product[:, : k - 1] *= layer[:, k - 1, None]
+        product[:, k - 1] = 1.0
+        average[:, :k, k] = product[:, :k] @ tau
+    return average
 
 
 def _directed(problem: ChainProblem, reg: Array, pull: Array, stiffness: Array) -> State:

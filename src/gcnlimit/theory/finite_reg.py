@@ -42,7 +42,11 @@ class Scaled:
     @classmethod
     def of(cls, points: Points, accuracy: float = 1e-12) -> Self:
         """Write the filter as a chain and scale it."""
-        chain = points.filter.chain(accuracy=accuracy, radius=points.radius)
+        return cls.of_chain(points, points.filter.chain(accuracy=accuracy, radius=points.radius))
+
+    @classmethod
+    def of_chain(cls, points: Points, chain: Chain) -> Self:
+        """Scale a chain that stands for the filter of the points."""
         chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
         gain = _symmetric_gain if points.symmetric else _directed_gain
         layers, kappa, spike = gain(chain, points.signal)

@@ -27,6 +27,7 @@ __all__ = [
     "margins",
     "spectral_averages",
     "symmetric_averages",
+    "taylor",
 ]
 
 
@@ -102,9 +103,14 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     """
     if isinstance(filter, PageRank):
         return _directed_pagerank(np.asarray(filter.theta), signal, mu)
+    return coefficient_averages(*taylor(filter, signal), signal, mu)
+
+
+def taylor(filter: Filter, signal: Array) -> tuple[Array, Array]:
+    """Return the Taylor coefficients of the filter and their tails, powers along the first axis, up to a common scale."""
     center = np.where(signal * getattr(filter, "t", 0.0) < 0.0, signal, 0.0)  # keeps every term of a series positive
     chain = filter.chain(accuracy=1e-18, radius=np.maximum(1.0, np.abs(signal)), center=center)
-    return coefficient_averages(*_taylor(chain, signal), signal, mu)
+    return _taylor(chain, signal)
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
