@@ -21,7 +21,7 @@ class OrderParameters:
     trainings at inverse temperature :math:`\beta`,
 
     .. math::
-        m_w = u \cdot w/N, \quad Q_w = |w|^2/N, \quad V_w = \beta \langle w \cdot w \rangle/N, \quad
+        m_w = u \cdot w/N, \quad Q_w = |w|^2/N, \quad V_w = \beta \langle w \cdot w \rangle/N, \\
         m_k = y \cdot h_k/N, \quad Q_{kl} = h_k \cdot h_l/N, \quad V_{kl} = \beta \langle h_k \cdot h_l \rangle/N.
 
     The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its

@@ -1,0 +1,44 @@
+"""What autodoc shows: signatures as written in the source, links to the theory page, no numbered fields of named tuples."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util.inspect import stringify_signature
+
+
+def as_written(
+    app: Sphinx, what: str, name: str, item: Any, options: Any, signature: str | None, answer: str | None
+) -> tuple[str, str | None] | None:
+    """Return the signature with its annotations unevaluated, so that an alias stays one word."""
+    if signature is None:
+        return None
+    if inspect.isclass(item) and issubclass(item, enum.Enum):
+        return "", None
+    found = inspect.signature(item)
+    kept = [p for p in found.parameters.values() if p.name not in {"self", "cls"}]
+    text = stringify_signature(found.replace(parameters=kept)).replace("npt.", "").replace("np.", "")
+    arguments, arrow, answer = text.rpartition(" -> ")
+    return (arguments, None if what == "class" else answer) if arrow else (text, None)
+
+
+def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out what says nothing."""
+    return True if (getattr(item, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
+def link(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
+    """Turn "theory page, §3" into a link to that section."""
+    lines[:] = [re.sub(r"theory page, §(\d)", r":ref:`theory page, §\1 <s\1>`", line) for line in lines]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect to autodoc."""
+    app.connect("autodoc-process-signature", as_written)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", link)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,42 @@
+"""The documentation site: ``sphinx-build -W -b html docs build/docs``. Nothing is fetched, at build time or by the reader."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+from gcnlimit import __version__
+
+project = "gcnlimit"
+author = "The gcnlimit developers"
+project_copyright = author
+release = version = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "mathml",
+    "signatures",
+    "verbs",
+]
+exclude_patterns = ["_ext", "scripts"]
+default_role = "py:obj"
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+
+autodoc_member_order = "bysource"
+napoleon_attr_annotations = False
+napoleon_use_param = False
+napoleon_numpy_docstring = True
+napoleon_google_docstring = False
+viewcode_line_numbers = True
+
+html_theme = "furo"
+html_title = f"gcnlimit {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False

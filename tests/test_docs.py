@@ -1,0 +1,62 @@
+"""The documentation: what it shows is what the library prints, and the site builds without a warning."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gcnlimit as gl
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [DOCS / "index.md", DOCS / "getting-started.md", DOCS / "errata.md", *sorted((DOCS / "how-to").glob("*.md"))]
+ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+
+
+def blocks(page, kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def commands(page):
+    """Commands of a page, each with the output shown."""
+    for block in blocks(page, "console"):
+        for command, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE):
+            slow = [pytest.mark.slow] if "theory_meets_simulation" in command else []
+            yield pytest.param(command, shown, id=command[:40], marks=slow)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "pycon")], ids=lambda page: page.stem)
+def test_python_gives_what_is_shown(page):
+    session = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page.name, str(page), 0)
+    report = []
+    outcome = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(session, out=report.append)
+    assert outcome.failed == 0, "".join(report)
+
+
+@pytest.mark.parametrize("command, shown", [c for page in PAGES for c in commands(page)])
+def test_commands_print_what_is_shown(command, shown):
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=True, cwd=ROOT)
+    assert done.stdout.split() == shown.split()
+
+
+def test_every_public_name_is_in_the_reference():
+    reference = "".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    documented = set(
+        re.findall(r"auto(?:class|function|module):: gcnlimit\.(?:theory\.)?(\w+)$", reference, re.MULTILINE)
+    )
+    assert set(gl.__all__) - {"__version__"} <= documented
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings_and_fetches_nothing(tmp_path):
+    pytest.importorskip("furo")
+    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path / "site")]
+    done = subprocess.run(build, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "site" / "theory.html").read_text()
+    assert page.count("<math ") > 100
+    assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', page)
