@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: install test test-fast check lint types floors reproduce benchmark lock clean
+.PHONY: install test test-fast check lint types floors reproduce docs benchmark lock clean
 
 install: .venv/.installed
 
@@ -34,6 +34,9 @@ check: lint types floors test  ## what the continuous integration runs
 
 reproduce: install       ## the main job: regenerate every figure into figures/
 	$(BIN)/gcnlimit reproduce --out figures
+
+docs: install            ## the site, into build/docs
+	$(BIN)/sphinx-build -W -q -b html docs build/docs
 
 benchmark: install       ## tables of ratios, measured side by side
 	$(BIN)/python -m benchmarks

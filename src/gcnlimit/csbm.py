@@ -67,7 +67,7 @@ class CSBM(Value):
         return broadcast(**{name: np.shape(getattr(self, name)) for name in ("alpha", "lam", "mu", "rho")})
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
-        r"""Signal :math:`\lambda^e` of the operator that a network applies.
+        r"""Signal :math:`\lambda_e` of the operator that a network applies.
 
         :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else :math:`\lambda`.
 
@@ -84,4 +84,5 @@ class CSBM(Value):
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
         (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1.
         """
-        return np.square(self.effective_signal(symmetrize=True)) + np.square(self.mu) / self.alpha
+        graph = self.lam**2 * (2.0 if self.directed else 1.0)
+        return graph + self.mu**2 / self.alpha

@@ -16,7 +16,7 @@ __all__ = ["Measurement", "Performance", "Prediction", "Status", "zero_error"]
 
 
 class Status(enum.IntEnum):
-    """How a computation ended; the documentation of each member is the sentence shown to the user."""
+    """How a computation ended; `message` is the sentence shown to the user."""
 
     EXPLICIT = 0
     CONVERGED = 1
