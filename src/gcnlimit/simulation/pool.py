@@ -116,6 +116,6 @@ def _progress(total: int, wanted: bool | None) -> Iterator[Callable[[], None]]:
     except ModuleNotFoundError:
         yield lambda: None
         return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=Console(stderr=True, force_terminal=True), transient=True) as progress:
         bar = progress.add_task("trials", total=total)
         yield lambda: progress.advance(bar)
