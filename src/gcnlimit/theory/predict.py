@@ -22,7 +22,7 @@ from gcnlimit.theory.points import Points
 __all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
-_HISTORY = 1 << 24  # numbers held by the memory of the fixed-point search: 128 MiB
+_HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 
 def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5000, throw: bool = True) -> Prediction:
