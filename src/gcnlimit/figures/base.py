@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
 
 LITTLE, FEW_PERCENT = 0.02, 0.05
-"""What the words "little", "close to the limit" and "a few percent" of the paper are taken to mean, in accuracy."""
+"""What the words "little", "close to the limit" and "a few percent" of the paper are taken to mean, in accuracy.
+
+The paper gives no numbers for them; these were chosen with the first results in view, so a verdict near them is a matter of taste.
+"""
 
 
 @dataclass(frozen=True)
