@@ -17,7 +17,8 @@ __all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
 LITTLE, FEW_PERCENT = 0.02, 0.05
 """What the words "little", "close to the limit" and "a few percent" of the paper are taken to mean, in accuracy.
 
-The paper gives no numbers for them; these were chosen with the first results in view, so a verdict near them is a matter of taste.
+The paper gives no numbers for them; these were chosen with the first results in view, so that a verdict near them is a
+matter of taste.
 """
 
 
