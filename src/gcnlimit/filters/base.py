@@ -84,8 +84,8 @@ class Filter(Value, ABC):
         """Number of layers that `chain` needs, for each parameter and `radius`."""
 
     @abstractmethod
-    def scaled(self, x: Array) -> Array:
-        r"""Values :math:`g(x)` up to a factor common to the last axis of `x`: the largest magnitude is 1.
+    def scaled(self, x: Array) -> tuple[Array, Array]:
+        r"""Values :math:`g(x)` over the largest magnitude along the last axis of `x`, and the logarithm of that magnitude.
 
         `x` broadcasts against the parameters with one axis added at their end. Nothing overflows.
         """
@@ -154,7 +154,8 @@ class Filter(Value, ABC):
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
 
 
-def to_unit(g: Array) -> Array:
-    """Divide by the largest magnitude along the last axis."""
+def to_unit(g: Array) -> tuple[Array, Array]:
+    """Values over the largest magnitude along the last axis, and its logarithm (0 where all vanish)."""
     largest = np.max(np.abs(g), axis=-1, keepdims=True)
-    return np.asarray(g / np.where(largest > 0, largest, 1.0))
+    largest = np.where(largest > 0, largest, 1.0)
+    return np.asarray(g / largest), np.log(largest[..., 0])

@@ -49,10 +49,11 @@ class Diffusion(Filter):
     def _value(self, x: Array) -> Array:
         return np.asarray(np.exp(np.multiply.outer(self.t, x)))
 
-    def scaled(self, x: Array) -> Array:
+    def scaled(self, x: Array) -> tuple[Array, Array]:
         """Exponential of what is below the largest exponent."""
         exponent = np.asarray(self.t)[..., None] * x
-        return np.asarray(np.exp(exponent - np.max(exponent, axis=-1, keepdims=True)))
+        largest = np.max(exponent, axis=-1)
+        return np.exp(exponent - largest[..., None]), largest
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
         r"""Taylor series :math:`e^{t x_0} \sum_k t^k (x - x_0)^k / k!` about `center` :math:`x_0`."""

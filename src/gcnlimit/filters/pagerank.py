@@ -62,7 +62,7 @@ class PageRank(Filter):
     def _value(self, x: Array) -> Array:
         return np.asarray(1.0 / (1.0 - np.multiply.outer(self.theta, x)))
 
-    def scaled(self, x: Array) -> Array:
+    def scaled(self, x: Array) -> tuple[Array, Array]:
         """Value over its largest."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 

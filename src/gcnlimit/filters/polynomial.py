@@ -57,18 +57,20 @@ class Polynomial(Filter):
     def _value(self, x: Array) -> Array:
         return np.asarray(np.polynomial.polynomial.polyval(x, np.moveaxis(self.coefficients, -1, 0)))
 
-    def scaled(self, x: Array) -> Array:
+    def scaled(self, x: Array) -> tuple[Array, Array]:
         """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
         x, _ = np.broadcast_arrays(x, np.zeros((*self.shape, 1)))
         largest = np.max(np.abs(x), axis=-1, keepdims=True)
         largest = np.where(largest > 0, largest, 1.0)
         with np.errstate(divide="ignore"):
             size = np.log(np.abs(self.coefficients)) + np.arange(self.degree + 1) * np.log(largest)
-        size = np.exp(size - np.max(size, axis=-1, keepdims=True)) * np.sign(self.coefficients)
+        top = np.max(size, axis=-1)
+        weights = np.exp(size - top[..., None]) * np.sign(self.coefficients)
         g = np.zeros(x.shape)
         for k in range(self.degree, -1, -1):
-            g = g * (x / largest) + size[..., k, None]
-        return to_unit(g)
+            g = g * (x / largest) + weights[..., k, None]
+        g, more = to_unit(g)
+        return g, top + more
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
         """Powers of the operator, read out with the coefficients."""

@@ -63,12 +63,13 @@ class Residual(Filter):
         c = np.expand_dims(self.c, tuple(range(-x.ndim - 1, -1)))
         return np.asarray(np.prod(x[..., None] + c, axis=-1))
 
-    def scaled(self, x: Array) -> Array:
+    def scaled(self, x: Array) -> tuple[Array, Array]:
         """Product of the layers, scaled to 1 after each."""
-        g = np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1)))
+        g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
         for k in range(self.depth):
-            g = to_unit(g * (x + self.c[..., k, None]))
-        return g
+            g, more = to_unit(g * (x + self.c[..., k, None]))
+            size = size + more
+        return g, size
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
         """The network itself: :math:`b_k = 1`, read out at the end."""

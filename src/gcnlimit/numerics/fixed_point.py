@@ -89,7 +89,6 @@ def fixed_point(
         residual[active[better]] = error[better]
         done = search.accepted & (error <= wanted[active])
         if done.any():
-            state[active[done]] += step[done]
             converged[active[done]] = True
             active = active[~done]
             search.keep(~done)
@@ -123,6 +122,8 @@ class _Search:
         self._best_x, self._best_step = x.copy(), np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
         self._damping = np.full(rows, damping)
+        self._radius = np.full(rows, np.inf)  # longest move allowed, in units of the scale
+        self._length = np.zeros(rows)  # of the last move
         self._patience = patience
         self._stalled = np.zeros(rows, int)
         self._last_x, self._last_step = x.copy(), np.zeros_like(x)
@@ -146,6 +147,8 @@ class _Search:
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
+        self._radius[improved] *= 2.0
+        self._radius[bad] = 0.25 * self._length[bad]
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
         self._fresh[bad] = True
@@ -161,7 +164,12 @@ class _Search:
         mix = mix.transpose(0, 2, 1)
         damping = self._damping[:, None]
         self._last_x, self._last_step = self.x, scaled
-        self.x = self.x + damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
+        move = damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
+        length = np.max(np.abs(move) * self._weight, axis=1)
+        self._length = np.minimum(length, self._radius)
+        short = length > self._radius
+        move[short] *= (self._radius[short] / length[short])[:, None]
+        self.x = self.x + move
 
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""

@@ -8,9 +8,9 @@ from gcnlimit._validation import Array, broadcast
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.theory.finite_reg import Scaled
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.scaling import ScaledChain
 
 __all__ = ["large_reg_expansion"]
 
@@ -48,8 +48,8 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     network = GCN(gcn.filter, gcn.loss, np.inf, gcn.symmetrize)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
-    scaled = Scaled.of(points._replace(reg=np.ones(points.size)))
-    unit = (scaled.filter**2 * np.maximum(scaled.spike, 1.0)).reshape(shape)
+    scaled = ScaledChain.of(points.filter.chain(radius=points.radius), points.signal, points.symmetric)
+    unit = (scaled.gain**2 * np.maximum(scaled.spike, 1.0)).reshape(shape)
     x = 0.5 * (1.0 - np.cos(np.arange(_NODES + 1) * np.pi / _NODES))  # Chebyshev nodes on [0, 1], 0 included
     reg = unit[..., None] / (_REACH * np.where(x > 0.0, x, 1.0))
     reg = np.where(x > 0.0, reg, np.inf)

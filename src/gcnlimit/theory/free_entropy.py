@@ -12,10 +12,11 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain
 from gcnlimit.network import GCN
 from gcnlimit.results import scalar_or_array
-from gcnlimit.theory.chain import ChainProblem, State
-from gcnlimit.theory.loss_averages import expected_envelope
+from gcnlimit.theory.chain import ChainProblem
+from gcnlimit.theory.loss_averages import Output, expected_envelope
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.state import State
 
 __all__ = ["free_entropy"]
 
@@ -27,7 +28,7 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
         \phi &= \tfrac12 (\hat V_w Q_w - V_w \hat Q_w) - \hat m_w m_w + \tfrac12 \mathrm{tr}(\hat V Q - V \hat Q) - \hat m \cdot m
                 + \frac{\hat Q_w + \hat m_w^2}{2\alpha (r + \hat V_w)} + \mathbb E \max_h \psi_h, \\
         \mathbb E \max_h \psi_h &= \tfrac12 \mathrm{tr}\, \mathbb E\, B_h^T C B_h + \mathrm{tr}\, \mathbb E\, B_h^T L B
-                - \tfrac12 \mathrm{tr}\, \mathbb E\, B^T D^{-T} G_h J D^{-1} B
+                - \tfrac12 \mathrm{tr}\, \mathbb E\, B^T M B
                 - \rho\, \mathbb E \min_x \big[ s\,\ell(x) + (x - \omega)^2/2v \big],
 
     for a directed graph and any loss. It is stationary at the solution, where :math:`-\phi` is the minimum of the training
@@ -61,21 +62,17 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
         )
     problem, state, hats = _unpack(points, shape, parameters)
     m_hat_w, Q_hat_w, V_hat_w = hats
-    through = problem.transfer(state)
-    source, noise = problem.fields(state)
-    size = problem.depth + 1
-    swapped = np.concatenate([through.T[:, size:], through.T[:, :size]], axis=1)  # rows h, then q: the quadratic form
-    spread = noise + source[:, :, None] * source[:, None, :]
-    output = problem.chain.g
-    to_output = np.einsum("bi,bij->bj", output, through.T[:, size:])
-    mean = np.einsum("bj,bj->b", to_output, source)
-    variance = np.einsum("bj,bjk,bk->b", to_output, noise, to_output)
+    C, L, M, pull_q, pull_h, v = problem.response(state)
+    B_h, B, N_h, N = problem.fields(state)
+    mean = _form(C, B_h, problem.chain.g) + _form(L, problem.chain.g, B)
+    variance = _form(N_h, pull_h, pull_h) + _form(N, pull_q, pull_q)
+    linear = 0.5 * (_trace(C, N_h) + _form(C, B_h, B_h)) + _form(L, B_h, B) - 0.5 * (_trace(M, N) + _form(M, B, B))
 
     weights = 0.5 * (V_hat_w * state.Q_w - state.V_w * Q_hat_w) - m_hat_w * state.m_w
     weights = weights + (Q_hat_w + m_hat_w**2) / (2.0 * points.alpha * (points.reg + V_hat_w))
     layers = 0.5 * (_trace(state.V_hat, state.Q) - _trace(state.V, state.Q_hat)) - np.sum(state.m_hat * state.m, axis=1)
-    loss = loss_weight * expected_envelope(points.loss, mean, variance, loss_weight * through.v)
-    return scalar_or_array((weights + layers + 0.5 * _trace(swapped, spread) - points.rho * loss).reshape(shape))
+    loss = loss_weight * expected_envelope(points.loss, Output(mean, variance, loss_weight * v))
+    return scalar_or_array((weights + layers + linear - points.rho * loss).reshape(shape))
 
 
 def _unpack(
@@ -84,9 +81,7 @@ def _unpack(
     """Chain problem, state and conjugates of the weights, with one axis over the points."""
     chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
     chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
-    problem = ChainProblem(
-        points.alpha, points.signal, points.mu, points.rho, points.reg, chain, points.loss, points.symmetric
-    )
+    problem = ChainProblem.of(points, chain, points.reg, np.ones(points.size))
     axes = len(shape)
 
     def flat(name: str) -> Array:
@@ -98,3 +93,7 @@ def _unpack(
 
 def _trace(a: Array, b: Array) -> Array:
     return np.asarray(np.einsum("bij,bji->b", a, b))
+
+
+def _form(matrix: Array, left: Array, right: Array) -> Array:
+    return np.asarray(np.einsum("bi,bij,bj->b", left, matrix, right))

@@ -65,7 +65,7 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
     `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]`.
     """
     measure = SpikedSemicircle.of(signal, nodes)
-    return spectral_averages(measure, filter.scaled(measure.x), mu)
+    return spectral_averages(measure, filter.scaled(measure.x)[0], mu)
 
 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:

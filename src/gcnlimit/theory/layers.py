@@ -5,16 +5,12 @@ At infinite regularization the chain equations are triangular; their solution is
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from gcnlimit._validation import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain
-from gcnlimit.theory.chain import State
-from gcnlimit.theory.far import far_state
-from gcnlimit.theory.finite_reg import Scaled, solve
+from gcnlimit.theory.finite_reg import asymptote, solve
 from gcnlimit.theory.order_functions import OrderFunctions
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
@@ -55,24 +51,20 @@ def _functions(points: Points, chain: Chain, shape: tuple[int, ...], scale: floa
 
 
 def _order_parameters(points: Points, chain: Chain) -> OrderParameters:
-    scaled = Scaled.of_chain(points, chain)
-    if np.isinf(points.reg).all():
-        far = replace(scaled.problem, reg=np.full(points.size, 1e15))
-        moments = far.moments(far_state(far, far.reg))
-        state = _without_powers(moments.state, far.reg * scaled.filter**2)
-    else:
-        found = solve(scaled, tol=1e-10, max_iterations=5000)
-        if not found.converged.all():
-            raise ConvergenceError(
-                f"the chain equations did not converge at {np.sum(~found.converged)} of {points.size} points; "
-                "take a larger reg or fewer layers"
-            )
-        state, moments = found.state, found.moments
     none: Array = np.zeros(points.size)
-    return OrderParameters.unscaled((none, none), moments, state, scaled.layers, scaled.filter)
+    if np.isinf(points.reg).all():
+        far, reg = asymptote(points, chain)
+        return OrderParameters(none, none, **_without_powers(far.layers(), reg))
+    found = solve(points, chain, tol=1e-10, max_iterations=5000)
+    if not found.converged.all():
+        raise ConvergenceError(
+            f"the chain equations did not converge at {np.sum(~found.converged)} of {points.size} points; "
+            "take a larger reg or fewer layers"
+        )
+    return OrderParameters(none, none, **found.layers())
 
 
-def _without_powers(state: State, reg: Array) -> State:
+def _without_powers(values: dict[str, Array], reg: Array) -> dict[str, Array]:
     """Drop the powers of a large regularization."""
     power = {"m_w": 1, "Q_w": 2, "V_w": 1, "m": 1, "V": 1, "Q": 2, "Q_qh": 1}
-    return state._replace(**{name: (getattr(state, name).T * reg**p).T for name, p in power.items()})
+    return {name: (value.T * reg ** power.get(name, 0)).T for name, value in values.items()}

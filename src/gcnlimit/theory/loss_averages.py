@@ -2,7 +2,8 @@ r"""What the theory needs of a loss: three averages over a Gaussian output, and 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,23 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Square
 from gcnlimit.numerics.gaussian import gaussian_grid
 
-__all__ = ["Eta", "eta", "expected_envelope", "expected_losses", "slope_at_zero"]
+__all__ = ["Eta", "Output", "eta", "eta_at_zero", "expected_envelope", "expected_losses", "slope_at_zero"]
+
+
+_WIDEST = 1e4  # deviation of an output up to which a smooth loss is averaged: far more than any network has
+_GRID = 1 << 20  # numbers held by the grid of one average
+
+
+class Output(NamedTuple):
+    r"""Mean and variance of the output :math:`\omega` of a test node, and the response `v` of an output to its own loss."""
+
+    mean: Array
+    variance: Array
+    v: Array
+
+    def take(self, rows: npt.NDArray[Any]) -> Output:
+        """Outputs of some of the points."""
+        return Output(*(field[rows] for field in self))
 
 
 class Eta(NamedTuple):
@@ -28,50 +45,72 @@ class Eta(NamedTuple):
     stiffness: Array
 
 
-def eta(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
-    """Return the three averages, closed for the square loss, by quadrature for the others."""
+def eta(loss: Loss, output: Output) -> Eta:
+    """Return the three averages, closed for the square loss, by quadrature for the others.
+
+    They are NaN where the output is not that of a network: the search that met such a state then steps back.
+    """
     if isinstance(loss, Square):
-        stiffness = 1.0 / (1.0 + v)
+        mean, variance, v = output
+        stiffness = np.where((v > 0.0) & (variance >= 0.0), 1.0 / (1.0 + v), np.nan)
         return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
-    if len(v) == 1:
-        return _eta_by_quadrature(loss, mean, variance, v)
-    answer = Eta(*(np.empty_like(v) for _ in range(3)))
-    for rows in _alike(variance):
-        part = _eta_by_quadrature(loss, mean[rows], variance[rows], v[rows])
+    answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
+    for rows in _alike(output):
+        part = _eta_by_quadrature(loss, output.take(rows))
         for whole, values in zip(answer, part, strict=True):
             whole[rows] = values
     return answer
 
 
-def _eta_by_quadrature(loss: Loss, mean: Array, variance: Array, v: Array) -> Eta:
-    omega, weight = _grid(loss, mean, variance, v)
-    column = v[:, None]
+def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
+    """Return the averages for an output that vanishes: what a labelled node feels at infinite regularization."""
+    tiny = np.full(shape, 1e-9)
+    return eta(loss, Output(np.zeros(shape), tiny**2, tiny))
+
+
+def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
+    omega, weight = _grid(loss, output)
+    column = output.v[:, None]
     both = getattr(loss, "prox_with_derivative", None)
     prox, slope = both(omega, column) if both else (loss.prox(omega, column), loss.prox_derivative(omega, column))
     pull = (prox - omega) / column
     return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, (1.0 - slope) / column))
 
 
-def _alike(variance: Array) -> list[npt.NDArray[np.intp]]:
-    """Rows grouped by the size of their deviation, within a factor of two: they share a grid."""
-    octave = np.maximum(np.floor(0.5 * np.log2(variance)), 0.0)
-    return [np.flatnonzero(octave == o) for o in np.unique(octave)]
+def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
+    """Rows that are outputs of a network, grouped by their deviation within a factor of two, which share a grid."""
+    mean, variance, v = output
+    allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2) & (v > 0.0) & np.isfinite(v)
+    if len(v) == 1:  # the usual case, at once
+        yield from (np.zeros(1, int),) if allowed[0] else ()
+        return
+    octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
+    for o in np.unique(octave[allowed]):
+        rows = np.flatnonzero(allowed & (octave == o))
+        together = max(1, int(_GRID / (60.0 * 2.0**o)))
+        yield from (rows[k : k + together] for k in range(0, rows.size, together))
 
 
-def expected_losses(loss: Loss, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
+def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     r"""Return test and train loss, :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
     if isinstance(loss, Square):
+        mean, variance, v = output
         test = 0.5 * ((1.0 - mean) ** 2 + variance)
         return test, test / (1.0 + v) ** 2
-    omega, weight = _grid(loss, mean, variance, v)
-    return _average(weight, loss.value(omega)), _average(weight, loss.value(loss.prox(omega, v[:, None])))
+    test, train = (np.full_like(output.v, np.nan) for _ in range(2))
+    for rows in _alike(output):
+        omega, weight = _grid(loss, output.take(rows))
+        test[rows] = _average(weight, loss.value(omega))
+        train[rows] = _average(weight, loss.value(loss.prox(omega, output.v[rows, None])))
+    return test, train
 
 
-def expected_envelope(loss: Loss, mean: Array, variance: Array, v: Array) -> Array:
+def expected_envelope(loss: Loss, output: Output) -> Array:
     r"""Return the average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
-    omega, weight = _grid(loss, mean, variance, v)
-    x = loss.prox(omega, v[:, None])
-    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v[:, None]))
+    omega, weight = _grid(loss, output)
+    v = output.v[:, None]
+    x = loss.prox(omega, v)
+    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v))
 
 
 def slope_at_zero(loss: Loss) -> float:
@@ -92,10 +131,13 @@ def slope_at_zero(loss: Loss) -> float:
     return slope
 
 
-def _grid(loss: Loss, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
+def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
     """Nodes for the output, aware of the kinks of a loss that names them in `breakpoints`."""
+    mean, variance, v = output
     kinks = getattr(loss, "breakpoints", None)
-    return gaussian_grid(mean, np.sqrt(variance), None if kinks is None else np.asarray(kinks(v), float))
+    return gaussian_grid(
+        mean, np.sqrt(np.maximum(variance, 1e-300)), None if kinks is None else np.asarray(kinks(v), float)
+    )
 
 
 def _average(weight: Array, values: Array) -> Array:

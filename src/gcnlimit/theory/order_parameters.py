@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
 from gcnlimit._validation import Array
-from gcnlimit.theory.chain import Moments, State
 
-__all__ = ["OrderParameters"]
+__all__ = ["OrderParameters", "unscaled"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class OrderParameters:
 
     The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
     correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
-    are given.
+    are given; the layers of a continuous filter are those of its series, given for a single point.
 
     Parameters
     ----------
@@ -60,36 +60,6 @@ class OrderParameters:
         """Order parameter of that name."""
         return getattr(self, name)
 
-    @classmethod
-    def unscaled(
-        cls, margins: tuple[Array, Array], moments: Moments, state: State, layers: Array, kappa: Array
-    ) -> Self:
-        r"""Undo the scaling of the chain: layer :math:`k` was divided by `layers` and the filter by `kappa`."""
-        up = layers[:, :-1] / kappa[:, None]
-        across = up[:, :, None] * up[:, None, :]
-        ratio = up[:, None, :] / up[:, :, None]
-        m_hat_w, Q_hat_w, V_hat_w = moments.weights
-        return cls(
-            *margins,
-            mean=moments.mean,
-            variance=moments.variance,
-            v=moments.v,
-            m_w=state.m_w / kappa,
-            Q_w=state.Q_w / kappa**2,
-            V_w=state.V_w / kappa**2,
-            m_hat_w=m_hat_w * kappa,
-            Q_hat_w=Q_hat_w * kappa**2,
-            V_hat_w=V_hat_w * kappa**2,
-            m=state.m * up,
-            Q=state.Q * across,
-            V=state.V * across,
-            m_hat=state.m_hat / up,
-            Q_hat=state.Q_hat / across,
-            V_hat=state.V_hat / across,
-            V_qh=state.V_qh * ratio,
-            Q_qh=state.Q_qh * ratio,
-        )
-
     def reshape(self, shape: tuple[int, ...]) -> Self:
         """Give the first axis of each parameter the shape of the points; single numbers become floats."""
         shaped = {}
@@ -99,3 +69,21 @@ class OrderParameters:
                 value = np.reshape(value, shape + np.shape(value)[1:])
                 shaped[field.name] = value.item() if value.ndim == 0 else value
         return replace(self, **shaped)
+
+
+def unscaled(values: Mapping[str, Array], gain: Array, layers: Array | None = None) -> dict[str, Array]:
+    r"""Order parameters of a chain whose filter was divided by `gain` and its layer :math:`k` by `layers`, in their own units."""
+    units = {
+        "m_w": 1.0 / gain,
+        "Q_w": gain**-2.0,
+        "V_w": gain**-2.0,
+        "m_hat_w": gain,
+        "Q_hat_w": gain**2,
+        "V_hat_w": gain**2,
+    }
+    if layers is not None:
+        up = layers[:, :-1] / gain[:, None]
+        across, ratio = up[:, :, None] * up[:, None, :], up[:, None, :] / up[:, :, None]
+        units |= {"m": up, "Q": across, "V": across, "V_qh": ratio, "Q_qh": ratio}
+        units |= {"m_hat": 1.0 / up, "Q_hat": 1.0 / across, "V_hat": 1.0 / across}
+    return {name: value * units[name] for name, value in values.items()}

@@ -124,7 +124,7 @@ def _distance(points: Points) -> Array:
 def _symmetric_parts(points: Points) -> tuple[Array, Array]:
     """Squared norm of the output off and along the eigenvector, which is the atom of the spectral measure."""
     measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.nodes())))
-    g = points.filter.scaled(measure.x)
+    g, _ = points.filter.scaled(measure.x)
     e_g, e_g2 = (np.einsum("bn,bn->b", measure.e, f) for f in (g, g**2))
     labels = measure.e * (g**2 + (points.mu * e_g)[:, None] * g) ** 2
     noise = _noise(points, g**2 @ measure.tau, g**4 @ measure.tau, e_g2, e_g)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,8 +10,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.results import Prediction, Status, from_margins, scalar_or_array, zero_error
-from gcnlimit.theory.chain import State
-from gcnlimit.theory.finite_reg import Scaled, solve
+from gcnlimit.theory.finite_reg import cost, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.loss_averages import expected_losses, slope_at_zero
 from gcnlimit.theory.order_parameters import OrderParameters
@@ -29,8 +26,8 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     r"""Exact performance of a trained network in the large-size limit.
 
     At infinite regularization the formulas are explicit (theory page, §4); the losses are then all :math:`\ell(0)`,
-    since the outputs vanish, but their signs do not. At finite regularization the self-consistent equations of the chain
-    are solved (theory page, §3), for all points together.
+    since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
+    (theory page, §3), for all points together.
 
     Parameters
     ----------
@@ -101,13 +98,12 @@ class _Answer:
             iterations=scalar_or_array(self.iterations.reshape(shape)),
         )
 
-    def keep(self, rows: npt.NDArray[np.intp], parameters: OrderParameters) -> None:
-        """Store the order parameters of some points; the others keep 0, their value at infinite regularization."""
-        for field in fields(parameters)[2:]:
-            value = getattr(parameters, field.name)
-            if field.name not in self.details:
-                self.details[field.name] = np.zeros((self.status.size, *value.shape[1:]))
-            self.details[field.name][rows] = value
+    def keep(self, rows: npt.NDArray[np.intp], parameters: dict[str, Array]) -> None:
+        """Store order parameters of some points; the others keep 0, their value at infinite regularization."""
+        for name, value in parameters.items():
+            if name not in self.details:
+                self.details[name] = np.zeros((self.status.size, *value.shape[1:]))
+            self.details[name][rows] = value
 
 
 def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> None:
@@ -125,22 +121,17 @@ def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> No
 
 
 def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, tol: float, max_iterations: int) -> None:
-    """Finite regularization: the fixed point of the chain equations, as many points at once as memory allows."""
+    """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
     points = points.take(rows)
     slope = slope_at_zero(points.loss)
-    depth = points.filter.layers(accuracy=1e-12, radius=points.radius)
-    cost = np.array([sum(State.blocks(int(k))) * 2 * min(2 * int(k) + 4, 40) for k in depth])
-    for where, chunk in points.chunks(cost, _HISTORY):
-        scaled = Scaled.of(chunk)
-        found = solve(scaled, tol=tol, max_iterations=max_iterations)
-        here, moments = rows[where], found.moments
-        deviation = np.sqrt(moments.variance)
-        test, train = moments.mean / deviation, (moments.mean - moments.v * slope) / deviation
-        answer.test_margin[here], answer.train_margin[here] = test, train
-        losses = expected_losses(chunk.loss, moments.mean, moments.variance, moments.v)
-        answer.test_loss[here], answer.train_loss[here] = losses
+    for where, chunk in points.chunks(cost(points), _HISTORY):
+        found = solve(chunk, tol=tol, max_iterations=max_iterations)
+        here, (mean, variance, v) = rows[where], found.output
+        deviation = np.sqrt(variance)
+        answer.test_margin[here], answer.train_margin[here] = mean / deviation, (mean - v * slope) / deviation
+        answer.test_loss[here], answer.train_loss[here] = expected_losses(chunk.loss, found.output)
         answer.status[here] = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
         answer.residual[here], answer.iterations[here] = found.residual, found.iterations
-        if chunk.filter.deep or points.size == len(where):
-            parameters = OrderParameters.unscaled((test, train), moments, found.state, scaled.layers, scaled.filter)
-            answer.keep(here, parameters)
+        answer.keep(here, found.output._asdict() | found.weights)
+        if chunk.filter.deep or points.size == 1:  # the series of a continuous filter has layers for a single point
+            answer.keep(here, found.layers())

@@ -1,0 +1,74 @@
+r"""The self-consistent equations of a chain, written out for one point on either kind of graph, to check solutions with.
+
+Nothing is scaled, batched or accelerated: the order parameters go in, what the equations make of them comes out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcnlimit import CSBM, GCN
+from gcnlimit.theory.loss_averages import Output, eta
+from gcnlimit.theory.order_parameters import OrderParameters
+
+WEIGHTS = ("m_w", "Q_w", "V_w", "m_hat_w", "Q_hat_w", "V_hat_w")
+LAYERS = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")
+
+
+def apply_equations(data: CSBM, gcn: GCN, p: OrderParameters) -> dict[str, np.ndarray]:
+    """Apply the equations once to the order parameters of one point; return the new ones by name."""
+    symmetric = gcn.symmetrize or not data.directed
+    signal = float(data.effective_signal(gcn.symmetrize))
+    radius = max(abs(signal), 1.0) + (1.0 / max(abs(signal), 1.0) if symmetric else 0.0)
+    b, c, g = gcn.filter.chain(accuracy=1e-12, radius=radius)
+    K = len(b)
+    D = np.eye(K + 1) - np.diag(c, -1)
+    if symmetric:
+        D[1:, :-1] -= b[:, None] * p.V_qh.T
+    G_0, G_h = np.zeros((K + 1, K + 1)), np.zeros((K + 1, K + 1))
+    G_0[0, 0], G_0[1:, 1:], G_h[:-1, :-1] = p.V_w, np.outer(b, b) * p.V, p.V_hat
+    back = np.linalg.inv(D)
+    S = back @ G_0 @ back.T
+    J = np.linalg.inv(np.eye(K + 1) + S @ G_h)
+    C = J @ S
+    to_h = np.hstack([C, J @ back])
+    to_q = back.T @ np.hstack([np.eye(K + 1) - G_h @ C, -G_h @ J @ back])
+    T = np.vstack([to_q, to_h])
+    u = np.concatenate([back.T @ J.T @ g, C @ g])
+
+    source, noise = np.zeros(2 * K + 2), np.zeros((2 * K + 2, 2 * K + 2))
+    source[:K], source[K + 1], source[K + 2 :] = p.m_hat, np.sqrt(data.mu) * p.m_w, signal * b * p.m
+    noise[:K, :K], noise[K + 1, K + 1], noise[K + 2 :, K + 2 :] = p.Q_hat, p.Q_w, np.outer(b, b) * p.Q
+    if symmetric:
+        noise[:K, K + 2 :] = p.Q_qh * b
+        noise[K + 2 :, :K] = noise[:K, K + 2 :].T
+    mean, cov = T @ source, T @ noise @ T.T
+    read = np.concatenate([np.zeros(K + 1), g])
+    v = g @ C @ g
+    averages = eta(gcn.loss, Output(*(np.array([x]) for x in (read @ mean, read @ cov @ read, v))))
+    pull, square, stiffness = (float(x[0]) for x in averages)
+
+    rho = data.rho
+    first = mean + rho * pull * u
+    moved = np.outer(mean * pull - cov @ read * stiffness, u)
+    second = cov + np.outer(mean, mean) + rho * (moved + moved.T + square * np.outer(u, u))
+    q, h = slice(1, K + 1), slice(K + 1, 2 * K + 1)
+    hard = back.T @ (G_h @ J + rho * stiffness * np.outer(J.T @ g, J.T @ g)) @ back
+    soft = T[: K + 1, : K + 1] - rho * stiffness * np.outer(u[: K + 1], u[K + 1 :])
+    m_hat_w, inertia = np.sqrt(data.mu) * first[0], data.alpha * (gcn.reg + hard[0, 0])
+    return {
+        "m_w": m_hat_w / inertia,
+        "Q_w": data.alpha * (second[0, 0] + m_hat_w**2) / inertia**2,
+        "V_w": 1.0 / inertia,
+        "m_hat_w": m_hat_w,
+        "Q_hat_w": second[0, 0],
+        "V_hat_w": hard[0, 0],
+        "m": first[h],
+        "Q": second[h, h],
+        "V": (C - rho * stiffness * np.outer(u[K + 1 :], u[K + 1 :]))[:-1, :-1],
+        "m_hat": signal * b * first[q],
+        "Q_hat": np.outer(b, b) * second[q, q],
+        "V_hat": np.outer(b, b) * hard[1:, 1:],
+        "V_qh": b[:, None] * soft[1:, :-1],
+        "Q_qh": b[:, None] * second[q, h],
+    }
