@@ -82,7 +82,7 @@ def _descend(family: Family, top: Array, step: float, tol: float, max_iterations
     while track.active.size:
         rows, level = track.next()
         reg = track.reg[rows]
-        wanted = np.where(reg == family.reg[rows], tol, max(tol, family.rough))
+        wanted = np.where(reg == family.reg[rows], tol, max(tol, family.rough if level == 0 else 1e-3))
         result = iterate(family.take(rows).at(reg), track.guess(rows), tol=wanted, level=level)
         track.record(rows, result, max_iterations)
     return track
