@@ -77,13 +77,13 @@ def _state(Z: Array, reg: float, w: Block) -> tuple[Block, Block, Block]:
 
 
 def _goal(slope: float, wanted: float) -> float:
-    """Slope at which a correction ends: that wanted, with a margin, if single precision resolves it, or a step on an even way there."""
+    """Slope at which a correction ends: half of that wanted if single precision resolves it, or an even step on the way there."""
     corrections = max(1, math.ceil(math.log(slope / (0.5 * wanted)) / -math.log(FINEST)))
-    return slope * (0.5 * wanted / slope) ** (1.0 / corrections)
+    return float(slope * (0.5 * wanted / slope) ** (1.0 / corrections))
 
 
 def _correction(Z: Block, reg: float, z: Block, gradient: Block, goal: float) -> Block | None:
-    r"""Change :math:`\delta` of the weights that lowers the slope to `goal`, in the precision of `Z`; None if steps do not suffice.
+    r"""Change :math:`\delta` of the weights that lowers the slope to `goal`, computed like `Z`; None after too many steps.
 
     The gradient after it is :math:`\nabla P + r\delta - Z^T [\sigma(-z - Z\delta) - \sigma(-z)]`, of which all is small.
     """
@@ -97,13 +97,13 @@ def _correction(Z: Block, reg: float, z: Block, gradient: Block, goal: float) ->
         z = z + length * Zp
         before, here = here, first + Z.dtype.type(reg) * change - (f - f0).astype(Z.dtype) @ Z
         if not np.linalg.norm(here) > goal:
-            return change
+            return np.asarray(change)
         turn = here - before
         p = max(Z.dtype.type(0.0), here @ turn / (p @ turn)) * p - here
     return None
 
 
-def _length(z: Block, f: Block, change: Block, slope: float, curvature: float) -> tuple[float, Block]:  # noqa: PLR0917
+def _length(z: Block, f: Block, change: Block, slope: float, curvature: float) -> tuple[float, Block]:
     r"""Multiple :math:`s` of the step :math:`p` that minimises :math:`P(w + sp)`, by Newton's method from 0, and :math:`f(s)`.
 
     The derivative in :math:`s` is :math:`\nabla P \cdot p + s\, r|p|^2 + \sum_i (f_i - f_i(s)) (Zp)_i`, without a product.
