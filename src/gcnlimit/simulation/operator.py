@@ -97,7 +97,8 @@ class Operator:
         elif (parts := _few_and_level(block)) is not None:  # such as the indicators of a few nodes, or their neighbours
             few, level = parts
             out += scale * (self.matrix @ few).toarray()
-            out += np.multiply.outer(self._row_sums, scale * level)
+            if level.any():
+                out += np.multiply.outer(self._row_sums, scale * level)
         else:
             for start, panel in self._panels:
                 part = np.ascontiguousarray(block[start : start + panel.shape[1]]).ravel()
@@ -169,5 +170,8 @@ def _few_and_level(block: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]] | No
     if np.count_nonzero(block[1:50] == block[:49]) < 0.9 * block[:49].size:
         return None
     level = block.min(axis=0)
-    few = block - level
-    return (sparse.csr_array(few), level) if np.count_nonzero(few) < 0.02 * few.size else None
+    where = np.flatnonzero(block != level)
+    if where.size > 0.02 * block.size:
+        return None
+    row, column = np.divmod(where, block.shape[1])
+    return sparse.csr_array((block[row, column] - level[column], (row, column)), shape=block.shape), level
