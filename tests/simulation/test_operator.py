@@ -62,7 +62,9 @@ class DoubleOnly:
         return self.operator @ block
 
 
-@pytest.mark.parametrize("filter", [gl.Diffusion([1.0, 0.1]), gl.Diffusion([-4.0]), gl.PageRank([0.3, -0.1])], ids=repr)
+@pytest.mark.parametrize(
+    "filter", [gl.Diffusion([1.0, 0.1]), gl.Diffusion([-4.0]), gl.PageRank([0.3, -0.1]), gl.PageRank([0.45])], ids=repr
+)
 @pytest.mark.parametrize("accuracy", [1e-7, 1e-9, 1e-11, 1e-13])
 def test_terms_in_single_precision_keep_the_accuracy_asked(adjacency, filter, accuracy):
     a = Operator.of(adjacency, 20, True)
@@ -73,6 +75,14 @@ def test_terms_in_single_precision_keep_the_accuracy_asked(adjacency, filter, ac
     error = np.linalg.norm(mixed - exact, axis=1).max(axis=-1) / np.linalg.norm(block, axis=0).min()
     assert not np.array_equal(mixed, filter.apply(DoubleOnly(a), block, radius=a.radius, accuracy=accuracy))
     assert np.all(error <= accuracy * scale)
+
+
+def test_columns_of_any_size_are_filtered_alike(adjacency):
+    a = Operator.of(adjacency, 20, True)
+    block = np.random.default_rng(0).standard_normal((200, 4))
+    size = np.array([1.0, 1e-60, 1e60, 0.0])
+    scaled = gl.Diffusion(1.0).apply(a, size * block, radius=a.radius)
+    assert np.allclose(scaled, size * gl.Diffusion(1.0).apply(a, block, radius=a.radius), rtol=1e-10, atol=0.0)
 
 
 def test_radius_bounds_the_spectrum_tightly(adjacency):

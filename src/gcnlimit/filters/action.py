@@ -74,13 +74,18 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float, ac
     double = _double_terms(weights, accuracy) if _has_single(operator, block) else len(weights)
     pair = _recursion(total, weights, operator, (block.copy(), here), radius, range(2, double))
     if double < len(weights):
-        rough = np.zeros(total.shape, np.float32)
-        pair = (pair[0].astype(np.float32), pair[1].astype(np.float32))
-        _recursion(
-            rough, weights.astype(np.float32), operator.single, pair, radius, range(max(double, 2), len(weights))
-        )
-        total += rough
+        total += _rough_terms(weights, operator.single, pair, radius, range(max(double, 2), len(weights)))
     return total
+
+
+def _rough_terms(weights: Block, single: Any, pair: tuple[Block, Block], radius: float, terms: range) -> Block:
+    """Sum of the last terms in single precision, whose range suits columns scaled to 1."""
+    size = np.maximum(*(np.abs(block).max(axis=0) for block in pair))
+    size[size == 0.0] = 1.0
+    before, here = ((block / size).astype(np.float32) for block in pair)
+    total = np.zeros(np.broadcast_shapes(weights.shape[1:], here.shape), np.float32)
+    _recursion(total, weights.astype(np.float32), single, (before, here), radius, terms)
+    return np.asarray(total * size)
 
 
 def _recursion(  # noqa: PLR0917
@@ -106,11 +111,13 @@ def _has_single(operator: Any, block: Block) -> bool:
 def _double_terms(weights: Block, accuracy: float) -> int:
     r"""Number of the first terms that need double precision.
 
-    The others sum to less than `accuracy` over the rounding of single precision, relative to
+    An error made in one term grows at most like the number of terms since then, as the Chebyshev polynomials of the
+    second kind do. So the rounding :math:`\epsilon` of single precision from term :math:`n` on costs
+    :math:`\epsilon \sum_{k \ge n} (k - n + 1) |w_k|`, to be below `accuracy` times
     :math:`(\frac12 \sum_k w_k^2)^{1/2} \le \sup |g|`.
     """
     sizes = np.abs(weights.reshape(len(weights), -1))
-    rest = np.cumsum(sizes[::-1], axis=0)[::-1]
+    rest = np.cumsum(np.cumsum(sizes[::-1], axis=0), axis=0)[::-1]
     wanted = accuracy / SINGLE * np.sqrt(0.5) * np.linalg.norm(sizes, axis=0)
     return int(np.count_nonzero(np.any(rest > wanted, axis=1)))
 
