@@ -39,7 +39,9 @@ def test_a_product_in_panels_is_the_product(data, dtype):
     narrow = np.stack([a @ column for column in block.T], axis=1)
     assert np.allclose(a @ block, narrow, atol=1e-4 if dtype == np.float32 else 1e-12)
     few = np.eye(3001, 40, dtype=dtype)
-    assert np.allclose(a @ few, np.stack([a @ column for column in few.T], axis=1), atol=1e-6)
+    neighbours = np.stack([a @ column for column in few.T], axis=1)
+    assert np.allclose(a @ few, neighbours, atol=1e-6)
+    assert np.allclose(a @ (a @ few), np.stack([a @ column for column in neighbours.T], axis=1), atol=1e-6)
 
 
 def test_the_public_product_serves_where_the_private_one_is_missing(data, monkeypatch):
@@ -48,6 +50,39 @@ def test_the_public_product_serves_where_the_private_one_is_missing(data, monkey
     fast = gl.Diffusion(1.0).apply(a, block, radius=a.radius)
     monkeypatch.setattr(module, "csr_matvecs", None)
     assert np.allclose(gl.Diffusion(1.0).apply(a, block, radius=a.radius), fast, atol=1e-10)
+
+
+class DoubleOnly:
+    """An operator without its copy in single precision."""
+
+    def __init__(self, operator):
+        self.operator = operator
+
+    def __matmul__(self, block):
+        return self.operator @ block
+
+
+@pytest.mark.parametrize(
+    "filter", [gl.Diffusion([1.0, 0.1]), gl.Diffusion([-4.0]), gl.PageRank([0.3, -0.1]), gl.PageRank([0.45])], ids=repr
+)
+@pytest.mark.parametrize("accuracy", [1e-7, 1e-9, 1e-11, 1e-13])
+def test_terms_in_single_precision_keep_the_accuracy_asked(adjacency, filter, accuracy):
+    a = Operator.of(adjacency, 20, True)
+    block = np.random.default_rng(0).standard_normal((200, 40))
+    exact = filter.apply(DoubleOnly(a), block, radius=a.radius, accuracy=1e-15)
+    mixed = filter.apply(a, block, radius=a.radius, accuracy=accuracy)
+    scale = np.abs(filter(np.linspace(-a.radius, a.radius, 101))).max(axis=-1)
+    error = np.linalg.norm(mixed - exact, axis=1).max(axis=-1) / np.linalg.norm(block, axis=0).min()
+    assert not np.array_equal(mixed, filter.apply(DoubleOnly(a), block, radius=a.radius, accuracy=accuracy))
+    assert np.all(error <= accuracy * scale)
+
+
+def test_columns_of_any_size_are_filtered_alike(adjacency):
+    a = Operator.of(adjacency, 20, True)
+    block = np.random.default_rng(0).standard_normal((200, 4))
+    size = np.array([1.0, 1e-60, 1e60, 0.0])
+    scaled = gl.Diffusion(1.0).apply(a, size * block, radius=a.radius)
+    assert np.allclose(scaled, size * gl.Diffusion(1.0).apply(a, block, radius=a.radius), rtol=1e-10, atol=0.0)
 
 
 def test_radius_bounds_the_spectrum_tightly(adjacency):

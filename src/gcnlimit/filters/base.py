@@ -137,7 +137,7 @@ class Filter(Value, ABC):
             return self._series(operator, block, accuracy, shape)
         self.check_radius(radius)
         weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
-        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
+        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius, accuracy)
 
     @abstractmethod
     def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:

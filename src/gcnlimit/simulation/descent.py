@@ -1,11 +1,13 @@
 r"""Training of the logistic loss without forming a Gram matrix: cheap where the regularization is not weak.
 
-Newton's method on :math:`P(w) = \sum_i \log(1 + e^{-z_i}) + \frac r2 |w|^2`, :math:`z = Zw`, each step by conjugate gradients.
-Steps need not be precise, so single precision computes them; the gradient that decides is in double.
+Conjugate gradients on :math:`P(w) = \sum_i \log(1 + e^{-z_i}) + \frac r2 |w|^2`, :math:`z = Zw`, with exact line searches,
+which need no product. They correct the weights in single precision; the gradients that they start from, and the last one,
+which decides, are in double.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,9 @@ __all__ = ["Descent", "logistic_descent"]
 
 Block = npt.NDArray[Any]
 
-NEWTON_STEPS, GRADIENT_STEPS = 12, 20  # beyond, a Gram matrix is cheaper
+STEPS = 100  # of one correction; beyond, a Gram matrix is cheaper
+CORRECTIONS = 8
+FINEST = 2e-6  # part of a gradient that single precision still resolves
 
 
 class Descent(NamedTuple):
@@ -44,60 +48,71 @@ def logistic_descent(Z: Array, reg: float, start: Array | None = None, tolerance
     >>> np.allclose(w, Z.T @ expit(-Z @ w), atol=1e-9)
     True
     """
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         single = Z.astype(np.float32)
-        steepest = 0.5 * float(np.linalg.norm(np.ones(len(Z), np.float32) @ single))
+        downhill = np.full(len(Z), 0.5, np.float32) @ single
+        steepest = float(np.linalg.norm(downhill))
         if not 1e-8 < steepest < 1e12:  # whose square single precision holds
             return None
-        w = np.zeros(Z.shape[1]) if start is None else start @ Z / reg
-        rough = _newton(single, single, reg, w.astype(np.float32), steepest, 0.5 * max(tolerance, 1e-5))
-        found = _newton(Z, single, reg, rough.weights.astype(float), steepest, tolerance)
-    return found if found.slope <= tolerance * steepest else None
+        wanted = tolerance * steepest
+        state = np.zeros(Z.shape[1]), np.zeros(len(Z)), -downhill
+        if start is not None:
+            state = _state(Z, reg, start @ Z / reg)
+        for _ in range(CORRECTIONS):
+            w, z, gradient = state
+            slope = float(np.linalg.norm(gradient))
+            if not slope > wanted:
+                break
+            change = _correction(single, reg, z, gradient, _goal(slope, wanted))
+            if change is None:
+                break
+            state = _state(Z, reg, w + change)
+    return Descent(w, expit(-z), slope) if slope <= wanted else None
 
 
-def _newton(Z: Block, single: Block, reg: float, w: Block, steepest: float, tolerance: float) -> Descent:  # noqa: PLR0917
-    """Newton's method with the gradient of `Z` and the curvature of `single`, to a slope of `tolerance` times `steepest`."""
-    z = Z @ w if w.any() else np.zeros(len(Z), Z.dtype)
-    for _ in range(NEWTON_STEPS):
-        f = expit(-z)
-        gradient = reg * w - f @ Z
-        slope = float(np.linalg.norm(gradient))
-        if not slope > tolerance * steepest:
-            break
-        precision = max(min(0.3, slope / steepest), 1e-4, 0.3 * tolerance * steepest / slope)
-        step, change = _newton_step(single, f * (1.0 - f), reg, -gradient, precision)
-        length = _length(z, change, float(gradient @ step), float(reg * (step @ step)))
-        w = w + length * step
-        z = z + length * change if Z is single else Z @ w
-    return Descent(w, f, slope)
+def _state(Z: Array, reg: float, w: Block) -> tuple[Block, Block, Block]:
+    """The weights, their margins and the gradient, in double precision."""
+    z = Z @ w
+    return w, z, reg * w - expit(-z) @ Z
 
 
-def _newton_step(Z: Block, curvature: Block, reg: float, target: Block, precision: float) -> tuple[Block, Block]:
-    r"""Solution :math:`x` of :math:`(Z^T D Z + r) x = b` to a residual of `precision` :math:`|b|`, and :math:`Zx`."""
-    D, r = curvature.astype(Z.dtype), target.astype(Z.dtype)
-    p, x, Zx = r, np.zeros_like(r), np.zeros(len(Z), Z.dtype)
-    size = r @ r
-    wanted = precision**2 * size
-    for _ in range(GRADIENT_STEPS):
-        Zp = Z @ p
-        q = (D * Zp) @ Z + Z.dtype.type(reg) * p
-        length = size / (p @ q)
-        x, Zx, r = x + length * p, Zx + length * Zp, r - length * q
-        before, size = size, r @ r
-        if size <= wanted:
-            break
-        p = r + (size / before) * p
-    return x, Zx
+def _goal(slope: float, wanted: float) -> float:
+    """Slope at which a correction ends: half of that wanted if single precision resolves it, or an even step on the way there."""
+    corrections = max(1, math.ceil(math.log(slope / (0.5 * wanted)) / -math.log(FINEST)))
+    return float(slope * (0.5 * wanted / slope) ** (1.0 / corrections))
 
 
-def _length(z: Block, change: Block, slope: float, curvature: float) -> float:
-    r"""Fraction :math:`s` of the step :math:`x` that minimises :math:`P(w + sx)`, by Newton's method from 1.
+def _correction(Z: Block, reg: float, z: Block, gradient: Block, goal: float) -> Block | None:
+    r"""Change :math:`\delta` of the weights that lowers the slope to `goal`, computed like `Z`; None after too many steps.
 
-    The derivative in :math:`s` is :math:`\nabla P \cdot x + s\, r|x|^2 + \sum_i (f_i - f_i(s)) (Zx)_i`, without a product.
+    The gradient after it is :math:`\nabla P + r\delta - Z^T [\sigma(-z - Z\delta) - \sigma(-z)]`, of which all is small.
     """
-    length, f = 1.0, expit(-z)
-    for _ in range(2):
+    here = first = gradient.astype(Z.dtype)
+    f = f0 = expit(-z)
+    change, p = np.zeros_like(here), -here
+    for _ in range(STEPS):
+        Zp = (Z @ p).astype(float)
+        length, f = _length(z, f, Zp, float(here @ p), reg * float(p @ p))
+        change = change + Z.dtype.type(length) * p
+        z = z + length * Zp
+        before, here = here, first + Z.dtype.type(reg) * change - (f - f0).astype(Z.dtype) @ Z
+        if not np.linalg.norm(here) > goal:
+            return np.asarray(change)
+        turn = here - before
+        p = max(Z.dtype.type(0.0), here @ turn / (p @ turn)) * p - here
+    return None
+
+
+def _length(z: Block, f: Block, change: Block, slope: float, curvature: float) -> tuple[float, Block]:
+    r"""Multiple :math:`s` of the step :math:`p` that minimises :math:`P(w + sp)`, by Newton's method from 0, and :math:`f(s)`.
+
+    The derivative in :math:`s` is :math:`\nabla P \cdot p + s\, r|p|^2 + \sum_i (f_i - f_i(s)) (Zp)_i`, without a product.
+    """
+    length, here, derivative, squares = 0.0, f, slope, change**2
+    for _ in range(4):
+        length -= derivative / (curvature + (here * (1.0 - here)) @ squares)
         here = expit(-(z + length * change))
-        derivative = slope + curvature * length + (f - here) @ change
-        length -= derivative / (curvature + (here * (1.0 - here)) @ change**2)
-    return float(length)
+        derivative = slope + curvature * length + float((f - here) @ change)
+        if abs(derivative) <= 1e-3 * abs(slope):
+            break
+    return length, here

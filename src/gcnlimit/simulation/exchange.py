@@ -33,6 +33,8 @@ def save(instance: Instance, path: str | os.PathLike[str]) -> None:
         fields["adjacency"] = o.adjacency
     else:
         fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
+        if not np.all(o.adjacency.data == 1.0):
+            fields["weights"] = o.adjacency.data
     if streamed(o.features):
         fields |= {"key": np.array(o.features.key, np.uint64), "spike": o.features.spike}
     else:
@@ -59,7 +61,8 @@ def _assemble(stored: dict[str, Any]) -> Instance:
         adjacency: Any = stored["adjacency"]
     else:
         indices, indptr = stored["indices"], stored["indptr"]
-        adjacency = sparse.csr_array((np.ones(indices.size), indices, indptr), shape=(labels.size, labels.size))
+        weights = stored.get("weights", np.ones(indices.size))
+        adjacency = sparse.csr_array((weights, indices, indptr), shape=(labels.size, labels.size))
     features = (
         stored["features"] if "features" in stored else StreamedFeatures(int(stored["key"]), labels, stored["spike"])
     )

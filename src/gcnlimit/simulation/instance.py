@@ -77,10 +77,49 @@ class Latents:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """One draw of the model, its `observation` apart from its `latents`; `sample` makes it."""
+    """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph."""
 
     observation: Observation
     latents: Latents
+
+    @staticmethod
+    def of(
+        adjacency: Any,
+        features: Any,
+        labels: npt.ArrayLike,
+        train_mask: npt.ArrayLike,
+        *,
+        data: CSBM | None = None,
+        degree: float | None = None,
+    ) -> Instance:
+        r"""Instance of your own graph.
+
+        Parameters
+        ----------
+        adjacency
+            SciPy sparse matrix, square, symmetric or not; edges may have weights.
+        features
+            Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept.
+        labels
+            Label :math:`\pm 1` of every node; only those of the labelled nodes are observed, the others measure.
+        train_mask
+            Which nodes are labelled: booleans.
+        data
+            The model; by default estimated from the labelled nodes (:func:`gcnlimit.simulation.given.estimate`).
+        degree
+            Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes.
+
+        Examples
+        --------
+        >>> import gcnlimit as gl
+        >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
+        >>> mine = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask)
+        >>> mine.data.alpha, mine.data.rho, mine.data.directed
+        (4.0, 0.1, True)
+        """
+        from gcnlimit.simulation.given import instance_of
+
+        return instance_of(adjacency, features, labels, train_mask, data, degree)
 
     @property
     def data(self) -> CSBM:

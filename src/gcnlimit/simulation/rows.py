@@ -2,16 +2,19 @@ r"""The training rows :math:`F = [g(a) X/\sqrt N]_R`, by the cheaper of two ways
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gcnlimit.filters import Filter
-from gcnlimit.filters.action import Block, column_blocks
+from gcnlimit.filters.action import WIDTH, Block, column_blocks
 from gcnlimit.simulation.instance import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 
 __all__ = ["training_rows"]
+
+PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
 
 
 def training_rows(observation: Observation, operator: Operator, filters: Filter) -> Block:
@@ -29,8 +32,8 @@ def training_rows(observation: Observation, operator: Operator, filters: Filter)
 
 def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X, labelled = observation.features, np.flatnonzero(observation.train_mask)
-    width = {"width": labelled.size} if streamed(X) else {}
-    for part in column_blocks(labelled.size, **width):
+    width = WIDTH * max(1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH))
+    for part in column_blocks(labelled.size, labelled.size if streamed(X) else width):
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
         indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
         for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
