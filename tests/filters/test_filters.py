@@ -80,6 +80,14 @@ def test_residual_equals_its_polynomial(c):
     assert np.allclose(left, right, rtol=0, atol=1e-12 * max(1.0, np.prod([2.5 + abs(v) for v in c])))
 
 
+def test_nothing_overflows_on_the_way_to_a_value():
+    """Layers that grow beyond floating-point numbers and come back."""
+    c = np.repeat([1e200, 1e-200], 10)
+    assert gl.Residual(c)([0.0, 0.0]) == pytest.approx(1.0, rel=1e-10)
+    assert gl.Residual.constant(100.0, 1000)(-99.0) == pytest.approx(1.0, rel=1e-12)
+    assert gl.Residual.constant([0.0, 1.0], 3)([]).shape == (2, 0)
+
+
 def test_array_parameters_come_first():
     assert gl.Diffusion(np.ones((2, 3)))(np.ones(5)).shape == (2, 3, 5)
     assert gl.Residual(np.ones((2, 3, 4)))(np.ones(5)).shape == (2, 3, 5)

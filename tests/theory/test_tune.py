@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -300,3 +301,40 @@ def test_every_loss_is_tuned_by_itself():
     )
     assert list(each) == ["hinge", "square"]
     assert isinstance(each["hinge"].gcn.loss, gl.Hinge)
+
+
+@dataclass(frozen=True, eq=False)
+class Heat(gl.Filter):
+    """Diffusion counted in half the time, as a user would write a filter: nothing is registered anywhere."""
+
+    parameter = "s"
+    s: object
+
+    def _diffusion(self):
+        return gl.Diffusion(2.0 * np.asarray(self.s))
+
+    def nodes(self):
+        return self._diffusion().nodes()
+
+    def layers(self, **how):
+        return self._diffusion().layers(**how)
+
+    def scaled(self, x):
+        return self._diffusion().scaled(x)
+
+    def chain(self, **how):
+        return self._diffusion().chain(**how)
+
+    def series(self, *how):
+        return self._diffusion().series(*how)
+
+
+def test_a_filter_of_ones_own_is_tuned_like_any_other():
+    mine, known = (
+        gl.tune(DATA, gl.GCN(filter, symmetrize=True), {filter.parameter: (0, 10)})
+        for filter in (Heat(1.0), gl.Diffusion(1.0))
+    )
+    assert mine.parameters["s"] == pytest.approx(known.parameters["t"] / 2, rel=1e-6)
+    assert mine.prediction.test_accuracy == pytest.approx(known.prediction.test_accuracy, rel=1e-12)
+    with pytest.raises(gl.ParameterError, match="choose among s, reg"):
+        gl.tune(DATA, mine.gcn, {"t": (0, 1)})

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, Value
+from gcnlimit._validation import Array, Value, real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
+from gcnlimit.filters.scale import Scale
 
 __all__ = ["Chain", "Filter", "to_unit"]
 
@@ -45,13 +46,35 @@ class Chain(NamedTuple):
 
 
 class Filter(Value, ABC):
-    """A scalar function of the graph operator; its one parameter may be an array."""
+    """A scalar function of the graph operator; its one parameter may be an array.
+
+    A new filter is a frozen dataclass with one field that says what is abstract here: `scaled` (its function), `chain` and
+    `layers` (the network that computes it), `series` (its action) and `nodes` (how fine a quadrature it needs).
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> g = gl.Diffusion(t=[1.0, 2.0])
+    >>> g.parameter, g.shape, g([0.0, 1.0]).round(4).tolist()
+    ('t', (2,), [[1.0, 2.7183], [1.0, 7.3891]])
+    """
 
     parameter: ClassVar[str]
     """Name of the parameter."""
 
     deep: ClassVar[bool] = False
     """Whether the last axis of the parameter runs over the layers."""
+
+    scale: ClassVar[Scale] = Scale()
+    """How `tune` searches the parameter."""
+
+    shared: ClassVar[bool] = True
+    """Whether one interval to search is one number for all layers, or else one for each."""
+
+    def __post_init__(self) -> None:
+        """Check the parameter: any real numbers, unless a filter says otherwise."""
+        values = real(self.parameter, getattr(self, self.parameter), minimum_axes=int(self.deep))
+        object.__setattr__(self, self.parameter, values)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -134,21 +157,24 @@ class Filter(Value, ABC):
         """Action on one block; `shape` is that of the weights (see `gcnlimit.filters.action`)."""
         accuracy = accuracy or (1e-6 if block.dtype == np.float32 else 1e-12)
         if radius is None:
-            return self._series(operator, block, accuracy, shape)
+            return self.series(operator, block, accuracy, shape)
         self.check_radius(radius)
         weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
         return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius, accuracy)
 
     @abstractmethod
-    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
-        """Action on one block by the filter's own series, for any operator."""
+    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+        """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.
+
+        The parameter has one axis. If `shape` is ``(n, 1, 1)``, each of the ``n`` filters acts on the whole block and the
+        answer has a leading axis; if it is ``(n,)``, each acts on its own column. `gcnlimit.filters.action` has the sums.
+        """
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`."""
-        return self._value(np.asarray(x, float))
-
-    @abstractmethod
-    def _value(self, x: Array) -> Array: ...
+        x = np.asarray(x, float)
+        sign, size = self.scaled(x.reshape(-1, *(1 for _ in self.shape), 1))  # each value over its own magnitude
+        return np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc
 
-from gcnlimit._validation import Array, Parameter, real
+from gcnlimit._validation import Array, Parameter
 from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter
+from gcnlimit.filters.scale import Scale
 
 __all__ = ["Diffusion"]
 
@@ -32,10 +33,8 @@ class Diffusion(Filter):
     """
 
     parameter = "t"
+    scale = Scale(far=200.0, per_radius=True)
     t: Parameter
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "t", real("t", self.t))
 
     def nodes(self) -> npt.NDArray[np.int64]:
         r"""Length of the Chebyshev series of :math:`e^{4tx}`."""
@@ -45,9 +44,6 @@ class Diffusion(Filter):
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
         """Length of the exponential series."""
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
-
-    def _value(self, x: Array) -> Array:
-        return np.asarray(np.exp(np.multiply.outer(self.t, x)))
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Exponential of what is below the largest exponent."""
@@ -65,7 +61,7 @@ class Diffusion(Filter):
         c = -b * center[..., None]
         return Chain(b, c, np.broadcast_to(np.exp(np.maximum(t * center, -700.0))[..., None], (*t.shape, depth + 1)))
 
-    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Taylor series, summed to convergence."""
         t = np.asarray(self.t).reshape(shape).astype(block.dtype)
         return series_sum(t, lambda k: 1.0 / k, operator, block, accuracy, "t")

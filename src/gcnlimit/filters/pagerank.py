@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, Parameter, real
+from gcnlimit._validation import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter, to_unit
+from gcnlimit.filters.scale import Scale
 
 __all__ = ["PageRank"]
 
@@ -31,11 +32,11 @@ class PageRank(Filter):
     """
 
     parameter = "theta"
+    scale = Scale(to=np.arctanh, back=np.tanh, far=math.tanh(5.0), per_radius=True, strict=True)
     theta: Parameter
 
     def __post_init__(self) -> None:
-        theta = real("theta", self.theta)
-        object.__setattr__(self, "theta", theta)
+        super().__post_init__()
         self.check_radius(1.0)
 
     def nodes(self) -> npt.NDArray[np.int64]:
@@ -59,9 +60,6 @@ class PageRank(Filter):
                 f"{radius[bad][0]:.6g}; |theta| must be below {1 / radius[bad][0]:.6g}"
             )
 
-    def _value(self, x: Array) -> Array:
-        return np.asarray(1.0 / (1.0 - np.multiply.outer(self.theta, x)))
-
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Value over its largest."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
@@ -74,7 +72,7 @@ class PageRank(Filter):
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
 
-    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Geometric series, summed to convergence."""
         theta = np.asarray(self.theta).reshape(shape).astype(block.dtype)
         return series_sum(theta, lambda k: 1.0, operator, block, accuracy, "theta")

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real
+from gcnlimit._validation import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, power_sum
 from gcnlimit.filters.base import Chain, Filter, to_unit
+from gcnlimit.filters.scale import Scale
 
 __all__ = ["Polynomial"]
 
@@ -27,19 +28,20 @@ class Polynomial(Filter):
 
     Examples
     --------
-    >>> float(Polynomial(coefficients=[1.0, 0.0, 2.0])(3.0))
+    >>> round(float(Polynomial(coefficients=[1.0, 0.0, 2.0])(3.0)), 12)
     19.0
     """
 
     parameter = "coefficients"
     deep = True
+    scale = Scale(to=np.positive, back=np.positive, far=1e6)
+    shared = False
     coefficients: Array
 
     def __post_init__(self) -> None:
-        coefficients = np.asarray(real("coefficients", self.coefficients, minimum_axes=1))
-        if not np.all(np.any(coefficients != 0, axis=-1)):
+        super().__post_init__()
+        if not np.all(np.any(self.coefficients != 0, axis=-1)):
             raise ParameterError("coefficients are all zero; a filter must let something through")
-        object.__setattr__(self, "coefficients", coefficients)
 
     @property
     def degree(self) -> int:
@@ -53,9 +55,6 @@ class Polynomial(Filter):
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
         """The degree."""
         return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.degree)
-
-    def _value(self, x: Array) -> Array:
-        return np.asarray(np.polynomial.polynomial.polyval(x, np.moveaxis(self.coefficients, -1, 0)))
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
@@ -77,7 +76,7 @@ class Polynomial(Filter):
         layers = np.ones((*self.shape, self.degree))
         return Chain(layers, np.zeros_like(layers), self.coefficients)
 
-    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Powers of the operator."""
         weights = self.coefficients.T.reshape(self.degree + 1, *shape)
         return power_sum(weights.astype(block.dtype), operator, block)

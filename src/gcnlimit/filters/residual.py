@@ -27,7 +27,7 @@ class Residual(Filter):
 
     Examples
     --------
-    >>> float(Residual(c=[1.0, 2.0])(3.0))
+    >>> round(float(Residual(c=[1.0, 2.0])(3.0)), 12)
     20.0
     >>> Residual.constant([0.5, 1.0], depth=3).c.shape
     (2, 3)
@@ -59,10 +59,6 @@ class Residual(Filter):
         """The depth."""
         return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.depth)
 
-    def _value(self, x: Array) -> Array:
-        c = np.expand_dims(self.c, tuple(range(-x.ndim - 1, -1)))
-        return np.asarray(np.prod(x[..., None] + c, axis=-1))
-
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Product of the layers, scaled to 1 after each."""
         g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
@@ -77,10 +73,10 @@ class Residual(Filter):
         last[-1] = 1.0
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
 
-    def _series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
+    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Layer after layer."""
         if len(shape) > 1:
-            return np.stack([self[k : k + 1]._series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
+            return np.stack([self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
         for c in self.c.T.astype(block.dtype):
             block = operator @ block + c * block
         return block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from scipy.special import ndtri_exp
 from gcnlimit._validation import Array, broadcast
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit.filters import Filter, Polynomial, Scale
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import spectral_radius
 from gcnlimit.results import Prediction, Status
@@ -28,32 +28,19 @@ Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 _REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
 
 
-def _same(x: Array) -> Array:
-    return x
-
-
-_SCALES: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array], float]] = {
-    "t": (np.arcsinh, np.sinh, 200.0),
-    "c": (np.arcsinh, np.sinh, 1e4),
-    "theta": (np.arctanh, np.tanh, math.tanh(5.0)),
-    "reg": (np.log, np.exp, 1e6),
-    "coefficients": (_same, _same, 1e6),
-}
-"""Scale on which a parameter is searched, its inverse, and the largest value that is tried in place of infinity.
-
-For `t` and `theta` the values are those of the parameter times the spectral radius.
-"""
+_REG = Scale(to=np.log, back=np.exp, far=1e6)
 
 
 @dataclass(frozen=True)
 class Axis:
     r"""One free number: its interval for each problem and the scale on which it is searched.
 
-    `unit` multiplies the parameter before the scale is applied: the spectral radius for `t` and `theta`, else 1.
+    `unit` multiplies the parameter before the scale is applied: the spectral radius, or 1 (see `Scale.per_radius`).
     `layer` is the number of the layer, or -1 if the number is shared by all layers.
     """
 
     name: str
+    scale: Scale
     layer: int
     low: Array
     high: Array
@@ -62,19 +49,18 @@ class Axis:
 
     def value(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
-        scale, inverse, _ = _SCALES[self.name]
-        low, high = scale(self.low[which] * self.unit[which]), scale(self.high[which] * self.unit[which])
-        value = inverse(low + u * (high - low)) / self.unit[which]
+        to, unit = self.scale.to, self.unit[which]
+        low, high = to(self.low[which] * unit), to(self.high[which] * unit)
+        value = self.scale.back(low + u * (high - low)) / unit
         value = np.clip(value, self.low[which], self.high[which])
         return np.where(u == 1.0, self.top[which], value)
 
     def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
         """Where a parameter stands in [0, 1], the inverse of `value`."""
-        scale = _SCALES[self.name][0]
-        low, high, unit = self.low[which], self.high[which], self.unit[which]
-        here = scale(np.clip(value, low, high) * unit)
-        width = scale(high * unit) - scale(low * unit)
-        return np.asarray((here - scale(low * unit)) / np.where(width > 0, width, 1.0))
+        to, low, high, unit = self.scale.to, self.low[which], self.high[which], self.unit[which]
+        here = to(np.clip(value, low, high) * unit)
+        width = to(high * unit) - to(low * unit)
+        return np.asarray((here - to(low * unit)) / np.where(width > 0, width, 1.0))
 
     @property
     def top(self) -> Array:
@@ -105,7 +91,7 @@ class Search:
         """One axis, or one for each layer."""
         if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
             pair = _interval(name, bounds)
-            layers = range(self._layers) if name == "coefficients" else [-1]
+            layers = [-1] if name == "reg" or self.gcn.filter.shared else range(self._layers)
             return [self._axis(name, layer, pair) for layer in layers]
         if not self.gcn.filter.deep or name == "reg" or len(bounds) != self._layers:
             raise ParameterError(
@@ -118,19 +104,20 @@ class Search:
         return int(np.shape(getattr(self.gcn.filter, self.gcn.filter.parameter))[-1])
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
-        unit = self.radius if name in ("t", "theta") else np.ones(self.size)
-        limit = _SCALES[name][2] / unit
+        scale = _REG if name == "reg" else self.gcn.filter.scale
+        unit = self.radius if scale.per_radius else np.ones(self.size)
+        limit = scale.far / unit
         low, high = (np.full(self.size, bound) for bound in asked)
-        if name == "theta":
+        if scale.strict:
             low, high = np.maximum(low, -limit), np.minimum(high, limit)
             if np.any(low > high):
                 raise ParameterError(
-                    f"free['theta'] = {asked} lies outside the convergent interval |theta| < {1 / np.max(unit):.6g} of the data"
+                    f"free[{name!r}] = {asked} lies outside the convergent interval |{name}| < {np.min(limit):.6g} of the data"
                 )
         else:
             far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
             low, high = np.maximum(low, -far), np.minimum(high, far)
-        return Axis(name, layer, low, high, unit, asked)
+        return Axis(name, scale, layer, low, high, unit, asked)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row a point."""
@@ -154,7 +141,7 @@ class Search:
             parameter = free[filter.parameter]
             if filter.deep and parameter.ndim == 1:
                 parameter = np.repeat(parameter[:, None], self._layers, axis=1)
-            if filter.parameter == "coefficients":
+            if isinstance(filter, Polynomial):
                 parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
             filter = type(filter)(parameter)  # type: ignore[call-arg]
         else:
@@ -193,12 +180,10 @@ def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
     if not isinstance(free, Mapping) or not free:
         raise ParameterError(f"free = {free!r} names nothing to tune; write for example free={{'t': (0, 10)}}")
     for name in free:
-        if name not in _SCALES:
-            raise ParameterError(f"free contains {name!r}, which is unknown; choose among {', '.join(_SCALES)}")
         if name not in ("reg", filter.parameter):
             raise ParameterError(
-                f"free contains {name!r}, but the filter is {type(filter).__name__}, "
-                f"whose parameter is {filter.parameter!r}"
+                f"free contains {name!r}, which is unknown here: the filter is {type(filter).__name__}, "
+                f"whose parameter is {filter.parameter!r}; choose among {filter.parameter}, reg"
             )
     if filter.deep and filter.parameter in free and np.shape(getattr(filter, filter.parameter))[-1] == 0:
         raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
