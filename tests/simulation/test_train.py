@@ -97,3 +97,10 @@ def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
     gcn = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0)
     loose, tight = gl.fit(instance, gcn, tolerance=1e-3).weights, gl.fit(instance, gcn).weights
     assert np.linalg.norm(loose - tight) < 0.1 * np.linalg.norm(tight)
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize):
+    deep = gl.GCN(gl.Residual.constant(100 / 1.5, 100), symmetrize=symmetrize)
+    with pytest.raises(gl.ParameterError, match=r"reaches 1e18\d on the spectrum"):
+        gl.fit(instance, deep)

@@ -95,6 +95,7 @@ def train(
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     operator = observation.operator(gcn.symmetrize)
     filters = gcn.filter.ravel(gcn.shape)
+    _check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
@@ -128,6 +129,17 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any]) -> Perform
         log_error = np.log1p(-test)
     fields = (test, accuracy(train_mask), loss(~train_mask), loss(train_mask), log_error)
     return Performance(*(scalar_or_array(field) for field in fields))
+
+
+def _check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
+    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
+    radius = operator.radius or 2.0
+    size = float(np.max(filters.scaled(np.linspace(-radius, radius, 65))[1]))
+    if size > 0.48 * np.log(np.finfo(dtype).max):
+        raise ParameterError(
+            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
+            "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
+        )
 
 
 def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
