@@ -38,19 +38,10 @@ def command(depth: int, degree: int, directed: bool, plot: str | None, as_json: 
     columns["test_accuracy"] = comparison.test_accuracy.reshape(-1)
     columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
     columns["gap"] = comparison.gap.reshape(-1)
-    columns["chosen"] = np.concatenate([_chosen(entry.parameters, size) for entry in comparison.entries])
+    columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
     if plot is not None:
         _draw(comparison, grid, plot)
     show(columns, len(methods) * size, title="Every family at its best", as_json=as_json)
-
-
-def _chosen(parameters: dict[str, Any], size: int) -> list[str]:
-    """What was chosen, in words, for each point."""
-    if not parameters:
-        return [""] * size
-    ((name, values),) = parameters.items()
-    rows = np.asarray(values, float).reshape(size, -1)
-    return [f"{name} = {', '.join(f'{value:.4g}' for value in row)}" for row in rows]
 
 
 def _draw(comparison: Any, grid: Grid, path: str) -> None:

@@ -82,6 +82,20 @@ class Entry:
     test_accuracy: Any
     log_test_error: Any
 
+    @property
+    def chosen(self) -> list[str]:
+        """What was chosen, in words, for each point of the data.
+
+        >>> Entry("two layers", {"c": np.array([[0.5, 1.0], [2.0, 3.0]])}, np.ones(2), np.ones(2)).chosen
+        ['c = [0.5, 1]', 'c = [2, 3]']
+        """
+        points = np.size(self.test_accuracy)
+        columns = [
+            [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
+            for name, values in self.parameters.items()
+        ]
+        return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -116,13 +130,11 @@ class Comparison:
 
     def __str__(self) -> str:
         """Table, for data of a single point; else one line for each method."""
+        if self.gap.ndim > 1:
+            return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
         lines = [f"{'method':<34}{'accuracy':>10}{'to gain':>10}  chosen"]
         for entry, gap in zip(self.entries, self.gap, strict=True):
-            if np.ndim(gap):
-                return f"Comparison of {', '.join(self.methods)} on data of shape {np.shape(gap)}"
-            lines.append(
-                f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {_show(entry.parameters)}".rstrip()
-            )
+            lines.append(f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {entry.chosen[0]}".rstrip())
         return "\n".join(lines)
 
 
@@ -183,8 +195,7 @@ def compare(data: CSBM, *, depth: int = 4, degree: int = 12, symmetrize: bool = 
     )
 
 
-def _show(parameters: Mapping[str, Any]) -> str:
-    def text(value: Any) -> str:
-        return f"[{', '.join(map(text, value))}]" if np.ndim(value) else f"{value:.4g}"
-
-    return "; ".join(f"{name} = {text(value)}" for name, value in parameters.items())
+def _text(values: Array) -> str:
+    """One number, or several in brackets."""
+    numbers = ", ".join(f"{value:.4g}" for value in values)
+    return numbers if values.size == 1 else f"[{numbers}]"
