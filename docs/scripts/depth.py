@@ -49,25 +49,25 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
             for k in range(trials)
         ]
         panels = [
-            [("m", "m", ..., r"$m(x)$"), ("m_hat", "m_hat", ..., r"$\hat m(x)$")],
+            [("m", ..., r"$m(x)$"), ("m_hat", ..., r"$\hat m(x)$")],
             [
-                ("V_h", "V_h", -1, r"$V_h(1, x)$"),
-                ("V_qh", "V_qh", 0, r"$V_{qh}(0, x)$"),
-                ("V_hat_h", "V_hat_h", 0, r"$\hat V_h(0, x)$"),
+                ("V_h", -1, r"$V_h(1, x)$"),
+                ("V_qh", 0, r"$V_{qh}(0, x)$"),
+                ("V_hat_h", 0, r"$\hat V_h(0, x)$"),
             ],
             [
-                ("Q_h", "Q", -1, r"$Q_h(1, x)$"),
-                ("Q_hat_h", "Q_hat", 0, r"$\hat Q_h(0, x)$"),
-                ("Q_qh", "Q_qh", 0, r"$Q_{qh}(0, x)$"),
+                ("Q_h", -1, r"$Q_h(1, x)$"),
+                ("Q_hat_h", 0, r"$\hat Q_h(0, x)$"),
+                ("Q_qh", 0, r"$Q_{qh}(0, x)$"),
             ],
         ]
         for ax, panel, title in zip(row, panels, titles, strict=True):
-            for color, (theory, simulation, section, label) in enumerate(panel):
-                values = np.array([getattr(run, simulation)[section] for run in runs])
-                start = 1 if theory == "V_qh" else 0  # the response begins just after the push
-                ax.plot(x[start:], lines[theory][section][start:], f"C{color}", label=label)
+            for color, (name, section, label) in enumerate(panel):
+                values = np.array([run[name][section] for run in runs])
+                start = 1 if name == "V_qh" else 0  # the response begins just after the push
+                ax.plot(x[start:], lines[name][section][start:], f"C{color}", label=label)
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
-                exact = gl.order_functions(DATA, gcn, marks)[theory][section]
+                exact = gl.order_functions(DATA, gcn, marks)[name][section]
                 off = np.abs(values.mean(axis=0) - exact)[start:]
                 print(
                     f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / (error[start:] + 1e-12)):.1f} |"

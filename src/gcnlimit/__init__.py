@@ -13,7 +13,7 @@ from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.losses import Hinge, Logistic, Loss, Square
 from gcnlimit.network import GCN
-from gcnlimit.results import Measurement, Performance, Prediction, Status
+from gcnlimit.results import Measurement, OrderFunctions, Performance, Prediction, Status
 from gcnlimit.simulation.amp import Inference, amp
 from gcnlimit.simulation.instance import Instance, Observation
 from gcnlimit.simulation.sample import sample
@@ -24,7 +24,7 @@ from gcnlimit.theory import limits, resolvents
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.best_filter import BestFilter, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.theory.compare import Comparison, GapMap, compare, gap_map
-from gcnlimit.theory.depth import OrderFunctions, order_functions
+from gcnlimit.theory.depth import order_functions
 from gcnlimit.theory.expansion import large_reg_expansion
 from gcnlimit.theory.free_entropy import free_entropy
 from gcnlimit.theory.integral_equations import integral_residuals

@@ -4,19 +4,22 @@ The state at depth :math:`x \in [0, 1]` is :math:`h(x) = g_x X w/\sqrt N` with :
 comes back from the loss is :math:`q(x) = g_{1-x}^T R y`. At infinite regularization, powers of :math:`r` dropped,
 
 .. math::
-    m(x) &= \tfrac1N y \cdot h(x), \quad Q(x,z) = \tfrac1N h(x) \cdot h(z), \quad
-    \hat m(x) = \tfrac{\lambda_e t}N y \cdot q(x), \quad \hat Q(x,z) = \tfrac{t^2}N q(x) \cdot q(z), \quad
+    m(x) &= \tfrac1N y \cdot h(x), \quad Q_h(x,z) = \tfrac1N h(x) \cdot h(z), \quad
+    \hat m(x) = \tfrac{\lambda_e t}N y \cdot q(x), \quad \hat Q_h(x,z) = \tfrac{t^2}N q(x) \cdot q(z), \quad
     Q_{qh}(x,z) = \tfrac tN q(x) \cdot h(z), \\
     V_h(x,z) &= \tfrac1N \mathrm{tr}\, g_x \tfrac{XX^T}N g_z^T, \quad
     V_{qh}(x,z) = \tfrac tN \mathrm{tr}\, g_{z-x}\; (z > x), \quad
     \hat V_h(x,z) = \tfrac{t^2}N \mathrm{tr}\, R g_{1-x} g_{1-z}^T .
 
 :math:`V_h` is the correlation of thermal fluctuations, :math:`V_{qh}` the response, :math:`\hat V_h` the correlation of
-the responses: the traces of dynamical mean-field theory, estimated with random signs (Hutchinson).
+the responses: the traces of dynamical mean-field theory, estimated with random signs (Hutchinson). The weights have
+:math:`m_w = u \cdot w/N`, :math:`Q_w = w \cdot w/N`, :math:`V_w = M/N`, and their conjugates are those at depth 0, with
+:math:`\sqrt\mu` in place of :math:`\lambda_e t` and 1 in place of :math:`t`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,27 +30,13 @@ from gcnlimit._validation import Array, real, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
+from gcnlimit.results import OrderFunctions
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.sample import Seed, seed_sequence
 from gcnlimit.simulation.train import train
 
 __all__ = ["OrderFunctions", "order_functions"]
-
-
-@dataclass(frozen=True, eq=False)
-class OrderFunctions:
-    """Order functions on a grid `x` of depths; one axis for each argument."""
-
-    x: Array
-    m: Array
-    m_hat: Array
-    Q: Array
-    Q_hat: Array
-    Q_qh: Array
-    V_h: Array
-    V_qh: Array
-    V_hat_h: Array
 
 
 def order_functions(
@@ -80,22 +69,29 @@ def order_functions(
     t, n, probes = depth.t, instance.labels.size, whole("probes", probes, low=1)
     X, mask, labels = instance.features, instance.train_mask, instance.labels
 
-    h = depth.forward(X @ train(instance.observation, gcn)[0][0] / np.sqrt(n))
-    q = depth.backward(instance.observation.train_labels)
+    w = train(instance.observation, gcn)[0][0]
+    h = depth.forward(X @ w / np.sqrt(n))
+    q_0, *q = depth.backward(instance.observation.train_labels)
     signs = rng.choice([-1.0, 1.0], size=(n, probes)).astype(X.dtype)
     noise = depth.forward(X @ rng.choice([-1.0, 1.0], size=(X.shape[1], probes)).astype(X.dtype) / np.sqrt(n))
-    response = depth.backward(signs * mask[:, None])
+    response_0, *response = depth.backward(signs * mask[:, None])
     signal = float(instance.data.effective_signal(gcn.symmetrize))
     return OrderFunctions(
         x=x,
         m=h @ labels / n,
-        m_hat=signal * t / n * (q @ labels),
-        Q=_overlap(h, h) / n,
-        Q_hat=t**2 / n * _overlap(q, q),
-        Q_qh=t / n * _overlap(q, h),
+        Q_h=_overlap(h, h) / n,
         V_h=_overlap(noise, noise) / (n * probes),
+        Q_qh=t / n * _overlap(q, h),
         V_qh=t / (n * probes) * depth.response(signs),
+        m_hat=signal * t / n * (np.asarray(q) @ labels),
+        Q_hat_h=t**2 / n * _overlap(q, q),
         V_hat_h=t**2 / (n * probes) * _overlap(response, response),
+        m_w=np.asarray(instance.latents.centroid @ w / n),
+        Q_w=np.asarray(w @ w / n),
+        V_w=np.asarray(w.size / n),
+        m_hat_w=np.asarray(math.sqrt(float(instance.data.mu)) * (q_0 @ labels) / n),
+        Q_hat_w=np.asarray(q_0 @ q_0 / n),
+        V_hat_w=np.asarray(np.vdot(response_0, response_0) / (n * probes)),
     )
 
 
@@ -115,8 +111,8 @@ class _Depth:
         return self._run(self.operator, self.x, start)
 
     def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at depth 1."""
-        return self._run(self.operator.T, 1.0 - self.x, end)
+        """Signals that come back from `end` at depth 1: at depth 0, then at `x`."""
+        return self._run(self.operator.T, 1.0 - np.concatenate([[0.0], self.x]), end)
 
     def response(self, signs: npt.NDArray[Any]) -> Array:
         """Traces of the propagation from `x` (rows) to a larger depth `z` (columns); 0 elsewhere."""
@@ -126,6 +122,7 @@ class _Depth:
         return np.where(ahead > 0.0, traces[which.reshape(ahead.shape)], 0.0)
 
 
-def _overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Array:
+def _overlap(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """Inner products of the states at every two depths."""
+    a, b = np.asarray(a), np.asarray(b)
     return np.asarray(a.reshape(len(a), -1) @ b.reshape(len(b), -1).T, float)

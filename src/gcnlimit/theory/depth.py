@@ -21,9 +21,9 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, PageRank
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
+from gcnlimit.results import OrderFunctions
 from gcnlimit.theory.depth_averages import DepthAverages, DirectedDepth, SymmetricDepth
 from gcnlimit.theory.layers import euler_functions, layer_functions
-from gcnlimit.theory.order_functions import OrderFunctions
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.resolvents import kappa
 

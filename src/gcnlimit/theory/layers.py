@@ -10,8 +10,8 @@ import numpy as np
 from gcnlimit._validation import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain
+from gcnlimit.results import OrderFunctions
 from gcnlimit.theory.finite_reg import asymptote, solve
-from gcnlimit.theory.order_functions import OrderFunctions
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
 
