@@ -1,6 +1,7 @@
-"""Tables of ratios, each measured side by side in one run: ``python -m benchmarks [AREA ...]``.
+"""Ratios measured side by side in one run, and costs with fitted exponents: ``python -m benchmarks [AREA ...]``.
 
-Writes ``benchmarks/latest.json`` and ``benchmarks/latest.md`` and prints, beside each ratio, the one of the committed run.
+Writes ``benchmarks/latest.json`` and ``benchmarks/latest.md`` and prints, beside each number, the one of the committed run.
+The area ``cost`` also draws its curves into ``docs/images``.
 """
 
 from __future__ import annotations
@@ -9,69 +10,62 @@ import argparse
 import importlib
 import json
 import math
+import os
 import platform
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.tables import page, table
+
 HERE = Path(__file__).parent
-AREAS = ("theory", "tune", "simulation", "sweep")
-COLUMNS = ("what", "ours", "peer", "peer's", "ratio", "before", "MiB", "note")
+AREAS = ("theory", "tune", "simulation", "sweep", "cost")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"some of {', '.join(AREAS)} (all by default)")
-    wanted = parser.parse_args().areas or AREAS
+    parser.add_argument("--quick", action="store_true", help="only try the area cost, in seconds; nothing is kept")
+    asked = parser.parse_args()
+    wanted = asked.areas or (["cost"] if asked.quick else AREAS)
     unknown = sorted(set(wanted) - set(AREAS))
     if unknown:
         parser.error(f"unknown area {', '.join(unknown)}; choose among {', '.join(AREAS)}")
+    if asked.quick and set(wanted) != {"cost"}:
+        parser.error("--quick goes with the area cost alone")
     store = HERE / "latest.json"
     before = json.loads(store.read_text()) if store.exists() else {}
+    if asked.quick:
+        with tempfile.TemporaryDirectory() as folder:
+            print(table("cost", cost(True, Path(folder)), before.get("cost", [])))
+        return
     after = dict(before)
     for area in wanted:
-        rows = importlib.import_module(f"benchmarks.{area}").rows()
-        old = {(r["what"], r["peer"]): r.get("ratio") for r in before.get(area, [])}
+        rows = cost(False, HERE.parent / "docs" / "images") if area == "cost" else _rows(area)
         after[area] = [{k: None if _missing(v) else v for k, v in row.items()} for row in rows]
-        print(_table(area, after[area], old), flush=True)
+        print(table(area, after[area], before.get(area, [])), flush=True)
+    after["machine"] = f"{os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}"
     store.write_text(json.dumps(after, indent=1) + "\n")
-    tables = "\n".join(_table(area, after[area], {}) for area in AREAS if area in after)
-    machine = f"Python {platform.python_version()} on {platform.machine()}"
-    header = f"# Benchmarks\n\n`make benchmark`, {machine}; seconds of one core.\n\n"
-    (HERE / "latest.md").write_text(header + tables)
+    (HERE / "latest.md").write_text(page(after, AREAS))
+
+
+def _rows(area: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{area}").rows()
+    return rows
+
+
+def cost(quick: bool, pictures: Path) -> list[dict[str, Any]]:
+    """Measure the curves of the area cost and draw them."""
+    from benchmarks.cost import QUICK, Sizes, curves
+    from benchmarks.plots import draw
+
+    measured = list(curves(QUICK if quick else Sizes()))
+    draw(measured, pictures)
+    return measured
 
 
 def _missing(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _table(area: str, rows: list[dict[str, Any]], old: dict[tuple[str, str], Any]) -> str:
-    lines = [f"## {area}", "", "| " + " | ".join(COLUMNS) + " |", "| --- " * len(COLUMNS) + "|"]
-    for row in rows:
-        cells = (
-            row["what"],
-            _time(row["ours_s"]),
-            row["peer"],
-            _time(row["peer_s"]),
-            _number(row["ratio"]),
-            _number(old.get((row["what"], row["peer"]))),
-            _number(row.get("peak_mib")),
-            row.get("note") or "",
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e6:.3g} µs"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
 
 
 if __name__ == "__main__":

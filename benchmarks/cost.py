@@ -1,74 +1,82 @@
-"""Cost of a finite-regularization prediction against the depth and the batch, with fitted exponents.
+"""What a prediction costs against depth and batch, and a simulation against the number of nodes, with fitted exponents.
 
-``python -m benchmarks.cost`` measures, fits and draws docs/images/cost.png; the cost against the number of nodes of a simulation
-is in ``python -m benchmarks.scaling``.
+``python -m benchmarks cost`` measures, fits, and draws docs/images/cost.png and docs/images/simulation-scaling.png.
 """
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import gcnlimit as gl
+from benchmarks.measure import curve, peak, seconds, timed
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-DEPTHS = (2, 4, 8, 16, 32, 64)
-BATCHES = (1, 4, 16, 64, 256, 1024)
-PICTURE = Path(__file__).parent.parent / "docs" / "images" / "cost.png"
+GRAPHS = {"directed, by the chain": False, "symmetrized, by the spectrum": True}
 
 
-def depth_cost() -> list[float]:
-    """Seconds of an iteration against the depth, at c growing with it."""
-    seconds = []
-    for K in DEPTHS:
-        start = time.process_time()
-        prediction = gl.predict(DATA, gl.GCN(gl.Residual.constant(K / 1.5, K), reg=float((K / 1.5) ** (2 * K))))
-        seconds.append((time.process_time() - start) / prediction.iterations)
-    return seconds
+class Sizes(NamedTuple):
+    """What is measured: depths, batches, and trials for each number of nodes."""
+
+    depths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
+    batches: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
+    trials: tuple[tuple[int, int], ...] = ((1_000, 64), (3_000, 40), (10_000, 16), (30_000, 5))
+    repeat: int = 3
 
 
-def batch_cost() -> list[float]:
-    """Seconds a point against the number of points solved together."""
+QUICK = Sizes(depths=(2, 4, 8), batches=(1, 4, 16), trials=((300, 4), (600, 4), (1_200, 4)), repeat=1)
+
+
+def curves(sizes: Sizes) -> Iterator[dict[str, Any]]:
+    """Every curve, in the order of the table."""
+    for graph, symmetrize in GRAPHS.items():
+        yield depth_curve(graph, symmetrize, sizes)
+    for graph, symmetrize in GRAPHS.items():
+        yield batch_curve(graph, symmetrize, sizes)
+    yield from simulation_curves(sizes)
+
+
+def depth_curve(graph: str, symmetrize: bool, sizes: Sizes, points: int = 32) -> dict[str, Any]:
+    """Seconds of an iteration a point; c grows with the depth, and the regularization with the gain."""
+    data = gl.CSBM(alpha=4, lam=np.linspace(0.6, 1.4, points), mu=2.0, rho=0.1)
+    values = []
+    for K in sizes.depths:
+        network = gl.GCN(gl.Residual.constant(K / 1.5, K), reg=float((K / 1.5) ** (2 * K)), symmetrize=symmetrize)
+        iterations = np.sum(gl.predict(data, network).iterations)
+        values.append(seconds(lambda network=network: gl.predict(data, network), sizes.repeat) / iterations)
+    return curve(f"iteration a point, {graph}", "depth", sizes.depths, values, unit="s", last=3)
+
+
+def batch_curve(graph: str, symmetrize: bool, sizes: Sizes) -> dict[str, Any]:
+    """Seconds of a batch of networks of three layers, regularizations from 0.1 to 100."""
     rng = np.random.default_rng(0)
-    seconds = []
-    for size in BATCHES:
-        network = gl.GCN(gl.Residual(rng.uniform(0, 2, (size, 3))), reg=10 ** rng.uniform(-1, 2, size))
-        start = time.process_time()
-        gl.predict(DATA, network)
-        seconds.append((time.process_time() - start) / size)
-    return seconds
+    values = []
+    for size in sizes.batches:
+        c, reg = rng.uniform(0, 2, (size, 3)), 10 ** rng.uniform(-1, 2, size)
+        network = gl.GCN(gl.Residual(c), reg=reg, symmetrize=symmetrize)
+        values.append(seconds(lambda network=network: gl.predict(DATA, network), sizes.repeat))
+    return curve(f"batch of three layers, {graph}", "points", sizes.batches, values, unit="s", last=3)
 
 
-def exponent(x: tuple[int, ...], y: list[float], last: int) -> float:
-    """Slope of log y against log x over the last points."""
-    return float(np.polyfit(np.log(x[-last:]), np.log(y[-last:]), 1)[0])
+def simulation_curves(sizes: Sizes) -> list[dict[str, Any]]:
+    """Time and memory of a streamed graph, in single precision, and the scatter of its accuracy."""
+    gcn = gl.GCN(gl.Diffusion(1.488), symmetrize=True)
 
+    def simulate(nodes: int, trials: int) -> gl.Measurement:
+        return gl.simulate(DATA, gcn, nodes, 30, trials, seed=0, workers=1, streamed=True, dtype=np.float32)
 
-def main() -> None:
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    depth, batch = depth_cost(), batch_cost()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
-    slopes = exponent(DEPTHS, depth, 2), exponent(BATCHES, batch, 6)
-    for axes, x, y, label, slope in (
-        (left, DEPTHS, 1e3 * np.array(depth), "depth $K$", slopes[0]),
-        (right, BATCHES, 1e3 * np.array(batch), "points solved together", slopes[1]),
-    ):
-        axes.loglog(x, y, "o-", color="#0072B2")
-        axes.set(xlabel=label, title=f"exponent {slope:+.2f}")
-        axes.set_xticks(x, [str(value) for value in x])
-        axes.minorticks_off()
-    left.set_yticks([1, 2, 4], ["1", "2", "4"])
-    left.set_ylabel("ms an iteration, one point")
-    right.set_ylabel("ms a point, $K = 3$")
-    figure.savefig(PICTURE, dpi=110)
-    print(f"an iteration costs K^{slopes[0]:.2f} between K = 32 and 64; a point costs batch^{slopes[1]:.2f} up to 1024")
-
-
-if __name__ == "__main__":
-    main()
+    nodes, times, memory, scatter, unsure = [], [], [], [], []
+    for n, trials in sizes.trials:
+        spent, measured = timed(lambda n=n, trials=trials: simulate(n, trials))
+        nodes.append(n)
+        times.append(spent / trials)
+        memory.append(peak(lambda n=n: simulate(n, 1)))
+        scatter.append(measured.standard_error.test_accuracy * trials**0.5)
+        unsure.append((2 * (trials - 1)) ** -0.5)
+    return [
+        curve("simulated graph, time", "nodes", nodes, times, unit="s", last=3),
+        curve("simulated graph, memory", "nodes", nodes, memory, unit="MiB", last=3),
+        curve("scatter of the accuracy", "nodes", nodes, scatter, unit="", last=len(nodes), relative=unsure),
+    ]

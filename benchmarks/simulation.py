@@ -8,8 +8,6 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-import time
-import tracemalloc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator, expm_multiply
 from scipy.special import expit
 
 import gcnlimit as gl
+from benchmarks.measure import peak, row, timed
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
@@ -28,30 +27,6 @@ DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 NODES, DEGREE = 10_000, 30
 DIFFUSION = gl.Diffusion(t=1.0)
 REGS = (0.1, 1.0, 10.0)
-
-
-def timed(function: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
-    """Best of `repeat` times of the processor, which other programs disturb least, and the last answer."""
-    best, answer = np.inf, None
-    for _ in range(repeat):
-        start = time.process_time()
-        answer = function()
-        best = min(best, time.process_time() - start)
-    return best, answer
-
-
-def peak(function: Callable[[], Any]) -> float:
-    """Peak of the memory that a call allocates, in MiB."""
-    tracemalloc.start()
-    function()
-    size = tracemalloc.get_traced_memory()[1] / 2**20
-    tracemalloc.stop()
-    return size
-
-
-def row(what: str, ours_s: float, peer: str, peer_s: float, **more: Any) -> dict[str, Any]:
-    ratio = peer_s / ours_s
-    return {"what": what, "ours_s": ours_s, "peer": peer, "peer_s": peer_s, "ratio": ratio} | more
 
 
 def rows() -> list[dict[str, Any]]:

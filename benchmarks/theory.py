@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import gcnlimit as gl
+from benchmarks.measure import row, seconds
 from benchmarks.paper_integrals import accuracy
 from validation.paper_method import iterate
 
@@ -30,29 +29,29 @@ def rows() -> list[dict[str, Any]]:
 def explicit(symmetrize: bool, points: int = 10_000) -> list[dict[str, Any]]:
     """Diffusion at reg = inf: seconds a point."""
     data, t = _random(points), np.random.default_rng(1).uniform(0.1, 5, points)
-    ours = _seconds(lambda: gl.predict(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)), 3) / points
+    ours = seconds(lambda: gl.predict(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)), 3) / points
 
     def loop() -> None:
         for i in range(100):
             point = gl.CSBM(alpha=data.alpha[i], lam=data.lam[i], mu=data.mu[i], rho=data.rho[i])
             gl.predict(point, gl.GCN(gl.Diffusion(t[i]), symmetrize=symmetrize))
 
-    paper = _seconds(lambda: accuracy(DATA, 1.2, symmetrize))
+    paper = seconds(lambda: accuracy(DATA, 1.2, symmetrize))
     exact = gl.predict(DATA, gl.GCN(gl.Diffusion(1.2), symmetrize=symmetrize)).test_accuracy
     error = abs(accuracy(DATA, 1.2, symmetrize) - exact)
     name = f"{'symmetrized' if symmetrize else 'directed'} diffusion, reg = inf, a point of {points}"
     return [
-        _row(name, ours, "the paper's nested integrals, 101 nodes", paper, f"the peer is off by {error:.0e}"),
-        _row(name, ours, "one call a point", _seconds(loop) / 100),
+        row(name, ours, "the paper's nested integrals, 101 nodes", paper, f"the peer is off by {error:.0e}"),
+        row(name, ours, "one call a point", seconds(loop) / 100),
     ]
 
 
 def bayes(points: int = 10_000) -> dict[str, Any]:
     data = _random(points)
-    single = _seconds(lambda: [gl.bayes_optimal(DATA) for _ in range(50)]) / 50
-    return _row(
+    single = seconds(lambda: [gl.bayes_optimal(DATA) for _ in range(50)]) / 50
+    return row(
         f"Bayes-optimal, a point of {points}",
-        _seconds(lambda: gl.bayes_optimal(data)) / points,
+        seconds(lambda: gl.bayes_optimal(data)) / points,
         "one call a point",
         single,
     )
@@ -63,16 +62,16 @@ def batch(loss: str, points: int = 1000) -> dict[str, Any]:
     rng = np.random.default_rng(2)
     network = gl.GCN(gl.Residual(rng.uniform(0, 2, (points, 3))), loss, 10 ** rng.uniform(-1, 2, points))
     data = _random(points)
-    ours = _seconds(lambda: gl.predict(data, network)) / points
+    ours = seconds(lambda: gl.predict(data, network)) / points
     one = gl.GCN(gl.Residual([1.0, 1.0, 1.0]), loss, 1.0)
-    single = _seconds(lambda: [gl.predict(DATA, one) for _ in range(5)]) / 5
-    return _row(f"three layers, {loss} loss, reg 0.1 to 100, a point of {points}", ours, "one call a point", single)
+    single = seconds(lambda: [gl.predict(DATA, one) for _ in range(5)]) / 5
+    return row(f"three layers, {loss} loss, reg 0.1 to 100, a point of {points}", ours, "one call a point", single)
 
 
 def continuous() -> dict[str, Any]:
     network = gl.GCN(gl.Diffusion(1.0), "logistic", 0.3, symmetrize=True)
-    ours = _seconds(lambda: gl.predict(DATA, network), 5)
-    return _row(
+    ours = seconds(lambda: gl.predict(DATA, network), 5)
+    return row(
         "one continuous point, symmetrized, logistic, t = 1, reg = 0.3", ours, "none: out of reach of the paper", np.nan
     )
 
@@ -83,16 +82,16 @@ def monte_carlo(iterations: int = 40) -> dict[str, Any]:
     rng = np.random.default_rng(3)
     network = gl.GCN(gl.Residual(rng.uniform(0, 2, (points, 2))), "logistic", 10 ** rng.uniform(-1, 2, points))
     data = _random(points)
-    ours = _seconds(lambda: gl.predict(data, network)) / points
+    ours = seconds(lambda: gl.predict(data, network)) / points
     problem = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
     exact = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", 1.0), tol=1e-13)
     usual = gl.predict(DATA, gl.GCN(gl.Residual([1.0, 1.0]), "logistic", 1.0))
     answer: list[float] = []
-    peer = _seconds(lambda: answer.extend(iterate(problem, np.array([1.0, 1.0]), 1.0, 1_000_000, iterations)))
+    peer = seconds(lambda: answer.extend(iterate(problem, np.array([1.0, 1.0]), 1.0, 1_000_000, iterations)))
     error = max(abs(answer[0] - exact.test_accuracy), abs(answer[2] - exact.test_loss))
     own = max(abs(usual.test_accuracy - exact.test_accuracy), abs(usual.test_loss - exact.test_loss), 1e-16)
     note = f"error {error:.0e} against {own:.0e}"
-    return _row(f"two layers, logistic, a point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note)
+    return row(f"two layers, logistic, a point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note)
 
 
 def _random(points: int) -> gl.CSBM:
@@ -103,17 +102,3 @@ def _random(points: int) -> gl.CSBM:
         mu=rng.uniform(0, 3, points),
         rho=rng.uniform(0.05, 0.9, points),
     )
-
-
-def _seconds(function: Callable[[], Any], repeat: int = 1) -> float:
-    """Best of `repeat` times of the processor, which other programs disturb least."""
-    best = np.inf
-    for _ in range(repeat):
-        start = time.process_time()
-        function()
-        best = min(best, time.process_time() - start)
-    return best
-
-
-def _row(what: str, ours: float, peer: str, peer_s: float, note: str = "") -> dict[str, Any]:
-    return {"what": what, "ours_s": ours, "peer": peer, "peer_s": peer_s, "ratio": peer_s / ours, "note": note}
