@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 PICTURES = {
-    "cost": (("iteration a point", "depth $K$"), ("batch of three layers", "points solved together")),
+    "cost": (("prediction at finite reg", "depth $K$"), ("batch of three layers", "points solved together")),
     "simulation-scaling": (
         ("simulated graph, time", "nodes $N$"),
         ("simulated graph, memory", "nodes $N$"),
@@ -43,6 +43,13 @@ def _panel(ax: Any, curves: list[dict[str, Any]], title: str, label: str) -> Non
         middle = np.exp(np.mean(np.log(y[x >= curve["first"]])) - curve["exponent"] * np.mean(np.log(line)))
         graph = curve["what"].removeprefix(title).removeprefix(", ").partition(",")[0]
         ax.plot(line, middle * line ** curve["exponent"], color=color, label=f"{graph} {curve['exponent']:.2f}".strip())
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     ax.set(xscale="log", yscale="log", xlabel=label, ylabel=LABELS[curves[0]["unit"]])
+    ax.set_xticks(curves[0]["x"], [f"{value:g}" for value in curves[0]["x"]])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_title(title, fontsize=10)
     ax.legend(frameon=False, title="exponent", fontsize=9, title_fontsize=9)

@@ -34,6 +34,8 @@ def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     """Numbers of a figure, from the file that `write` made."""
     import xarray
 
+    if not path.exists():
+        raise ParameterError(f"there is no file {path}; give a file {figure.name}.nc made here")
     try:
         dataset = xarray.load_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as problem:

@@ -11,11 +11,14 @@ import numpy.typing as npt
 from scipy.special import gammainc
 
 from gcnlimit._validation import Array, Parameter
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter
 from gcnlimit.filters.scale import Scale
 
 __all__ = ["Diffusion"]
+
+_LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,16 @@ class Diffusion(Filter):
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
         """Length of the exponential series."""
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
+
+    def check_radius(self, radius: npt.ArrayLike) -> None:
+        r"""Refuse :math:`|t| R` beyond what a series can follow."""
+        t, radius = np.broadcast_arrays(self.t, np.asarray(radius, float))
+        bad = np.abs(t) * radius > _LONGEST
+        if bad.any():
+            raise ParameterError(
+                f"t = {t[bad][0]:g} is not allowed on a spectrum of radius {radius[bad][0]:.6g}: its series has too many "
+                f"terms; |t| must be at most {_LONGEST / radius[bad][0]:.6g} (gcnlimit.limits has the limit of long times)"
+            )
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Exponential of what is below the largest exponent."""

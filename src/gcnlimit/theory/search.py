@@ -195,6 +195,8 @@ def _interval(name: str, bounds: Any) -> tuple[float, float]:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError):
         raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
+    if math.isnan(low) or math.isnan(high):
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")
     if not low <= high:
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
     if name == "reg" and not low > 0:
