@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gcnlimit._validation import Parameter, Value, broadcast, flag, real
 
 __all__ = ["CSBM"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class CSBM(Value):
     r"""Contextual stochastic block model in the large-size limit.
 
@@ -47,15 +48,15 @@ class CSBM(Value):
     lam: Parameter
     mu: Parameter
     rho: Parameter
-    directed: bool = True
+    directed: bool
 
-    def __post_init__(self) -> None:
+    def __init__(self, alpha: ArrayLike, lam: ArrayLike, mu: ArrayLike, rho: ArrayLike, directed: bool = True) -> None:
         checked = {
-            "alpha": real("alpha", self.alpha, low=0, open_low=True),
-            "lam": real("lam", self.lam),
-            "mu": real("mu", self.mu, low=0),
-            "rho": real("rho", self.rho, low=0, high=1),
-            "directed": flag("directed", self.directed),
+            "alpha": real("alpha", alpha, low=0, open_low=True),
+            "lam": real("lam", lam),
+            "mu": real("mu", mu, low=0),
+            "rho": real("rho", rho, low=0, high=1),
+            "directed": flag("directed", directed),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -72,9 +72,13 @@ class Filter(Value, ABC):
     """Whether one interval to search is one number for all layers, or else one for each."""
 
     def __post_init__(self) -> None:
-        """Check the parameter: any real numbers, unless a filter says otherwise."""
-        values = real(self.parameter, getattr(self, self.parameter), minimum_axes=int(self.deep))
-        object.__setattr__(self, self.parameter, values)
+        """Check the parameter of a filter that leaves its constructor to `dataclass`."""
+        self._store(getattr(self, self.parameter))
+
+    def _store(self, values: npt.ArrayLike, *, empty_last: bool = False) -> None:
+        """Check and keep the parameter: any real numbers."""
+        checked = real(self.parameter, values, minimum_axes=int(self.deep), empty_last=empty_last)
+        object.__setattr__(self, self.parameter, checked)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ __all__ = ["Diffusion"]
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Diffusion(Filter):
     r"""Continuous network, diffusion on the graph during time :math:`t`: :math:`g(x) = e^{tx}`.
 
@@ -38,6 +38,9 @@ class Diffusion(Filter):
     parameter = "t"
     scale = Scale(far=200.0, per_radius=True)
     t: Parameter
+
+    def __init__(self, t: npt.ArrayLike) -> None:
+        self._store(t)
 
     def nodes(self) -> npt.NDArray[np.int64]:
         r"""Length of the Chebyshev series of :math:`e^{4tx}`."""

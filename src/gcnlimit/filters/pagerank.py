@@ -18,7 +18,7 @@ from gcnlimit.filters.scale import Scale
 __all__ = ["PageRank"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class PageRank(Filter):
     r"""Personalised PageRank (APPNP): :math:`g(x) = 1/(1 - \theta x)`.
 
@@ -35,8 +35,8 @@ class PageRank(Filter):
     scale = Scale(to=np.arctanh, back=np.tanh, far=math.tanh(5.0), per_radius=True, strict=True)
     theta: Parameter
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, theta: npt.ArrayLike) -> None:
+        self._store(theta)
         self.check_radius(1.0)
 
     def nodes(self) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from gcnlimit.filters.scale import Scale
 __all__ = ["Polynomial"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Polynomial(Filter):
     r"""Polynomial filter :math:`g(x) = \sum_{k=0}^K g_k x^k`.
 
@@ -38,8 +38,8 @@ class Polynomial(Filter):
     shared = False
     coefficients: Array
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, coefficients: npt.ArrayLike) -> None:
+        self._store(coefficients)
         if not np.all(np.any(self.coefficients != 0, axis=-1)):
             raise ParameterError("coefficients are all zero; a filter must let something through")
 

@@ -15,7 +15,7 @@ from gcnlimit.filters.base import Chain, Filter, to_unit
 __all__ = ["Residual"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Residual(Filter):
     r"""Residual network of depth :math:`K`: :math:`g(x) = \prod_{k=1}^K (x + c_k)`.
 
@@ -37,8 +37,8 @@ class Residual(Filter):
     deep = True
     c: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "c", real("c", self.c, minimum_axes=1, empty_last=True))
+    def __init__(self, c: npt.ArrayLike) -> None:
+        self._store(c, empty_last=True)
 
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
