@@ -48,13 +48,16 @@ def _cost(row: dict[str, Any], old: dict[str, Any]) -> tuple[str, ...]:
         row["against"],
         f"{row['x'][0]:g} to {row['x'][-1]:g}",
         f"{show(row['y'][0])} to {show(row['y'][-1])}",
-        f"from {row['first']:g}",
+        f"{row['first']:g} to {row['x'][-1]:g}",
         f"{row['exponent']:.2f} ± {row['exponent_error']:.2f}",
         f"{old['exponent']:.2f}" if old else "",
     )
 
 
 def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Table of the columns that say anything."""
+    full = [column for column in zip(columns, *rows, strict=True) if any(column[1:])]
+    columns, *rows = zip(*full, strict=True)
     lines = ["| " + " | ".join(columns) + " |", "| --- " * len(columns) + "|"]
     return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in rows)]) + "\n"
 
@@ -69,4 +72,7 @@ def _time(seconds: float | None) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+    """Three digits, thousands apart."""
+    if value is None:
+        return ""
+    return f"{float(f'{value:.3g}'):,.0f}".replace(",", " ") if value >= 1000 else f"{value:.3g}"
