@@ -13,7 +13,8 @@ import gcnlimit as gl
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "index.md", DOCS / "getting-started.md", DOCS / "errata.md", *sorted((DOCS / "how-to").glob("*.md"))]
+FIRST = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("index", "getting-started", "errata"))]
+PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md"))]
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 
 

@@ -8,7 +8,14 @@ class GCNLimitError(Exception):
 
 
 class ParameterError(GCNLimitError, ValueError):
-    """A parameter has a value that is not allowed; the message names it, its value and what is allowed."""
+    """A parameter has a value that is not allowed; the message names it, its value and what is allowed.
+
+    >>> import gcnlimit as gl
+    >>> gl.Diffusion(t=float("inf"))
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: t = inf is not allowed; it must be finite
+    """
 
 
 class ConvergenceError(GCNLimitError, RuntimeError):

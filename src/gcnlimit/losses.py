@@ -23,6 +23,9 @@ class Loss(Protocol):
     :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v`. A loss with kinks also offers a
     fourth method, ``breakpoints(v)``: the points where its proximal operator is not smooth, stacked along the first axis
     (see `Hinge`); a loss without it is taken to be smooth, varying on a scale of 1.
+
+    >>> float(Square().value(3.0))
+    2.0
     """
 
     def value(self, z: npt.ArrayLike) -> Array:

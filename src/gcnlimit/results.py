@@ -19,7 +19,11 @@ __all__ = ["Measurement", "OrderFunctions", "Performance", "Prediction", "Status
 
 
 class Status(enum.IntEnum):
-    """How a computation ended; `message` is the sentence shown to the user."""
+    """How a computation ended; `message` is the sentence shown to the user.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
 
     EXPLICIT = 0
     CONVERGED = 1
@@ -82,6 +86,13 @@ class Prediction(Performance):
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0)))
+    >>> p.status.name, p.iterations, p.standard_error.test_accuracy
+    ('EXPLICIT', 0, 0.0)
     """
 
     standard_error: Performance

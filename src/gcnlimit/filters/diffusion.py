@@ -27,6 +27,11 @@ class Diffusion(Filter):
 
     It is the limit of infinitely many layers with :math:`c_k = K/t`. Negative times suit heterophilic graphs.
 
+    Parameters
+    ----------
+    t
+        The diffusion time.
+
     Examples
     --------
     >>> float(Diffusion(t=2.0)(0.5)) == math.e

@@ -25,6 +25,11 @@ class PageRank(Filter):
     Its series :math:`\sum_k \theta^k x^k` converges if :math:`|\theta|` times the spectral radius of the operator, spike
     included, is below 1; since that radius is at least 1, so must be :math:`|\theta|`.
 
+    Parameters
+    ----------
+    theta
+        The weight :math:`\theta` of a step.
+
     Examples
     --------
     >>> float(PageRank(theta=0.25)(2.0))

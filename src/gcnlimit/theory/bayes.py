@@ -28,6 +28,11 @@ def bayes_optimal(data: CSBM) -> Prediction:
     :math:`\Phi(\sqrt m)`. `test_loss` is the expected cross-entropy of the posterior, in nats: the best that any
     calibrated classifier can reach. On the labelled nodes nothing is left to infer.
 
+    Parameters
+    ----------
+    data
+        The data; array parameters broadcast.
+
     Examples
     --------
     >>> import gcnlimit as gl

@@ -105,6 +105,13 @@ class Comparison:
     ----------
     entries
         The methods, the Bayes-optimal ceiling last.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1)
+    >>> comparison["diffusion"].chosen, round(comparison["diffusion"].test_accuracy, 5)
+    (['t = 1.488'], 0.88095)
     """
 
     entries: tuple[Entry, ...]

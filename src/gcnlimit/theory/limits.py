@@ -43,6 +43,12 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
         m_k &= \mu\lambda^{K+k} + \sum_{l=0}^{k} \lambda^{K-k+2l}, \\
         Q_{kk} &= \frac{\alpha}{\rho}\Big( 1 + \rho\mu\lambda^{2K} + \rho \sum_{l=1}^K \lambda^{2l} \Big)
                   + \sum_{j=0}^k \Big( \frac 1\rho + \sum_{l=1}^{K-1-j} \lambda^{2l} + m_j^2 \Big).
+
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> exact = gl.predict(data, gl.GCN(gl.Residual([0.0, 0.0]))).order_parameters.test_margin
+    >>> abs(no_residual_margin(data, depth=2).item() - exact) < 1e-12
+    True
     """
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     K = depth
@@ -74,7 +80,11 @@ def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: 
 
 
 def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array:
-    r"""Margin as :math:`|t| \to \infty` with the sign of `t`: principal component analysis if :math:`\lambda_e t > 0`, else 0."""
+    r"""Margin as :math:`|t| \to \infty` with the sign of `t`: principal component analysis if :math:`\lambda_e t > 0`, else 0.
+
+    >>> long_diffusion_limit(2.0, t=[-1.0, 1.0]).round(4)
+    array([0.    , 1.7321])
+    """
     return np.where(np.multiply(signal, t) > 0, pca_margin(signal), 0.0)
 
 
@@ -86,6 +96,12 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
 
     The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps. (The paper's slope misses the first
     order of :math:`Q_w`.) At :math:`t = 0` it is exact: the classifier of a Gaussian mixture without a graph.
+
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> exact = gl.predict(data, gl.GCN(gl.Diffusion(0.0))).order_parameters.test_margin
+    >>> abs(short_diffusion_margin(data, 0.0, symmetrize=False).item() - exact) < 1e-12
+    True
     """  # noqa: D400
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
     spread = 1.0 + rho * mu

@@ -64,6 +64,8 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = F
     filters
         Networks to follow, such as ``[Residual.constant(c, K) for K in depths]`` (constant residual strength),
         ``[Residual.constant(K / t, K) for K in depths]`` (growing with the depth) or ``[Diffusion(t) for t in times]``.
+    symmetrize
+        Whether the networks apply the symmetrized graph.
 
     Examples
     --------
@@ -106,6 +108,17 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     squared: `pca_gap` falls at :math:`\gamma/2` if symmetric and :math:`\mu > 0`, and at
     :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
 
+    Parameters
+    ----------
+    signal
+        Signal :math:`\lambda_e` of the operator.
+    c
+        Residual strength.
+    symmetric
+        Whether the operator is symmetric.
+
+    Examples
+    --------
     >>> pca_rate([0.5, 2.0], 0.0, symmetric=False).round(4)
     array([0.    , 1.3863])
     """

@@ -83,6 +83,17 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Fal
     :math:`\lambda_e^2 (1+\mu)^2/[(1+\mu)^2 + \alpha(1+c^2)(1+\mu)]`. The rate does not depend on how many nodes are labelled,
     and reaches that of deeper networks only as :math:`\mu/\alpha \to \infty`.
 
+    Parameters
+    ----------
+    data
+        The data; its `lam` does not matter.
+    c
+        Residual strength.
+    symmetrize
+        Whether the network applies the symmetrized graph.
+
+    Examples
+    --------
     >>> one_layer_rate(CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), [0.0, 1.0]).round(4)
     array([0.1667, 0.1   ])
     """

@@ -26,7 +26,11 @@ _FLAT = 1e-12  # range of margins below which no choice is better than another
 
 
 class TuneStatus(enum.IntEnum):
-    """Where an optimum lies."""
+    """Where an optimum lies; `message` is the sentence shown to the user.
+
+    >>> TuneStatus.INTERIOR.message
+    'the optimum lies inside the bounds'
+    """
 
     INTERIOR = 0
     LOWER_BOUND = 1
@@ -88,7 +92,8 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
     gcn
         The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
     free
-        Interval ``(low, high)`` of each free parameter: ``t``, ``theta``, ``c``, ``coefficients``, ``reg``. One interval for
+        Interval ``(low, high)`` of each free parameter: that of the filter (``t``, ``theta``, ``c``, ``coefficients``, or your
+        own) and ``reg``. One interval for
         ``c`` is a strength shared by all layers; a list of intervals frees each layer. One interval for ``coefficients`` holds
         for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
         the upper bound is infinite.
@@ -130,6 +135,15 @@ def tune_losses(
 
     Returns the tuned networks by the name of their loss. At infinite regularization all losses give the same accuracy.
 
+    Parameters
+    ----------
+    data, gcn, free
+        As in `tune`; the loss of `gcn` does not matter.
+    losses
+        The losses to try, by name or as objects.
+
+    Examples
+    --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> each = gl.tune_losses(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)})
