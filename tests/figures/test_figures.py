@@ -73,8 +73,11 @@ def test_a_file_of_another_figure_is_refused(tmp_path):
     numbers, _ = write(figure, figure.data(None), tmp_path)
     with pytest.raises(ParameterError, match="holds the figure depth, not gap"):
         read(find("gap"), numbers)
-    with pytest.raises(ParameterError, match="cannot be read"):
+    with pytest.raises(ParameterError, match="there is no file"):
         read(figure, tmp_path / "nowhere.nc")
+    (tmp_path / "text.nc").write_text("not numbers")
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read(figure, tmp_path / "text.nc")
 
 
 def test_an_unknown_figure_is_refused():
