@@ -23,7 +23,9 @@ AREAS = ("theory", "tune", "simulation", "sweep", "cost")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("areas", nargs="*", metavar="AREA", help=f"some of {', '.join(AREAS)} (all by default)")
     parser.add_argument("--quick", action="store_true", help="only try the area cost, in seconds; nothing is kept")
     asked = parser.parse_args()
