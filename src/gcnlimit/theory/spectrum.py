@@ -147,10 +147,8 @@ class SpectralProblem:
     def start(self) -> Array:
         r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
-        rho = self.rho
-        return Pulls(1.0 / (self.alpha * self.reg), rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2).pack(
-            self.far
-        )
+        rho, V_w = self.rho, 1.0 / (self.alpha * self.reg)
+        return Pulls(V_w, rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2).pack(self.far)
 
     def pulls(self, rows: Array) -> Pulls:
         """Unknowns of packed states."""
@@ -187,10 +185,9 @@ class SpectralProblem:
         """
         V_w, kappa, drive, scatter = pulls
         root = np.sqrt(self.mu)
-        damp = _column(kappa * V_w)
-        w = self.g**2 / (1.0 + damp * self.g**2)
-        d = 1.0 - damp * w
+        d = 1.0 / (1.0 + _column(kappa * V_w) * self.g**2)
         gd = self.g * d
+        w = self.g * gd
         tau_w, e_gd = w @ self.tau, self._e(gd)
 
         V_hat_w = kappa * tau_w
