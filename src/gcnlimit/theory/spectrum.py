@@ -24,7 +24,7 @@ from gcnlimit.losses import Loss
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.loss_averages import Output, eta, eta_at_zero
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.scaling import ScaledChain
+from gcnlimit.theory.scaling import ScaledChain, in_units
 
 __all__ = ["GraphSide", "Pulls", "SpectralProblem"]
 
@@ -101,13 +101,13 @@ class SpectralProblem:
         else:
             g, size = points.filter.scaled(measure.x)
             bulk = np.sqrt(g**2 @ measure.tau)
-            g, gain = g / bulk[:, None], np.exp(np.clip(size + np.log(bulk), -300.0, 300.0))
+            g, gain = g / bulk[:, None], np.exp(size) * bulk
         spike = np.einsum("bn,bn->b", measure.e, g**2)
         return cls(
             points.alpha,
             points.mu,
             points.rho,
-            points.reg / gain**2,
+            in_units(points.reg, gain),
             points.loss,
             g,
             measure.tau,
