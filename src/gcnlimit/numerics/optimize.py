@@ -115,9 +115,11 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     r"""Climb from each row of `start`; return the points, their values and whether each is settled.
 
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
-    Gradients are central differences, all taken in one call; their step, the cube root of the accuracy, balances its two errors.
+    Gradients are central differences, all taken in one call; their step, the cube root of the accuracy, balances its two
+    errors, and slopes that are not told from noise are none.
     """
     h = 1.4 * np.cbrt(accuracy)
+    noise = 20.0 * accuracy / h
     d = start.shape[1]
     offsets = np.concatenate([h * np.eye(d), -h * np.eye(d)])
 
@@ -127,11 +129,12 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     def gradient(phi: Array, rows: Index) -> Array:
         around = (phi[:, None] + offsets).reshape(-1, d)
         f = value(around, np.repeat(rows, 2 * d)).reshape(-1, 2, d)
-        return np.asarray((f[:, 0] - f[:, 1]) / (2.0 * h))
+        slope = (f[:, 0] - f[:, 1]) / (2.0 * h)
+        return np.where(np.abs(slope) > noise, slope, 0.0)
 
     inside = np.clip(start, 1e-3, 1.0 - 1e-3)
-    tol = max(1e-8, 20.0 * accuracy / h)
-    phi, f, settled = ascend(value, gradient, np.arcsin(np.sqrt(inside)), tol=tol, accuracy=accuracy)
+    start = np.arcsin(np.sqrt(inside))
+    phi, f, settled = ascend(value, gradient, start, tol=max(1e-8, noise), accuracy=accuracy)
     return np.sin(phi) ** 2, f, settled
 
 
