@@ -72,20 +72,20 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
     return _best(
         np.concatenate([which, everyone, everyone]),
         np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
-        np.concatenate([value, _favour(values[:, -1]), _favour(values[:, 0])]),
+        np.concatenate([value, _favour(values[:, -1], accuracy), _favour(values[:, 0], accuracy)]),
         np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
         np.ptp(values, axis=1),
     )
 
 
-def _favour(value: Array) -> Array:
-    """Raise by a few roundings: of two equal maxima, the one at the end of the interval is told."""
-    return value + 1e-13 * (1.0 + np.abs(value))
+def _favour(value: Array, accuracy: float) -> Array:
+    """Raise by a few errors: of two equal maxima, the one at the end of the interval is told."""
+    return value + max(1e-13, 10.0 * accuracy) * (1.0 + np.abs(value))
 
 
-def better(one: Maxima, other: Maxima) -> Maxima:
+def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     """Return the higher of two maxima of each problem; of two equal ones, the second."""
-    second = _favour(other.value) >= one.value
+    second = _favour(other.value, accuracy) >= one.value
     columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
     return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
 
@@ -108,7 +108,7 @@ def maximize_box(objective: Objective, candidates: Array, *, keep: int = 6, accu
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
     best = _best(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
-    return _try_walls(objective, best)
+    return _try_walls(objective, best, accuracy)
 
 
 def _climb(objective: Objective, start: Array, which: Index, accuracy: float) -> tuple[Array, Array, Array]:
@@ -138,7 +138,7 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
     return np.sin(phi) ** 2, f, settled
 
 
-def _try_walls(objective: Objective, best: Maxima) -> Maxima:
+def _try_walls(objective: Objective, best: Maxima, accuracy: float) -> Maxima:
     """Move each coordinate onto a wall of the cube where that loses nothing."""
     u, value = best.u.copy(), best.value.copy()
     everyone = np.arange(value.size)
@@ -147,8 +147,8 @@ def _try_walls(objective: Objective, best: Maxima) -> Maxima:
             moved = u.copy()
             moved[:, k] = wall
             f = objective(moved, everyone)
-            better = _favour(f) >= value
-            u[better], value[better] = moved[better], f[better]
+            no_loss = _favour(f, accuracy) >= value
+            u[no_loss], value[no_loss] = moved[no_loss], f[no_loss]
     return best._replace(u=u, value=value)
 
 
@@ -157,8 +157,8 @@ def ascend(
 ) -> tuple[Array, Array, Array]:
     """Climb to a local maximum from each row of `x` by the BFGS method; return points, values and whether each is settled.
 
-    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows. A row is settled when its gradient is below `tol`, or
-    when no step raises a value whose gradient is already small.
+    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows. A row is settled when
+    its gradient is below `tol`, or when no step raises a value whose gradient is already small.
 
     >>> rosenbrock = lambda x, rows: -((1 - x[:, 0]) ** 2) - 100 * (x[:, 1] - x[:, 0] ** 2) ** 2
     >>> slope = lambda x, rows: np.stack(

@@ -155,7 +155,7 @@ class Search:
         return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
 
     def at_infinite_reg(self, which: npt.NDArray[np.intp]) -> Search | None:
-        """Return the same problems with the regularization fixed at infinity, if it is free up to there and other numbers are too."""
+        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
         if self.reg_axis < 0 or len(self.axes) == 1 or not math.isinf(self.axes[self.reg_axis].asked[1]):
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}

@@ -23,7 +23,7 @@ __all__ = ["TuneStatus", "Tuned", "tune", "tune_losses"]
 
 _BLOCK = 8192  # problems searched together
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
-_FLAT = 1e-12  # range of margins below which no choice is better than another
+_FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
 class TuneStatus(enum.IntEnum):
@@ -44,7 +44,7 @@ class TuneStatus(enum.IntEnum):
             TuneStatus.LOWER_BOUND: "the optimum lies at a lower bound; a wider interval may hold a better network",
             TuneStatus.UPPER_BOUND: "the optimum lies at an upper bound; a wider interval may hold a better network",
             TuneStatus.INFINITE: "the network improves up to infinity, or up to where the series of PageRank diverges",
-            TuneStatus.FLAT: "the accuracy does not depend on what is free",
+            TuneStatus.FLAT: "an end of the interval is told, as good as any: the accuracy does not depend on what is free",
             TuneStatus.NOT_CONVERGED: "the search did not settle; start from another network or narrow the bounds",
         }[self]
 
@@ -165,7 +165,7 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     at_infinity = _on_face(search, _maximize(face))
     candidates = np.concatenate([_rays(search, at_infinity.u), candidates], axis=1)
-    return better(maximize_box(objective, candidates, keep=keep, accuracy=accuracy), at_infinity)
+    return better(maximize_box(objective, candidates, keep=keep, accuracy=accuracy), at_infinity, accuracy=accuracy)
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
@@ -225,7 +225,8 @@ def _status(search: Search, best: Maxima) -> Any:
         ):
             where = np.where(reached == asked, name, TuneStatus.INFINITE)
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    status = np.where(best.range <= _FLAT, TuneStatus.FLAT, status)
+    flat = _FLAT if search.explicit else 10.0 * _ACCURACY
+    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     return status if search.shape else TuneStatus(int(status))
 
