@@ -90,11 +90,13 @@ def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
 
 
-def maximize_box(objective: Objective, candidates: Array, *, keep: int = 6, accuracy: float = 4e-16) -> Maxima:
+def maximize_box(
+    objective: Objective, candidates: Array, *, keep: int = 6, apart: float = 0.0, accuracy: float = 4e-16
+) -> Maxima:
     r"""Maximum of each problem in the unit cube, from many starts.
 
-    All `candidates`, of shape (problems, candidates, dimension), are tried; the best `keep` of each problem are climbed
-    from, and the walls are tried at the end. `accuracy` is that of the values.
+    All `candidates`, of shape (problems, candidates, dimension), are tried; the best `keep` of each problem, at least
+    `apart` from one another, are climbed from, and the walls are tried at the end. `accuracy` is that of the values.
 
     >>> hill = lambda u, which: -np.sum((u - [0.3, 2.0]) ** 2, axis=-1)
     >>> best = maximize_box(hill, spread(20, 2)[None])
@@ -104,11 +106,24 @@ def maximize_box(objective: Objective, candidates: Array, *, keep: int = 6, accu
     problems, count, d = candidates.shape
     which = np.repeat(np.arange(problems), count)
     values = objective(candidates.reshape(-1, d), which).reshape(problems, count)
-    first = np.argsort(-values, axis=1, kind="stable")[:, :keep]
+    first = _first(candidates, values, keep, apart)
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
     best = _best(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
     return _try_walls(objective, best, accuracy)
+
+
+def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
+    """Numbers of the best candidates of each problem, none within the distance `apart` (in any coordinate) of a better one."""
+    if apart == 0.0:
+        return np.argsort(-values, axis=1, kind="stable")[:, :keep]
+    left, everyone = values.copy(), np.arange(len(values))
+    chosen = np.empty((len(values), keep), np.intp)
+    for k in range(keep):
+        chosen[:, k] = np.argmax(left, axis=1)
+        here = candidates[everyone, chosen[:, k]][:, None]
+        left[np.max(np.abs(candidates - here), axis=2) < apart] = -np.inf
+    return chosen
 
 
 def _climb(objective: Objective, start: Array, which: Index, accuracy: float) -> tuple[Array, Array, Array]:

@@ -23,6 +23,7 @@ __all__ = ["TuneStatus", "Tuned", "tune", "tune_losses"]
 
 _BLOCK = 8192  # problems searched together
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
+_APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
@@ -159,13 +160,14 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     accuracy = 4e-16 if search.explicit else _ACCURACY
     if len(search.axes) == 1:
         return maximize_interval(objective, block.size, accuracy=accuracy)
-    keep, candidates = (4 if search.explicit else 2) * len(search.axes), _candidates(search, block)
+    keep, candidates = 4 * len(search.axes), _candidates(search, block)
     face = search.at_infinite_reg(block)
     if face is None:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     at_infinity = _on_face(search, _maximize(face))
     candidates = np.concatenate([_rays(search, at_infinity.u), candidates], axis=1)
-    return better(maximize_box(objective, candidates, keep=keep, accuracy=accuracy), at_infinity, accuracy=accuracy)
+    best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+    return better(best, at_infinity, accuracy=accuracy)
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
@@ -183,8 +185,8 @@ def _on_face(search: Search, best: Maxima) -> Maxima:
 
 def _rays(search: Search, u: Array) -> Array:
     """The filters that are best at infinite regularization, at every regularization."""
-    rays = np.repeat(u[:, None], 17, axis=1)
-    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 17)
+    rays = np.repeat(u[:, None], 33, axis=1)
+    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
     return rays
 
 
