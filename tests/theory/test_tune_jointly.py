@@ -56,6 +56,7 @@ def test_nothing_in_the_plane_is_better_on_directed_graphs(name, loss):
     against_a_scan(name, loss, symmetrize=False)
 
 
+@pytest.mark.slow
 def test_the_best_loss_is_better_than_each_choice_made_apart():
     gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
     at_infinity = gl.tune(DATA, gcn, {"t": (0, 10)})
