@@ -1,7 +1,7 @@
 """Every number and the figure of docs/finding-best-filter.md.
 
 Run ``python docs/scripts/best_filter.py`` for the theory (about two minutes on one core) and
-``python docs/scripts/best_filter.py simulate`` for its confirmation on sampled graphs (a quarter of an hour).
+``python docs/scripts/best_filter.py simulate`` for its confirmation on sampled graphs (half a minute).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The numbers of the section on regularization of docs/finding-best-filter.md: where infinite regularization is not the best.
 
-Run ``python docs/scripts/finite_reg.py`` (a few minutes on one core).
+Run ``python docs/scripts/finite_reg.py`` (about a minute on one core).
 """
 
 from __future__ import annotations
