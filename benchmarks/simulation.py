@@ -1,16 +1,20 @@
 """Simulation at the paper's size: 10 000 nodes, degree 30, alpha = 4, rho = 0.1, one thread, in seconds of processor time.
 
-``python -m benchmarks.simulation`` prints the table. Every peer runs in the same process, right after or before ours.
+``python -m benchmarks.simulation`` prints the table. Every peer runs in the same process, right after or before ours. The
+exponentials are shared among threads: they name how many, and are timed by the clock on the wall.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, expm_multiply
@@ -18,6 +22,7 @@ from scipy.special import expit
 
 import gcnlimit as gl
 from benchmarks.measure import peak, row, timed
+from gcnlimit._threads import threads
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
@@ -27,6 +32,7 @@ DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 NODES, DEGREE = 10_000, 30
 DIFFUSION = gl.Diffusion(t=1.0)
 REGS = (0.1, 1.0, 10.0)
+REPEAT = 2
 
 
 def rows() -> list[dict[str, Any]]:
@@ -80,37 +86,54 @@ def steps(instance: gl.Instance) -> dict[str, Any]:
 
 
 def diffusion(instance: gl.Instance) -> list[dict[str, Any]]:
-    """Ours to rounding, as the peer works, and to the default accuracy, with the errors of both.
+    """Ours to rounding, as the peer works, and to the default accuracy, with the errors of both, on one thread and on all.
 
     The peer takes a sparse matrix, so the uncentred one, whose norm is larger; or the centred one behind a product.
     """
-    observation = instance.observation
-    a, X = observation.operator(True), instance.features
+    a = instance.observation.operator(True)
     _ = a.radius
+    runs = _Exponentials(instance, a)
     table = []
-    peers = {"the sparse matrix": (a.matrix, 0.0), "the centred product": (_linear(a), a.shift)}
-    runs = {name: _peer(matrix, shift, a, X) for name, (matrix, shift) in peers.items()}
-    for what, accuracy in {"to rounding": 1e-15, "to 1e-12 (default)": 1e-12}.items():
-        ours, ours_error = _ours(a, X, accuracy)
-        for name, (peer, error) in runs.items():
-            note = f"relative errors {ours_error:.0e} and {error:.0e}; wanted: 5"
-            table.append(row(f"exp(ta) X, {what}", ours, f"scipy expm_multiply, {name}", peer, note=note))
-    table[-1]["peak_mib"] = peak(lambda: DIFFUSION.apply(a, X, radius=a.radius))
-    rows_s, _ = timed(lambda: training_rows(observation, a, DIFFUSION.ravel((1,))))
-    rows_row = row("exp(ta) X at the training rows", rows_s, "exp(ta) X, ours", ours, note="wanted: 1.8")
-    name, (peer, _) = next(iter(runs.items()))
-    return [*table, rows_row, row(rows_row["what"], rows_s, f"scipy expm_multiply, {name}", peer, note="wanted: 9")]
+    for count in sorted({1, threads()}):
+        on = "one thread" if count == 1 else f"{count} threads"
+        for what, accuracy in {"to rounding": 1e-15, "to 1e-12 (default)": 1e-12}.items():
+            ours, ours_error = runs.ours(count, accuracy)
+            for name, (peer, error) in runs.peers.items():
+                note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; wanted: 5"
+                table.append(row(f"exp(ta) X, {what}, {on}", ours, f"scipy expm_multiply, {name}", peer, note=note))
+        rows_s, what = runs.rows(count), f"exp(ta) X at the training rows, {on}"
+        table.append(row(what, rows_s, f"exp(ta) X, ours, {on}", ours, note="wanted: 1.8"))
+        name, (peer, _) = next(iter(runs.peers.items()))
+        table.append(row(what, rows_s, f"scipy expm_multiply, {name}", peer, note="wanted: 9"))
+    table[2]["peak_mib"] = peak(lambda: DIFFUSION.apply(a, instance.features, radius=a.radius))
+    return table
 
 
-def _ours(a: Operator, X: Any, accuracy: float) -> tuple[float, float]:
-    seconds, result = timed(lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=accuracy))
-    return seconds, _error(result, a, a.shift, X)
+class _Exponentials:
+    """Times by the clock on the wall, the best of `REPEAT`, and errors."""
 
+    def __init__(self, instance: gl.Instance, a: Operator) -> None:
+        self.observation, self.X, self.a = instance.observation, instance.features, a
+        peers = {"the sparse matrix": (a.matrix, 0.0), "the centred product": (_linear(a), a.shift)}
+        self.peers = {name: self._peer(matrix, shift) for name, (matrix, shift) in peers.items()}
 
-def _peer(matrix: Any, shift: float, a: Operator, X: Any) -> tuple[float, float]:
-    trace = DIFFUSION.t * (a.matrix.trace() - shift * a.shape[0])
-    seconds, result = timed(lambda: expm_multiply(DIFFUSION.t * matrix, X, traceA=trace))
-    return seconds, _error(result, a, shift, X)
+    def ours(self, count: int, accuracy: float) -> tuple[float, float]:
+        a, X = self.a, self.X
+        seconds, result = self._on(count, lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=accuracy))
+        return seconds, _error(result, a, a.shift, X)
+
+    def rows(self, count: int) -> float:
+        return self._on(count, lambda: training_rows(self.observation, self.a, DIFFUSION.ravel((1,))))[0]
+
+    def _peer(self, matrix: Any, shift: float) -> tuple[float, float]:
+        trace = DIFFUSION.t * (self.a.matrix.trace() - shift * self.a.shape[0])
+        seconds, result = self._on(1, lambda: expm_multiply(DIFFUSION.t * matrix, self.X, traceA=trace))
+        return seconds, _error(result, self.a, shift, self.X)
+
+    @staticmethod
+    def _on(count: int, function: Callable[[], Any]) -> tuple[float, Any]:
+        with mock.patch.dict(os.environ, {"GCNLIMIT_THREADS": str(count)}):
+            return timed(function, REPEAT, time.perf_counter)
 
 
 def _linear(a: Operator) -> LinearOperator:
@@ -202,5 +225,5 @@ def large() -> dict[str, Any]:
 if __name__ == "__main__":
     for r in rows():
         beside = f"{r['peer']:38s} {r['peer_s']:8.3f} s  x{r['ratio']:6.2f}"
-        print(f"{r['what']:38s} {r['ours_s']:8.3f} s  {beside}  {r.get('peak_mib', 0.0):6.0f} MiB  {r.get('note', '')}")
+        print(f"{r['what']:46s} {r['ours_s']:8.3f} s  {beside}  {r.get('peak_mib', 0.0):6.0f} MiB  {r.get('note', '')}")
     print(f"peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")

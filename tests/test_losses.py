@@ -39,3 +39,17 @@ def test_logistic_prox_at_extremes():
     x = gl.Logistic().prox(omega, v)
     stationarity = x - omega - v / (1 + np.exp(np.minimum(x, 700)))
     assert np.all(np.abs(stationarity) <= 1e-14 * (np.abs(omega) + v))
+
+
+@pytest.mark.parametrize("loss", [gl.Logistic(), gl.Hinge()], ids=repr)
+@given(omega=st.floats(-30, 30), v=st.floats(0.1, 50))
+def test_the_pull_is_what_moves_an_output_to_its_proximal_point(loss, omega, v):
+    pull, stiffness = loss.pull(omega, v)
+    assert omega + v * pull == pytest.approx(float(loss.prox(omega, v)), rel=1e-9, abs=1e-9)
+    assert 1.0 - v * stiffness == pytest.approx(float(loss.prox_derivative(omega, v)), abs=1e-9)
+
+
+def test_the_pull_keeps_its_digits_at_a_small_response():
+    """At v = 0 it is minus the slope of the loss; the difference of the proximal point would have lost seven digits."""
+    assert float(gl.Logistic().pull(20.0, 1e-9)[0]) == pytest.approx(1 / (1 + np.exp(20.0)), rel=1e-12)
+    assert float(gl.Hinge().pull(-20.0, 1e-9)[0]) == 1.0

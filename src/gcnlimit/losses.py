@@ -22,7 +22,9 @@ class Loss(Protocol):
     All arguments broadcast. The proximal operator is
     :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v`. A loss with kinks also offers a
     fourth method, ``breakpoints(v)``: the points where its proximal operator is not smooth, stacked along the first axis
-    (see `Hinge`); a loss without it is taken to be smooth, varying on a scale of 1.
+    (see `Hinge`); a loss without it is taken to be smooth, varying on a scale of 1. One more, ``pull(omega, v)``, may return
+    :math:`f = (\mathrm{prox} - \omega)/v` and :math:`-f' = (1 - \mathrm{prox}')/v` where they are known without the
+    division, which costs digits at small :math:`v`.
 
     >>> float(Square().value(3.0))
     2.0
@@ -100,13 +102,13 @@ class Logistic(Value):
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v\,\ell''(x))` at the proximal point :math:`x`."""
-        return self.prox_with_derivative(omega, v)[1]
+        return np.asarray(1.0 - np.asarray(v, float) * self.pull(omega, v)[1])
 
-    def prox_with_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        """Both at once, for the cost of one."""
-        x = self.prox(omega, v)
-        s = expit(-x)
-        return x, np.asarray(1.0 / (1.0 + np.asarray(v, float) * s * (1.0 - s)))
+    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        r"""The pull :math:`\sigma(-x)` at the proximal point, and how it falls with `omega`; exact however small `v` is."""
+        s = expit(-self.prox(omega, v))
+        curvature = s * (1.0 - s)
+        return s, np.asarray(curvature / (1.0 + np.asarray(v, float) * curvature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,12 @@ class Hinge(Value):
         """0 where the proximal point sits in the corner at 1, else 1."""
         omega = np.asarray(omega, float)
         return np.asarray(np.where((omega < 1.0) & (omega + np.asarray(v, float) > 1.0), 0.0, 1.0))
+
+    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        r"""The pull, :math:`(1 - \omega)/v` between 0 and 1, and how it falls with `omega`."""
+        v = np.asarray(v, float)
+        ratio = (1.0 - np.asarray(omega, float)) / v
+        return np.clip(ratio, 0.0, 1.0), np.where((ratio > 0.0) & (ratio < 1.0), 1.0 / v, 0.0)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array:
         r"""Where the proximal operator has kinks: :math:`1 - v` and 1."""

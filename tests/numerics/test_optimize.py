@@ -71,3 +71,24 @@ def test_spread_points_fill_the_cube_evenly():
     counts, _, _ = np.histogram2d(*points.T, bins=8, range=[[0, 1], [0, 1]])
     assert counts.min() >= 12
     assert counts.max() <= 20
+
+
+def test_a_plateau_does_not_take_all_the_starts():
+    def plateau_and_bump(u, which):
+        return 1 / (1 + np.exp(-40 * (u[:, 1] - 0.5))) + 1.01 * np.exp(-np.sum((u - [0.3, 0.1]) ** 2, axis=1) / 0.005)
+
+    best = maximize_box(plateau_and_bump, spread(200, 2)[None], keep=8, apart=0.25)
+    np.testing.assert_allclose(best.u[0], [0.3, 0.1], atol=1e-5)
+
+
+def test_noise_of_the_values_does_not_keep_a_climb_going():
+    calls = []
+
+    def rough(u, which):
+        calls.append(len(u))
+        return -np.sum((u - [0.3, 0.6]) ** 2, axis=1) + 1e-11 * np.sin(1e9 * u[:, 0])
+
+    best = maximize_box(rough, spread(20, 2)[None], accuracy=1e-11)
+    np.testing.assert_allclose(best.u[0], [0.3, 0.6], atol=1e-5)
+    assert best.converged[0]
+    assert sum(calls) < 2000

@@ -6,24 +6,40 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import gcnlimit as gl
 from gcnlimit.simulation import simulate as module
+from gcnlimit.simulation.solvers import TOLERANCE
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "validation" / "predictions.json").read_text())["predictions"]
-FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss")
 
 
-def deviations(measured, expected, fields, trials_nodes):
-    """Differences in standard errors; a standard error is at least that of independent nodes."""
-    for name in fields:
-        value, error = getattr(measured, name), np.asarray(getattr(measured.standard_error, name))
-        wanted = expected[name] if isinstance(expected, dict) else getattr(expected, name)
-        if name.endswith("accuracy"):
-            p = np.asarray(wanted)
-            error = np.maximum(error, np.sqrt(np.maximum(p * (1 - p), 1e-4) / trials_nodes))
-        yield np.max(np.abs(value - wanted) / error)
+def deviations(measured, expected, floors):
+    """Differences in standard errors, those of the trials; but at least `floors`, and at least the tolerance of the training.
+
+    Trials in which a rare event never happened, such as a labelled node that violates its margin, all agree, and know
+    nothing of its frequency.
+    """
+    for name, floor in floors.items():
+        error = np.maximum(np.maximum(getattr(measured.standard_error, name), floor), TOLERANCE)
+        yield np.max(np.abs(getattr(measured, name) - np.asarray(expected[name])) / error)
+
+
+def errors_of_independent_nodes(prediction, gcn, test, train):
+    """Standard errors of the four fields for so many nodes, whose outputs are those of the theory and independent.
+
+    The output of a test node is Gaussian, and its proximal point is that of a labelled one.
+    """
+    orders = prediction.order_parameters
+    mean, deviation, v = (np.asarray(x)[..., None] for x in (orders.mean, np.sqrt(orders.variance), orders.v))
+    z = np.linspace(-9.0, 9.0, 40_001)
+    weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
+    omega = mean + deviation * z
+    for kind, nodes, margin in (("test", test, omega), ("train", train, gcn.loss.prox(omega, v))):
+        for what, values in (("accuracy", (margin > 0).astype(float)), ("loss", gcn.loss.value(margin))):
+            centre = values @ weight
+            assert np.allclose(centre, getattr(prediction, f"{kind}_{what}"), atol=1e-3)
+            yield f"{kind}_{what}", np.sqrt((values - centre[..., None]) ** 2 @ weight / nodes)
 
 
 FILTERS = [
@@ -42,7 +58,10 @@ def test_infinite_regularization_as_predicted(filter, graph):
     gcn = gl.GCN(filter, symmetrize=graph == "symmetrized")
     nodes, degree = (1000, None) if graph == "gaussian" else (3000, 60)
     measured = gl.simulate(data, gcn, nodes=nodes, degree=degree, trials=10, seed=11, workers=1)
-    assert max(deviations(measured, gl.predict(data, gcn), FIELDS[:2], nodes)) < 4
+    expected = gl.predict(data, gcn).as_dict()
+    share = {"test_accuracy": 0.9, "train_accuracy": 0.1}
+    floors = {f: np.sqrt(expected[f] * (1 - expected[f]) / (share[f] * nodes * 10)) for f in share}
+    assert max(deviations(measured, expected, floors)) < 4
 
 
 def network(point):
@@ -52,13 +71,29 @@ def network(point):
 
 
 FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
+REFERENCE_SIZE, GRID_SIZE = (500, 60, 20), (300, 60, 40)  # nodes, degree, trials
+
+
+def within_four_standard_errors(data, gcn, expected, size, seed):
+    """Whether all four fields, at every reg, are what is expected (by default the prediction), at a size of enough trials.
+
+    What a finite size changes is below half a standard error here. Measured with a diffusion (t = 0.8, data of the grid):
+    the train loss exceeds its limit by about 0.25/d at d = 30 and 60 (hinge, reg = 5; N = 500 to 5000) and 0.015/d
+    (square, reg = 1), and at d = N/2 the test loss by about 1/N (square, reg = 0.1; N = 125 to 500); with 12 000 nodes in
+    all trials their standard errors are 0.009, 0.003 and 0.006.
+    """
+    nodes, degree, trials = size
+    measured = gl.simulate(data, gcn, nodes=nodes, degree=degree, trials=trials, seed=seed, workers=1)
+    prediction = gl.predict(data, gcn)
+    train = round(data.rho * nodes) * trials
+    floors = dict(errors_of_independent_nodes(prediction, gcn, nodes * trials - train, train))
+    return max(deviations(measured, expected or prediction.as_dict(), floors)) < 4
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", FINITE[::6], ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+@pytest.mark.parametrize("point", FINITE, ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
 def test_finite_regularization_as_in_the_reference(point):
-    measured = gl.simulate(gl.CSBM(**point["data"]), network(point), nodes=1500, degree=60, trials=8, seed=5, workers=1)
-    assert max(deviations(measured, point, FIELDS, 150 * 8)) < 4
+    assert within_four_standard_errors(gl.CSBM(**point["data"]), network(point), point, REFERENCE_SIZE, seed=5)
 
 
 SINGLE = [gl.Diffusion(0.8), gl.PageRank(0.3), gl.Residual([0.5, 1.0]), gl.Polynomial([1.0, 0.5, 0.3])]
@@ -70,10 +105,8 @@ SINGLE = [gl.Diffusion(0.8), gl.PageRank(0.3), gl.Residual([0.5, 1.0]), gl.Polyn
 @pytest.mark.parametrize("filter", SINGLE, ids=lambda f: type(f).__name__)
 def test_finite_regularization_as_predicted(filter, loss, graph):
     data = gl.CSBM(alpha=2.5, lam=1.1, mu=2.0, rho=0.25, directed=graph != "symmetric")
-    gcn = gl.GCN(filter, loss, reg=[0.5, 5.0], symmetrize=graph == "symmetrized")
-    measured = gl.simulate(data, gcn, nodes=1000, degree=80, trials=10, seed=7, workers=1)
-    four = stats.t.isf(stats.norm.sf(4), df=9)  # standard errors of ten trials are themselves uncertain (Student)
-    assert max(deviations(measured, gl.predict(data, gcn), FIELDS, 250 * 10)) < four
+    gcn = gl.GCN(filter, loss, reg=[0.1, 1.0, 10.0], symmetrize=graph == "symmetrized")
+    assert within_four_standard_errors(data, gcn, None, GRID_SIZE, seed=7)
 
 
 @pytest.mark.parametrize("wanted", [True, False])

@@ -94,6 +94,15 @@ def test_accuracy_grows_with_the_degree_towards_the_ceiling(symmetrize):
     assert np.all(np.diff(steps, axis=0)[0] > np.diff(steps, axis=0)[-1])
 
 
+def test_the_ceiling_is_reached_through_the_transition():
+    signal = np.array([0.95, 1.0, 1.05])
+    for symmetrize in (True, False):
+        data = gl.CSBM(alpha=4, lam=signal / np.sqrt(2) if symmetrize else signal, mu=2.0, rho=0.01)
+        ceiling = gl.filter_ceiling(data, symmetrize)
+        assert np.all(ceiling.status == gl.Status.CONVERGED)
+        assert np.all(np.diff(ceiling.margin) > 0)
+
+
 def test_degree_zero_ignores_the_graph():
     best = gl.best_filter(DATA, 0)
     assert margin(best.prediction) == pytest.approx(limits.short_diffusion_margin(DATA, 0.0, True), abs=1e-13)

@@ -278,6 +278,15 @@ def test_converges_over_ten_decades_of_regularization(filter, symmetrize, rho, l
     assert np.all(np.diff(prediction.train_loss) >= -1e-9)
 
 
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("loss", ["square", "hinge"])
+def test_regularization_out_of_all_proportion(loss, symmetrize):
+    """Squares of outputs underflow long before the regularization does; the classifier stays that of infinity."""
+    reg = [1e12, 1e80, 1e200, 1e300, math.inf]
+    prediction = gl.predict(DATA, gl.GCN(gl.Diffusion(0.7), loss, reg, symmetrize))
+    assert np.ptp(prediction.test_accuracy) < 1e-10
+
+
 def test_failure_is_said():
     network = gl.GCN(gl.Residual.constant(1.0, 8), reg=[1.0, 1e-3])
     with pytest.raises(

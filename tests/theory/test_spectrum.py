@@ -76,3 +76,27 @@ def test_a_truncated_series_approaches_the_filter_itself():
     ]
     assert np.all(np.diff(errors) < 0.0)
     assert errors[-1] < 1e-9
+
+
+HARD = [
+    (gl.Residual.constant(2.0, 30), 1.9, 0.4, 0.05, "logistic", 1e2),
+    (gl.Residual.constant(0.5, 30), 1.7, 2.0, 0.6, "hinge", 1e0),
+    (gl.Diffusion(4.98), 1.91, 7.8, 0.74, "hinge", 1.5e-4),
+    (gl.Diffusion(-4.1), -1.89, 0.46, 0.88, "hinge", 2e-4),
+    (gl.Diffusion(5.0), 1.0, 4.0, 0.5, "square", 1e-2),
+    (gl.Residual.constant(10.0, 30), 1.0, 4.0, 1.0, "square", 1e-4),
+]
+
+
+@pytest.mark.parametrize("point", HARD, ids=lambda point: f"{point[0]!r:.30} {point[4:]}")
+def test_hard_points_are_solved(point):
+    """Gains along the labels of up to 1e9 times that of the bulk make outputs large and the equations stiff."""
+    filter, lam, alpha, rho, loss, reg = point
+    data = gl.CSBM(alpha=alpha, lam=lam, mu=2.0, rho=rho)
+    unit = float(SpectralProblem.of(Points.of(data, gl.GCN(filter, symmetrize=True)), 400).gain[0] ** 2)
+    nearby = reg * unit * np.array([0.999, 1.0, 1.001])
+    prediction = gl.predict(data, gl.GCN(filter, loss, nearby, symmetrize=True), tol=1e-11)
+    assert np.all(prediction.residual < 1e-11)
+    Q_w = prediction.order_parameters.Q_w  # the weights are a minimum: the envelope theorem in reg
+    energy = rho * prediction.train_loss + 0.5 * nearby * Q_w
+    assert (energy[2] - energy[0]) / (nearby[2] - nearby[0]) == pytest.approx(0.5 * Q_w[1], rel=1e-5)

@@ -286,15 +286,6 @@ def test_infinite_regularization_wins_with_two_directed_layers():
     assert best.parameters["reg"] == math.inf
 
 
-@pytest.mark.slow
-def test_strength_and_regularization_together():
-    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 1), symmetrize=True), {"c": (-3, 3), "reg": (0.1, math.inf)})
-    c, reg = np.linspace(0, 1.5, 16)[:, None], np.append(np.geomspace(0.5, 500, 16), math.inf)
-    scan = gl.predict(DATA, gl.GCN(gl.Residual.constant(c, 1), reg=reg, symmetrize=True)).test_accuracy
-    assert best.prediction.test_accuracy >= scan.max() - 1e-9
-    assert best.prediction.test_accuracy <= scan.max() + 1e-3
-
-
 def test_every_loss_is_tuned_by_itself():
     each = gl.tune_losses(
         DATA, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}, losses=("hinge", "square")

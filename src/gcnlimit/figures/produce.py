@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gcnlimit._threads import cores
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
-from gcnlimit.sweep.execute import cores, process_pool
+from gcnlimit.sweep.execute import process_pool
 
 if TYPE_CHECKING:
     import xarray

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._threads import over_blocks
 from gcnlimit._validation import Array, Value, real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
@@ -133,14 +134,18 @@ class Filter(Value, ABC):
         All parameters share the products with the operator; the answer has their shape, followed by that of `block`.
         `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
-        default what the precision of `block` allows.
+        default what the precision of `block` allows. Many columns are shared out among threads (``GCNLIMIT_THREADS``,
+        by default one for each core and at most 4), which change nothing in the answer.
         """
         flat, count = self.ravel(self.shape), math.prod(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
         out = np.empty((count, *columns.shape), block.dtype)
-        for part in column_blocks(columns.shape[1]):
+
+        def one(part: slice) -> None:
             piece = np.ascontiguousarray(columns[:, part])
             out[..., part] = flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
+
+        over_blocks(one, column_blocks(columns.shape[1]), columns.size)
         return out.reshape(*self.shape, *block.shape)
 
     def apply_each(
@@ -150,9 +155,12 @@ class Filter(Value, ABC):
         if self.shape != block.shape[1:]:
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
         out = np.empty(block.shape, block.dtype)
-        for part in column_blocks(block.shape[1]):
+
+        def one(part: slice) -> None:
             piece = np.ascontiguousarray(block[:, part])
             out[:, part] = self[part]._sum(operator, piece, radius, accuracy, piece.shape[1:])
+
+        over_blocks(one, column_blocks(block.shape[1]), block.size)
         return out
 
     def _sum(

@@ -42,7 +42,8 @@ def fixed_point(
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
     Anderson's acceleration combines the last `memory` steps; where the residual explodes or stalls, the row falls back to its
-    best state with half the damping and an empty memory. Rows that have converged leave the batch.
+    best state with an empty memory, half the damping and, until it improves, moves of a quarter of the one that failed at
+    most. Rows that have converged leave the batch.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class _Search:
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
         self._radius[improved] *= 2.0
-        self._radius[bad] = 0.25 * self._length[bad]
+        self._radius[bad] = np.minimum(0.25 * self._length, 100.0 * self._best_error)[bad]
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
         self._fresh[bad] = True

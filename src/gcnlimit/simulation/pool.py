@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import sys
 import types
@@ -12,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
+from gcnlimit._threads import cores, one_thread, one_thread_each
+
 __all__ = ["run"]
 
 R = TypeVar("R")
-THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 
 def run(
@@ -29,18 +29,19 @@ def run(
     [[], {}]
     """
     if workers is None:
-        workers = 1 if small else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        workers = 1 if small else cores()
     results: list[R | None] = [None] * len(tasks)
-    serve = _here if min(workers or 1, len(tasks)) == 1 else _in_processes
+    workers = min(workers, len(tasks))
+    serve = _here if workers == 1 else _in_processes
     with _progress(len(tasks), progress) as advance, contextlib.suppress(KeyboardInterrupt):
-        for index, result in serve(tasks, min(workers or 1, len(tasks))):
+        for index, result in serve(tasks, workers):
             results[index] = result
             advance()
     return results
 
 
 def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Iterator[tuple[int, R]]:
-    with _one_thread():
+    with one_thread():
         for index, task in enumerate(tasks):
             yield index, task()
 
@@ -71,37 +72,20 @@ def _quiet_start(tasks: Sequence[Any]) -> Iterator[None]:
 
     A spawned process imports ``__main__``, which would run a script that has no ``if __name__ == "__main__"`` once more.
     """
-    main, threads = sys.modules["__main__"], {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    main = sys.modules["__main__"]
     if not any(_from_main(task) for task in tasks[:1]):
         sys.modules["__main__"] = types.ModuleType("__main__")
     try:
-        yield
+        with one_thread_each():
+            yield
     finally:
         sys.modules["__main__"] = main
-        for name, value in threads.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _from_main(task: Any) -> bool:
     """Whether the task, or a loss of the caller that it carries, is defined in the caller's script."""
     loss = getattr(getattr(task, "gcn", None), "loss", None)
     return "__main__" in (type(task).__module__, type(loss).__module__)
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread for linear algebra, as in the workers, if threadpoolctl is installed."""
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ModuleNotFoundError:
-        yield
-        return
-    with threadpool_limits(1):
-        yield
 
 
 @contextlib.contextmanager

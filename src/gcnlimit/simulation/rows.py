@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._threads import over_blocks
 from gcnlimit.filters import Filter
 from gcnlimit.filters.action import WIDTH, Block, column_blocks
 from gcnlimit.simulation.instance import Observation, streamed
@@ -15,6 +16,7 @@ from gcnlimit.simulation.operator import Operator
 __all__ = ["training_rows"]
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
+FEATURES_AT_ONCE = 320  # columns of such a product in one thread
 
 
 def training_rows(observation: Observation, operator: Operator, filters: Filter) -> Block:
@@ -37,11 +39,27 @@ def _backward(observation: Observation, operator: Operator, filters: Filter, out
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
         indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
         for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
-            out[k, part] = (X.T @ propagated).T
+            _multiply(propagated, X, out[k, part])
+
+
+def _multiply(propagated: Block, X: Any, out: Block) -> None:
+    r"""Product :math:`B^T X`, some features at a time."""
+    if streamed(X):
+        out[...] = (X.T @ propagated).T
+        return
+
+    def one(part: slice) -> None:
+        np.matmul(propagated.T, X[:, part], out=out[:, part])
+
+    over_blocks(one, column_blocks(X.shape[1], FEATURES_AT_ONCE), X.size)
 
 
 def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X: Any = np.asarray(observation.features)
-    for part in column_blocks(X.shape[1]):
-        propagated = filters.apply(operator, X[:, part], radius=operator.radius)
+    radius = operator.radius
+
+    def one(part: slice) -> None:
+        propagated = filters.apply(operator, X[:, part], radius=radius)
         out[:, :, part] = propagated[:, observation.train_mask]
+
+    over_blocks(one, column_blocks(X.shape[1]), X.size)

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any
 
+from gcnlimit._threads import cores, one_thread_each
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweep.compute import Columns, compute, failed
 from gcnlimit.sweep.grid import Block
 from gcnlimit.sweep.producers import Producer
 
-__all__ = ["cores", "process_pool", "runner"]
+__all__ = ["process_pool", "runner"]
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor whose size we do not know
-_THREAD_LIMITS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 Answers = Iterator[tuple[Block, Columns]]
 
@@ -164,11 +164,6 @@ def _count(workers: int | None, producer: Producer) -> int:
     return workers
 
 
-def cores() -> int:
-    """Number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _check_pickle(producer: Producer) -> None:
     try:
         pickle.dumps(producer)
@@ -195,21 +190,17 @@ def _dask(address: str) -> Iterator[Executor]:
 
 @contextlib.contextmanager
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Pool of spawned processes, one thread of linear algebra each; stopped at once if anything is raised."""
-    limited = {name: "1" for name in _THREAD_LIMITS if name not in os.environ}
-    os.environ.update(limited)
-    context = multiprocessing.get_context("spawn")
-    pool = _Pool(workers, context, initializer=_start_worker)
-    try:
-        yield pool
-    except BaseException:
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-        for name in limited:
-            os.environ.pop(name, None)
+    """Pool of spawned processes of one thread each; stopped at once if anything is raised."""
+    with one_thread_each():
+        pool = _Pool(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+        try:
+            yield pool
+        except BaseException:
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
+                process.terminate()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 class _Pool(ProcessPoolExecutor):

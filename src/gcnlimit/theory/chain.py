@@ -137,8 +137,7 @@ class ChainProblem:
 
     def scale(self, rows: Array) -> Array:
         """Size of each entry of packed states."""
-        with np.errstate(all="ignore"):
-            return State.unpack(rows, self.depth).scale().pack()
+        return State.unpack(rows, self.depth).scale().pack()
 
     def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
         """Continue each block as a power of the regularization."""

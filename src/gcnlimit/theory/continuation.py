@@ -69,9 +69,7 @@ def iterate(family: Family, start: Array, *, tol: float | Array, level: int = 0)
     """Solve the equations from given states."""
 
     def update(states: Array, rows: npt.NDArray[np.intp]) -> Array:
-        part = family if len(rows) == len(start) else family.take(rows)
-        with np.errstate(all="ignore"):  # a state that is not allowed gives NaN, which the search rejects
-            return part.next(states)
+        return (family if len(rows) == len(start) else family.take(rows)).next(states)
 
     return fixed_point(update, start, tol=tol, scale=family.scale, **family.effort(level))
 

@@ -22,7 +22,7 @@ from gcnlimit.theory.continuation import follow, iterate
 from gcnlimit.theory.loss_averages import Output
 from gcnlimit.theory.order_parameters import unscaled
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.scaling import ScaledChain
+from gcnlimit.theory.scaling import ScaledChain, in_units
 from gcnlimit.theory.spectral_layers import spectral_layers
 from gcnlimit.theory.spectrum import SpectralProblem
 from gcnlimit.theory.state import State
@@ -30,7 +30,7 @@ from gcnlimit.theory.state import State
 __all__ = ["Solution", "asymptote", "cost", "solve"]
 
 _ACCURACY = 1e-12  # of the chain that stands for a filter
-_FINEST = 1 << 13  # nodes on the spectrum at which a solution is given up
+_REFINEMENTS = 7  # doublings of the grid on the spectrum after which a solution is given up
 _BLOCK = 1 << 18  # numbers held by one temporary array
 _FAR = 1e15  # a regularization as good as infinite
 
@@ -57,11 +57,12 @@ def cost(points: Points) -> npt.NDArray[np.int64]:
 
 def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:
     """Solve the equations of each point; a `chain` takes the place of its filter."""
-    if points.symmetric:
-        return _solve_symmetric(points, _scaled(points, chain) if chain else None, tol, max_iterations)
-    scaled = _scaled(points, chain)
-    problem = _chain_problem(points, scaled)
-    return _directed(problem, scaled, follow(problem, tol=tol, max_iterations=max_iterations))
+    with np.errstate(all="ignore"):  # what is out of range does not converge, and is said to
+        if points.symmetric:
+            return _solve_symmetric(points, _scaled(points, chain) if chain else None, tol, max_iterations)
+        scaled = _scaled(points, chain)
+        problem = _chain_problem(points, scaled)
+        return _directed(problem, scaled, follow(problem, tol=tol, max_iterations=max_iterations))
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
@@ -88,13 +89,12 @@ def _scaled(points: Points, chain: Chain | None) -> ScaledChain:
 
 
 def _chain_problem(points: Points, scaled: ScaledChain) -> ChainProblem:
-    return ChainProblem.of(points, scaled.chain, points.reg / scaled.gain**2, scaled.spike)
+    return ChainProblem.of(points, scaled.chain, in_units(points.reg, scaled.gain), scaled.spike)
 
 
 def _directed(problem: ChainProblem, scaled: ScaledChain, found: FixedPoint) -> Solution:
-    with np.errstate(all="ignore"):
-        state = State.unpack(found.state, problem.depth)
-        moments = problem.moments(state)
+    state = State.unpack(found.state, problem.depth)
+    moments = problem.moments(state)
     hats = dict(zip(("m_hat_w", "Q_hat_w", "V_hat_w"), moments.weights, strict=True))
     values = unscaled(state._asdict() | hats, scaled.gain, scaled.layers)
 
@@ -119,15 +119,15 @@ def _solve_symmetric(points: Points, scaled: ScaledChain | None, tol: float, max
     nodes = np.full(points.size, np.max(_nodes(points, scaled)))
     found = follow(_grid(points, int(nodes[0]), scaled), tol=tol, max_iterations=max_iterations)
     rough = np.flatnonzero(found.converged)
-    while rough.size:
-        nodes[rough] *= 2
-        if nodes[rough[0]] > _FINEST:
-            found.converged[rough] = False
+    for _ in range(_REFINEMENTS):
+        if not rough.size:
             break
+        nodes[rough] *= 2
         finer = iterate(_grid(points, int(nodes[rough[0]]), scaled, rough), found.state[rough], tol=tol, level=1)
         found.state[rough], found.residual[rough], found.converged[rough] = finer.state, finer.residual, finer.converged
         found.iterations[rough] += finer.iterations
         rough = rough[finer.converged & (finer.iterations > 1)]
+    found.converged[rough] = False
     return _symmetric(points, nodes, scaled, found)
 
 
@@ -169,8 +169,7 @@ def _symmetric(
     outputs: dict[str, Array] = {}
     weights: dict[str, Array] = {}
     for part, grid in on_grids(_BLOCK):
-        with np.errstate(all="ignore"):
-            side = grid.graph_side(grid.pulls(found.state[part]))
+        side = grid.graph_side(grid.pulls(found.state[part]))
         _put(outputs, part, side.output._asdict(), points.size)
         _put(weights, part, unscaled(_of_weights(side._asdict()), grid.gain), points.size)
     return Solution(Output(**outputs), *found[1:], weights=weights, layers=layers)

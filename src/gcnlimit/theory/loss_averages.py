@@ -70,11 +70,17 @@ def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
 
 def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     omega, weight = _grid(loss, output)
-    column = output.v[:, None]
-    both = getattr(loss, "prox_with_derivative", None)
-    prox, slope = both(omega, column) if both else (loss.prox(omega, column), loss.prox_derivative(omega, column))
-    pull = (prox - omega) / column
-    return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, (1.0 - slope) / column))
+    pull, stiffness = _pull(loss, omega, output.v[:, None])
+    return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, stiffness))
+
+
+def _pull(loss: Loss, omega: Array, v: Array) -> tuple[Array, Array]:
+    """Pull of the loss and how it falls with the output, from the loss itself or from its proximal operator."""
+    own = getattr(loss, "pull", None)
+    if own is not None:
+        pull, stiffness = own(omega, v)
+        return np.asarray(pull), np.asarray(stiffness)
+    return (loss.prox(omega, v) - omega) / v, (1.0 - loss.prox_derivative(omega, v)) / v
 
 
 def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:

@@ -26,7 +26,7 @@ class OrderParameters:
 
     The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
     correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
-    are given; the layers of a continuous filter are those of its series, given for a single point.
+    are given; the layers of a continuous filter are those of its series, given for a single point if it is short.
 
     Parameters
     ----------

@@ -19,6 +19,7 @@ from gcnlimit.theory.points import Points
 __all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
+_SERIES = 200  # layers of the longest series whose order parameters are given
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
 
 
@@ -133,5 +134,12 @@ def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, t
         answer.status[here] = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
         answer.residual[here], answer.iterations[here] = found.residual, found.iterations
         answer.keep(here, found.output._asdict() | found.weights)
-        if chunk.filter.deep or points.size == 1:  # the series of a continuous filter has layers for a single point
+        if _layered(points):
             answer.keep(here, found.layers())
+
+
+def _layered(points: Points) -> bool:
+    """Whether order parameters of the layers are given: of a discrete network, or of a continuous one's series if short."""
+    if points.filter.deep:
+        return True
+    return points.size == 1 and int(points.filter.layers(radius=points.radius)[0]) <= _SERIES

@@ -11,7 +11,12 @@ from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
-__all__ = ["ScaledChain"]
+__all__ = ["ScaledChain", "in_units"]
+
+
+def in_units(reg: Array, gain: Array) -> Array:
+    r"""Regularization over the squared gain of the filter; beyond :math:`10^{60}` nothing changes, and squares underflow."""
+    return np.minimum(reg / gain / gain, 1e60)
 
 
 class ScaledChain(NamedTuple):

@@ -25,6 +25,7 @@ __all__ = ["Axis", "Bounds", "Search", "margin", "performance"]
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
 
+_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
 
 
@@ -73,7 +74,7 @@ class Search:
 
     def __init__(self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> None:
         _check_names(gcn.filter, free)
-        self.gcn = gcn
+        self.gcn, self.free = gcn, free
         self.shape = broadcast(
             data=data.shape,
             filter=() if gcn.filter.parameter in free else gcn.filter.shape,
@@ -86,6 +87,8 @@ class Search:
         self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+        if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
+            self._check_layers(free)
 
     def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
         """One axis, or one for each layer."""
@@ -98,6 +101,20 @@ class Search:
                 f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
             )
         return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
+
+    def _check_layers(self, free: Mapping[str, Bounds]) -> None:
+        """Refuse bounds of a continuous filter within which its series is too long to be solved on a directed graph."""
+        family: Any = type(self.gcn.filter)
+        for axis in (axis for axis in self.axes if axis.name != "reg"):
+            largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
+            layers = int(np.max(family(largest).layers(radius=self.radius)))
+            if layers > _LONGEST:
+                shorter = np.linspace(0.0, np.max(largest), 501)
+                allowed = shorter[family(shorter).layers(radius=np.max(self.radius)) <= _LONGEST][-1]
+                raise ParameterError(
+                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {layers} layers, too long for a directed graph "
+                    f"at finite regularization; keep |{axis.name}| below {allowed:.3g}, symmetrize, or tune at reg = inf"
+                )
 
     @property
     def _layers(self) -> int:
@@ -118,6 +135,18 @@ class Search:
             far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
             low, high = np.maximum(low, -far), np.minimum(high, far)
         return Axis(name, scale, layer, low, high, unit, asked)
+
+    @property
+    def reg_axis(self) -> int:
+        """Number of the axis of the regularization, -1 if it is not free."""
+        return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
+
+    def at_infinite_reg(self, which: npt.NDArray[np.intp]) -> Search | None:
+        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
+        if self.reg_axis < 0 or len(self.axes) == 1 or not math.isinf(self.axes[self.reg_axis].asked[1]):
+            return None
+        others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
+        return Search(self._data(which), GCN(self.gcn.filter, self.gcn.loss, math.inf, self.gcn.symmetrize), others)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row a point."""
@@ -151,8 +180,10 @@ class Search:
 
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
-        data = CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
-        return margin(performance(data, self.network(values, which)))
+        return margin(performance(self._data(which), self.network(values, which)))
+
+    def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
+        return CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""

@@ -24,7 +24,7 @@ from gcnlimit.losses import Loss
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.loss_averages import Output, eta, eta_at_zero
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.scaling import ScaledChain
+from gcnlimit.theory.scaling import ScaledChain, in_units
 
 __all__ = ["GraphSide", "Pulls", "SpectralProblem"]
 
@@ -101,13 +101,13 @@ class SpectralProblem:
         else:
             g, size = points.filter.scaled(measure.x)
             bulk = np.sqrt(g**2 @ measure.tau)
-            g, gain = g / bulk[:, None], np.exp(np.clip(size + np.log(bulk), -300.0, 300.0))
+            g, gain = g / bulk[:, None], np.exp(size) * bulk
         spike = np.einsum("bn,bn->b", measure.e, g**2)
         return cls(
             points.alpha,
             points.mu,
             points.rho,
-            points.reg / gain**2,
+            in_units(points.reg, gain),
             points.loss,
             g,
             measure.tau,
@@ -147,10 +147,8 @@ class SpectralProblem:
     def start(self) -> Array:
         r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
-        rho = self.rho
-        return Pulls(1.0 / (self.alpha * self.reg), rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2).pack(
-            self.far
-        )
+        rho, V_w = self.rho, 1.0 / (self.alpha * self.reg)
+        return Pulls(V_w, rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2).pack(self.far)
 
     def pulls(self, rows: Array) -> Pulls:
         """Unknowns of packed states."""
@@ -187,10 +185,9 @@ class SpectralProblem:
         """
         V_w, kappa, drive, scatter = pulls
         root = np.sqrt(self.mu)
-        damp = _column(kappa * V_w)
-        w = self.g**2 / (1.0 + damp * self.g**2)
-        d = 1.0 - damp * w
+        d = 1.0 / (1.0 + _column(kappa * V_w) * self.g**2)
         gd = self.g * d
+        w = self.g * gd
         tau_w, e_gd = w @ self.tau, self._e(gd)
 
         V_hat_w = kappa * tau_w

@@ -15,14 +15,16 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, as_loss
 from gcnlimit.network import GCN
-from gcnlimit.numerics.optimize import Maxima, maximize_box, maximize_interval, spread
+from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
 from gcnlimit.results import Prediction, scalar_or_array
 from gcnlimit.theory.search import Axis, Bounds, Search, performance
 
 __all__ = ["TuneStatus", "Tuned", "tune", "tune_losses"]
 
 _BLOCK = 8192  # problems searched together
-_FLAT = 1e-12  # range of margins below which no choice is better than another
+_ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
+_APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
+_FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
 class TuneStatus(enum.IntEnum):
@@ -47,7 +49,7 @@ class TuneStatus(enum.IntEnum):
             TuneStatus.LOWER_BOUND: "the optimum lies at a lower bound; a wider interval may hold a better network",
             TuneStatus.UPPER_BOUND: "the optimum lies at an upper bound; a wider interval may hold a better network",
             TuneStatus.INFINITE: "the network improves up to infinity, or up to where the series of PageRank diverges",
-            TuneStatus.FLAT: "the accuracy does not depend on what is free",
+            TuneStatus.FLAT: "an end of the interval is told, as good as any: the accuracy does not depend on what is free",
             TuneStatus.NOT_CONVERGED: "the search did not settle; start from another network or narrow the bounds",
         }[self]
 
@@ -169,9 +171,17 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
         return search.objective(u, block[which])
 
+    accuracy = 4e-16 if search.explicit else _ACCURACY
     if len(search.axes) == 1:
-        return maximize_interval(objective, block.size, accuracy=4e-16 if search.explicit else 1e-9)
-    return maximize_box(objective, _candidates(search, block), keep=4 * len(search.axes))
+        return maximize_interval(objective, block.size, accuracy=accuracy)
+    keep, candidates = 4 * len(search.axes), _candidates(search, block)
+    face = search.at_infinite_reg(block)
+    if face is None:
+        return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
+    at_infinity = _on_face(search, _maximize(face))
+    candidates = np.concatenate([_rays(search, at_infinity.u), candidates], axis=1)
+    best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+    return better(best, at_infinity, accuracy=accuracy)
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
@@ -180,6 +190,18 @@ def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
     common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
     given = np.stack([axis.place(_given(search.gcn, axis), block) for axis in search.axes], axis=1)
     return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
+
+
+def _on_face(search: Search, best: Maxima) -> Maxima:
+    """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    return best._replace(u=np.insert(best.u, search.reg_axis, 1.0, axis=1))
+
+
+def _rays(search: Search, u: Array) -> Array:
+    """The filters that are best at infinite regularization, at every regularization."""
+    rays = np.repeat(u[:, None], 33, axis=1)
+    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
+    return rays
 
 
 def _given(gcn: GCN, axis: Axis) -> float:
@@ -219,7 +241,8 @@ def _status(search: Search, best: Maxima) -> Any:
         ):
             where = np.where(reached == asked, name, TuneStatus.INFINITE)
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    status = np.where(best.range <= _FLAT, TuneStatus.FLAT, status)
+    flat = _FLAT if search.explicit else 10.0 * _ACCURACY
+    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     return status if search.shape else TuneStatus(int(status))
 

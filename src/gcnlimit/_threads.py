@@ -1,0 +1,109 @@
+"""The threads of one process: a few over blocks that do not depend on each other, one where processes share the cores."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
+from typing import TypeVar
+
+from gcnlimit.errors import ParameterError
+
+__all__ = ["cores", "one_thread", "one_thread_each", "over_blocks", "threads"]
+
+B = TypeVar("B")
+VARIABLE = "GCNLIMIT_THREADS"
+LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+MOST = 4  # threads by default: the blocks of more would not fit a shared cache
+LARGE = 1 << 18  # numbers in all blocks: less is done before threads have started
+
+_alone: ContextVar[bool] = ContextVar("_alone", default=False)
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Number of threads: that of the environment variable ``GCNLIMIT_THREADS``, else one for each core and at most 4.
+
+    >>> with one_thread():
+    ...     threads()
+    1
+    """
+    if _alone.get():
+        return 1
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return min(MOST, cores())
+    if not given.isdecimal() or int(given) < 1:
+        raise ParameterError(f"{VARIABLE} = {given!r} is not allowed; set it to a whole number >= 1, or unset it")
+    return int(given)
+
+
+def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
+    """Call `function` on each block, in threads if there are several blocks and `size`, their numbers, are many.
+
+    Each call writes its own part of the answer, and the blocks do not depend on the number of threads: nor do the
+    numbers, to the last bit. The first error in the order of the blocks is raised; on it, or on Ctrl-C, the blocks that
+    have not begun are dropped.
+
+    >>> out = [0, 0, 0]
+    >>> over_blocks(lambda k: out.__setitem__(k, k * k), range(3), size=1 << 20)
+    >>> out
+    [0, 1, 4]
+    """
+    parts = list(blocks)
+    if len(parts) < 2 or size < LARGE:
+        for part in parts:
+            function(part)
+        return
+    with _one_thread_of_linear_algebra(), ThreadPoolExecutor(min(threads(), len(parts))) as pool:
+        futures = [pool.submit(copy_context().run, function, part) for part in parts]
+        try:
+            for future in futures:
+                future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for blocks and for linear algebra, as in the workers."""
+    token = _alone.set(True)
+    try:
+        with _one_thread_of_linear_algebra():
+            yield
+    finally:
+        _alone.reset(token)
+
+
+@contextlib.contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Environment in which a process that starts has one thread for blocks and for linear algebra."""
+    before = {name: os.environ.get(name) for name in (VARIABLE, *LINEAR_ALGEBRA)}
+    os.environ.update(dict.fromkeys(before, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _one_thread_of_linear_algebra() -> Iterator[None]:
+    """One thread for linear algebra, if threadpoolctl is installed."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        yield
+        return
+    with threadpool_limits(1):
+        yield
