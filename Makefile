@@ -36,7 +36,7 @@ reproduce: install       ## the main job: regenerate every figure into figures/
 	$(BIN)/gcnlimit reproduce --out figures
 
 docs: install            ## the site, into build/docs
-	$(BIN)/sphinx-build -W -q -b html docs build/docs
+	$(BIN)/sphinx-build -E -W -q -b html docs build/docs
 
 benchmark: install       ## tables of ratios, measured side by side
 	$(BIN)/python -m benchmarks
