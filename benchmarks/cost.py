@@ -22,7 +22,7 @@ class Sizes(NamedTuple):
 
     depths: tuple[int, ...] = (2, 4, 8, 16, 32, 64)
     batches: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
-    trials: tuple[tuple[int, int], ...] = ((1_000, 64), (3_000, 40), (10_000, 16), (30_000, 5))
+    trials: tuple[tuple[int, int], ...] = ((1_000, 64), (3_000, 40), (10_000, 16), (30_000, 5), (100_000, 3))
     repeat: int = 3
 
 
