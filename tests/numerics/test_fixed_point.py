@@ -54,3 +54,13 @@ def test_each_entry_is_judged_on_its_own_scale():
     scale = np.array([1e12, 1e-12])
     result = fixed_point(lambda x, rows: rate * x + scale, np.zeros((1, 2)), scale=np.abs, tol=1e-10, memory=1)
     assert np.allclose(result.state, scale / (1 - rate), rtol=1e-8)
+
+
+def test_a_start_that_is_not_allowed_ends_at_once_and_alone():
+    def update(x, rows):
+        return np.where(x < 1.0, 0.5 * x + 0.2, np.nan)
+
+    result = fixed_point(update, np.array([[2.0], [0.5]]), tol=1e-12)
+    assert list(result.converged) == [False, True]
+    assert result.iterations[0] == 1
+    assert np.isinf(result.residual[0])

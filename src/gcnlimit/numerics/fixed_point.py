@@ -42,8 +42,8 @@ def fixed_point(
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
     Anderson's acceleration combines the last `memory` steps; where the residual explodes or stalls, the row falls back to its
-    best state with an empty memory, half the damping and, until it improves, moves of a quarter of the one that failed at
-    most. Rows that have converged leave the batch.
+    best state with an empty memory and half the damping. Rows that have converged leave the batch, and
+    so do those whose start is not allowed.
 
     Parameters
     ----------
@@ -82,18 +82,18 @@ def fixed_point(
         after = update(search.x, active)
         step = after - search.x
         weight = _weight(measure(after))
-        error = np.max(np.abs(step) * weight, axis=1)
+        error = np.max(np.abs(step) * weight, axis=1, initial=0.0)
         search.judge(step, error, weight)
         iterations[active] = iteration
         better = search.accepted & (error <= residual[active])
         state[active[better]] = search.x[better]
         residual[active[better]] = error[better]
         done = search.accepted & (error <= wanted[active])
-        if done.any():
-            converged[active[done]] = True
-            active = active[~done]
-            search.keep(~done)
-            step = step[~done]
+        converged[active[done]] = True
+        stay = ~done & (np.isfinite(error) | (iteration > 1))
+        if not stay.all():
+            active, step = active[stay], step[stay]
+            search.keep(stay)
         search.move(step)
     return FixedPoint(state, residual, iterations, converged)
 
@@ -123,8 +123,6 @@ class _Search:
         self._best_x, self._best_step = x.copy(), np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
         self._damping = np.full(rows, damping)
-        self._radius = np.full(rows, np.inf)  # longest move allowed, in units of the scale
-        self._length = np.zeros(rows)  # of the last move
         self._patience = patience
         self._stalled = np.zeros(rows, int)
         self._last_x, self._last_step = x.copy(), np.zeros_like(x)
@@ -148,8 +146,6 @@ class _Search:
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
-        self._radius[improved] *= 2.0
-        self._radius[bad] = np.minimum(0.25 * self._length, 100.0 * self._best_error)[bad]
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
         self._fresh[bad] = True
@@ -160,17 +156,12 @@ class _Search:
         scaled = step * self._weight
         self._remember(scaled)
         size = np.trace(self._gram, axis1=1, axis2=2)
-        ridge = np.where(size > 0.0, 1e-12 * size, 1.0)[:, None, None]
+        ridge = np.where(size > 1e-280, 1e-12 * size, 1.0)[:, None, None]
         mix = np.linalg.solve(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
         mix = mix.transpose(0, 2, 1)
         damping = self._damping[:, None]
         self._last_x, self._last_step = self.x, scaled
-        move = damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
-        length = np.max(np.abs(move) * self._weight, axis=1)
-        self._length = np.minimum(length, self._radius)
-        short = length > self._radius
-        move[short] *= (self._radius[short] / length[short])[:, None]
-        self.x = self.x + move
+        self.x = self.x + damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]
 
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""

@@ -1,32 +1,35 @@
-r"""Finite regularization on a directed graph: the self-consistent equations of a chain of layers (theory page, §3).
+r"""Finite regularization on a directed graph: averages of a chain of layers (theory page, §3).
 
-The layers :math:`h_k = (b_k a + c_k) h_{k-1}` of a node and their conjugates :math:`q_k` are linear in Gaussian fields whose
-covariances are the order parameters; the loss adds the pull :math:`f` of a one-dimensional proximal operator on labelled
-nodes. No matrix that may be singular is inverted.
+There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + s\,gg^T)^{-1}` are no integrals over a
+spectrum. The layers :math:`h_k = (b_k a + c_k) h_{k-1}` and their conjugates :math:`q_k` give them: the response :math:`V` of
+the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that knows :math:`s` only.
+Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matrix that may be singular is inverted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
-from gcnlimit.losses import Loss
-from gcnlimit.theory.far import far_state
-from gcnlimit.theory.loss_averages import Output, eta, eta_at_zero
+from gcnlimit.numerics import positive
+from gcnlimit.theory.far import unfelt
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.state import State, outer
+from gcnlimit.theory.pulls import NUMBERS, PullProblem, Pulls, Transforms
+from gcnlimit.theory.scaling import ScaledChain, in_units
 
-__all__ = ["ChainProblem", "Fields", "Moments", "Response"]
+__all__ = ["ChainProblem", "Medium", "Response", "backwards", "felt", "outer", "response"]
+
+_SWEEPS = 5  # of the matrix equation for each look at the nodes
+_LEAST = 1e-30  # product of stiffness and V_w that is told from 0
 
 
 class Response(NamedTuple):
-    r"""How a test node answers: :math:`q' = L^T B_h - M B`, :math:`h' = C B_h + L B`.
+    r"""How a node answers to its fields: :math:`q = L^T B_h - M B`, :math:`h = C B_h + L B`.
 
     With :math:`S = D^{-1} G_0 D^{-T}` and :math:`J = (I + S G_h)^{-1}`: :math:`C = JS`, :math:`L = J D^{-1}`,
     :math:`M = D^{-T} G_h L`. A pull on the output moves :math:`q` by `pull_q` :math:`= L^T g`, :math:`h` by `pull_h`
@@ -40,184 +43,216 @@ class Response(NamedTuple):
     pull_h: Array
     v: Array
 
+    def stiffened(self, stiffness: Array) -> Self:
+        r"""Return the response if the output is pulled back by a stiffness, :math:`f = -\kappa h`."""
+        stretch = 1.0 + stiffness * self.v
+        heavy = (stiffness / stretch)[:, None, None]
+        pull_q, pull_h = self.pull_q, self.pull_h
+        return type(self)(
+            C=self.C - heavy * outer(pull_h, pull_h),
+            L=self.L - heavy * outer(pull_h, pull_q),
+            M=self.M + heavy * outer(pull_q, pull_q),
+            pull_q=pull_q / stretch[:, None],
+            pull_h=pull_h / stretch[:, None],
+            v=self.v / stretch,
+        )
 
-class Fields(NamedTuple):
-    r"""Means and covariances of the fields: `B_h` on the layers, of covariance `N_h`, and `B` on the conjugates, of `N`."""
 
-    B_h: Array
-    B: Array
-    N_h: Array
-    N: Array
+def felt(pulls: Pulls) -> Array:
+    """Return the stiffness in units of :math:`1/V_w`, at least a tiny one, which keeps sizes apart where there is none."""
+    return np.maximum(pulls.product, _LEAST)
 
 
-class Moments(NamedTuple):
-    r"""What one pass through the chain gives, in the frame of the fields of the state it was made from.
+def backwards(chain: Chain) -> Array:
+    """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal."""
+    K = chain.depth
+    back = np.broadcast_to(np.eye(K + 1), (len(chain.g), K + 1, K + 1)).copy()
+    for k in range(K):
+        back[:, k + 1] += chain.c[:, k, None] * back[:, k]
+    return back
 
-    `state`: the next state; `weights`: :math:`\hat m_w, \hat Q_w, \hat V_w`; `crossed` gives :math:`V_{qh}, Q_{qh}`, which have
-    no effect on a directed graph.
+
+def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
+    """Response of a chain and its conjugates to their fields, without the loss."""
+    G_0, G_h = np.zeros_like(back), np.zeros_like(back)
+    G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
+    G_h[:, :-1, :-1] = V_hat
+    S = back @ G_0 @ _t(back)
+    J = np.asarray(np.linalg.inv(np.eye(chain.depth + 1) + S @ G_h), np.float64)
+    C, L = J @ S, J @ back
+    pull_q, pull_h = _apply(_t(L), chain.g), _apply(C, chain.g)
+    return Response(C, L, _t(back) @ (G_h @ L), pull_q, pull_h, _dot(chain.g, pull_h))
+
+
+class Medium(NamedTuple):
+    r"""Layers at a stiffness :math:`s`: :math:`V`, :math:`\hat V`, and how they change with it.
+
+    `X` :math:`= -\partial V/\partial s` and `Y` :math:`= \partial\hat V/\partial s`; all are positive.
     """
 
-    output: Output
-    state: State
-    weights: tuple[Array, Array, Array]
-    crossed: Callable[[], tuple[Array, Array]]
+    V: Array
+    V_hat: Array
+    X: Array
+    Y: Array
+
+    def pack(self, peak: Array) -> Array:
+        r"""One row a point; :math:`\hat V` is given as what it does at the `peak` of the gain."""
+        V, V_hat, X, Y = self
+        return np.concatenate([positive.pack(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
+
+    @classmethod
+    def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
+        """Inverse of `pack`."""
+        V, V_hat, X, Y = (positive.unpack(part, depth) for part in np.split(rows, 4, axis=1))
+        return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
 @dataclass(frozen=True)
-class ChainProblem:
-    """The equations for a batch of points: data, regularization, layers and loss.
+class ChainProblem(PullProblem):
+    """The equations for a batch of points, each with a chain of the same depth."""
 
-    `spike` is the mean squared gain of the filter along the labels over that elsewhere.
-    """
-
-    alpha: Array
     signal: Array
-    mu: Array
-    rho: Array
-    reg: Array
     chain: Chain
-    loss: Loss
-    spike: Array
     back: Array
-    """The inverse of :math:`D`, the identity less the residual strengths below its diagonal."""
+
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "signal", "back")
 
     @classmethod
-    def of(cls, points: Points, chain: Chain, reg: Array, spike: Array) -> Self:
-        """Prepare the equations of the points for a chain and a regularization of the same scale."""
-        K = chain.depth
-        back = np.broadcast_to(np.eye(K + 1), (len(chain.g), K + 1, K + 1)).copy()
-        for k in range(K):
-            back[:, k + 1] += chain.c[:, k, None] * back[:, k]
-        alpha, signal, mu, rho = points[:4]
-        return cls(alpha, signal, mu, rho, reg, chain, points.loss, spike, back)
+    def of(cls, points: Points, scaled: ScaledChain) -> Self:
+        """Prepare the equations of the points for the chains of their filters."""
+        return cls(
+            alpha=points.alpha,
+            mu=points.mu,
+            rho=points.rho,
+            reg=in_units(points.reg, scaled.gain),
+            loss=points.loss,
+            spike=scaled.spike,
+            signal=points.signal,
+            chain=scaled.chain,
+            back=backwards(scaled.chain),
+        )
 
-    @property
-    def depth(self) -> int:
-        """Number of layers."""
-        return self.chain.depth
+    @staticmethod
+    def cost(depth: int) -> int:
+        """Numbers that the search keeps at a time for a point of that depth."""
+        return 4 * (depth * (depth + 1) // 2 + 1) * 2 * _memory(depth)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
-        names = ("alpha", "signal", "mu", "rho", "reg", "spike", "back")
-        parts = {name: getattr(self, name)[rows] for name in names}
-        return replace(self, chain=Chain(*(p[rows] for p in self.chain)), **parts)
-
-    def at(self, reg: Array) -> Self:
-        """Return the same problem at another regularization."""
-        return replace(self, reg=reg)
-
-    @property
-    def far(self) -> Array:
-        """Regularization from which on the loss is no longer felt; kinks come unannounced."""
-        return (10.0 if hasattr(self.loss, "breakpoints") else 1.0) * np.maximum(1.0, self.spike)
-
-    @property
-    def rough(self) -> float:
-        """Residual that suffices on the way."""
-        return 0.03
+        return replace(super().take(rows), chain=Chain(*(p[rows] for p in self.chain)))
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        K = self.depth
+        K = self.chain.depth
         return (
-            {"max_iterations": 100 + 5 * K, "memory": min(2 * K + 4, 20)},
-            {"max_iterations": 200 + 10 * K, "memory": min(2 * K + 4, 64)},
+            {"max_iterations": 100 + 5 * K, "memory": _memory(K)},
+            {"max_iterations": 200 + 10 * K, "memory": _memory(K)},
             {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
         )[level]
 
-    def start(self) -> Array:
-        """State at large regularization."""
-        force = eta_at_zero(self.loss, self.reg.shape)
-        names = ("alpha", "signal", "mu", "rho", "reg")
-        return far_state(self.chain, force, **{name: getattr(self, name) for name in names}).pack()
+    def rest(self, pulls: Pulls) -> Array:
+        """Layers where the pulls are hardly felt."""
+        V, V_hat, X = unfelt(self.chain)
+        s = felt(pulls)
+        return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
-    def next(self, rows: Array) -> Array:
-        """One application of the equations to packed states."""
-        return self.moments(State.unpack(rows, self.depth)).state.pack()
+    def rest_scale(self, rest: Array) -> Array:
+        r"""Conjugates count where they add to :math:`V^{-1}`."""
+        K = self.chain.depth
+        V, V_hat = np.split(rest, 4, axis=1)[:2]
+        effect = positive.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
+        one, conjugate = np.ones_like(V), np.exp(-np.maximum(effect, -60.0))
+        return np.concatenate([one, conjugate, one, conjugate], axis=1)
 
-    def scale(self, rows: Array) -> Array:
-        """Size of each entry of packed states."""
-        return State.unpack(rows, self.depth).scale().pack()
+    def medium(self, rows: Array) -> Medium:
+        """Layers of packed states."""
+        return Medium.unpack(rows[:, NUMBERS:], self.chain.depth, self.far)
 
-    def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Continue each block as a power of the regularization."""
-        lengths = [length for length in State.blocks(self.depth) if length]
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(int)
-        new, old = (np.maximum.reduceat(np.abs(x), starts, axis=1) for x in (last, before))
-        ok = (new > 0) & (old > 0)
-        growth = np.where(ok, np.where(ok, new, 1.0) / np.where(ok, old, 1.0), 1.0) ** ratio[:, None]
-        return np.asarray(last * np.repeat(growth, lengths, axis=1))
+    def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
+        """Sweep a few times through the layers, and average."""
+        s = felt(pulls)
+        medium = Medium.unpack(rest, self.chain.depth, self.far)
+        for _ in range(_SWEEPS):
+            free, stiff, medium = self.sweep(medium, s)
+        return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 
-    def moments(self, state: State) -> Moments:
-        r"""Return the output's law and the next state: one application of the self-consistent equations.
+    def sweep(self, medium: Medium, s: Array) -> tuple[Response, Response, Medium]:
+        """One application of the matrix equation: the responses without and with the stiffness, and the next layers."""
+        free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
+        stiff = free.stiffened(s)
+        C, L, M, pull_q, pull_h, _ = stiff
+        bb = outer(self.chain.b, self.chain.b)
+        C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
+        pull_q, pull_h, X = pull_q[:, 1:], pull_h[:, :-1], bb * medium.X
+        after = Medium(
+            V=C_h,
+            V_hat=bb * M_q,
+            X=C_h @ medium.Y @ C_h + L_h @ X @ _t(L_h) + outer(pull_h, pull_h),
+            Y=bb * (_t(L_h) @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
+        )
+        return free, stiff, after
 
-        A test node answers linearly to its fields; the loss moves a train node from there by :math:`f` times its pulls.
-        """
-        C, L, M, pull_q, pull_h, v = self.response(state)
-        B_h, B, N_h, N = self.fields(state)
-        Lt = _t(L)
-        q, h = _apply(Lt, B_h) - _apply(M, B), _apply(C, B_h) + _apply(L, B)
-        through_h, through = _apply(N_h, pull_h), _apply(N, pull_q)
-        output = Output(_dot(self.chain.g, h), _dot(pull_h, through_h) + _dot(pull_q, through), v)
-        with_q = _apply(Lt, through_h) - _apply(M, through)  # covariances with the output
-        with_h = _apply(C, through_h) + _apply(L, through)
-
-        pull, square, stiffness = (x[:, None] for x in eta(self.loss, output))
-        rho = self.rho[:, None]
-        # E[q f] by Stein's lemma, and half of the f^2 term; so for h
-        moved_q = rho * (q * pull - with_q * stiffness + 0.5 * square * pull_q)
-        moved_h = rho * (h * pull - with_h * stiffness + 0.5 * square * pull_h)
-        shift_q, shift_h = outer(moved_q, pull_q), outer(moved_h, pull_h)
-        seen = N_h @ L, N @ Lt
-        qq = Lt @ seen[0] + M @ N @ M + outer(q, q) + shift_q + _t(shift_q)
-        hh = C @ N_h @ C + L @ seen[1] + outer(h, h) + shift_h + _t(shift_h)
-        heavy = (rho * stiffness)[:, :, None]
-        b, hard = self.chain.b, M + heavy * outer(pull_q, pull_q)
-        mean_q, mean_h = q + rho * pull * pull_q, h + rho * pull * pull_h
-        bb = outer(b, b)
-
-        m_hat_w, Q_hat_w, V_hat_w = np.sqrt(self.mu) * mean_q[:, 0], qq[:, 0, 0], hard[:, 0, 0]
-        inertia = self.alpha * (self.reg + V_hat_w)
-        after = State(
-            m_w=m_hat_w / inertia,
-            Q_w=self.alpha * (Q_hat_w + m_hat_w**2) / inertia**2,
-            V_w=1.0 / inertia,
-            m=mean_h[:, :-1],
-            m_hat=self.signal[:, None] * b * mean_q[:, 1:],
-            V=(C - heavy * outer(pull_h, pull_h))[:, :-1, :-1],
-            V_hat=bb * hard[:, 1:, 1:],
-            Q=hh[:, :-1, :-1],
-            Q_hat=bb * qq[:, 1:, 1:],
+    def transforms(self, free: Response, stiff: Response, medium: Medium, s: Array) -> Transforms:
+        """Averages that the pulls need."""
+        q, h = self.means(stiff)
+        X, Y = outer(self.chain.b, self.chain.b) * medium.X, medium.Y
+        pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
+        strength = (self.signal[:, None] * self.chain.b)[:, :, None]
+        along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
+        across = _t(q) @ X @ q + _t(h) @ Y @ h
+        WW_bulk = _dot(pull_h, _apply(Y, pull_h)) + _dot(pull_q, _apply(X, pull_q))
+        stretch = 1.0 + s * free.v
+        return Transforms(
+            W=stiff.v,
+            UU=stiff.v / stretch - s * WW_bulk,
+            WW_bulk=WW_bulk,
+            stretch=stretch,
+            U=stiff.pull_q[:, 0] + along[:, 0],
+            excess=along[:, 1],
+            UU_across=across[:, 0, 0],
+            UW_across=across[:, 0, 1],
+            WW_across=across[:, 1, 1],
         )
 
-        def crossed() -> tuple[Array, Array]:
-            soft = Lt - heavy * outer(pull_q, pull_h)
-            qh = _t(seen[0]) @ C - M @ seen[1] + outer(q, h) + outer(moved_q, pull_h) + outer(pull_q, moved_h)
-            return b[:, :, None] * soft[:, 1:, :-1], b[:, :, None] * qh[:, 1:, :-1]
+    def means(self, stiff: Response) -> tuple[Array, Array]:
+        r"""Means along the labels of :math:`q_1 \dots q_K` and :math:`h_0 \dots h_{K-1}`, in two columns.
 
-        return Moments(output, after, (m_hat_w, Q_hat_w, V_hat_w), crossed)
+        They answer to :math:`y` put in as the first layer's field, and to :math:`y` put in as :math:`\beta`. The fields that the
+        means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is measured by the noise of its own layer, so
+        that small ones keep their digits.
+        """
+        C, L, M, pull_q, pull_h, _ = stiff
+        K, b = self.chain.depth, self.chain.b
+        answer = np.concatenate(
+            [
+                np.concatenate([_t(L)[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
+                np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
+            ],
+            axis=1,
+        )
+        source = np.empty((len(b), 2 * K, 2))
+        source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
+        source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
+        size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
+        fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * _t(size)
+        mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
+        return mean[:, :K], mean[:, K:]
 
-    def response(self, state: State) -> Response:
-        """Response of the chain and its conjugates to their fields, without the loss."""
-        b, back = self.chain.b, self.back
-        G_0, G_h = np.zeros_like(back), np.zeros_like(back)
-        G_0[:, 0, 0], G_0[:, 1:, 1:] = state.V_w, outer(b, b) * state.V
-        G_h[:, :-1, :-1] = state.V_hat
-        S = back @ G_0 @ _t(back)
-        J = np.asarray(np.linalg.inv(np.eye(self.depth + 1) + S @ G_h), np.float64)
-        C, L = J @ S, J @ back
-        pull_q, pull_h = _apply(_t(L), self.chain.g), _apply(C, self.chain.g)
-        return Response(C, L, _t(back) @ (G_h @ L), pull_q, pull_h, _dot(self.chain.g, pull_h))
 
-    def fields(self, state: State) -> Fields:
-        """Law of the fields."""
-        b, K = self.chain.b, self.depth
-        B_h, B = np.zeros((len(b), K + 1)), np.empty((len(b), K + 1))
-        N_h, N = np.zeros((len(b), K + 1, K + 1)), np.zeros((len(b), K + 1, K + 1))
-        B_h[:, :-1], N_h[:, :-1, :-1] = state.m_hat, state.Q_hat
-        B[:, 0], B[:, 1:] = np.sqrt(self.mu) * state.m_w, self.signal[:, None] * b * state.m
-        N[:, 0, 0], N[:, 1:, 1:] = state.Q_w, outer(b, b) * state.Q
-        return Fields(B_h, B, N_h, N)
+def _memory(depth: int) -> int:
+    """Steps that the search remembers."""
+    return min(depth + 4, 8)
+
+
+def outer(a: Array, b: Array) -> Array:
+    """Products of the entries of two batches of vectors."""
+    return np.asarray(a[:, :, None] * b[:, None, :])
+
+
+def _deviation(matrix: Array) -> Array:
+    """Square roots of the diagonals; 1 where they vanish."""
+    diagonal = np.einsum("bii->bi", matrix)
+    return np.sqrt(np.where(diagonal == 0.0, 1.0, diagonal))
 
 
 def _t(matrix: Array) -> Array:

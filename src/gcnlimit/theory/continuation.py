@@ -100,8 +100,8 @@ class _Track:
         self._family = family
         self._step = np.full(points, step)
         self._solved = np.full(points, np.nan)  # regularization of `state`, once solved
-        self._before = self.state.copy()  # the solution before it
-        self._span = np.full(points, np.nan)  # and how far that was
+        self._before = family.at(10.0 * top).start()  # the solution before it
+        self._span = np.full(points, -np.log(10.0))  # and how far that was
 
     def next(self) -> tuple[npt.NDArray[np.intp], int]:
         """Points to solve together and the effort they need, least first: it grows as their steps become small."""
@@ -124,8 +124,12 @@ class _Track:
         self.iterations[rows] += iterations
         arrived = self.reg[rows] == self._family.reg[rows]
         won, lost = rows[good], rows[~good]
-        self._before[won], self.state[won] = self.state[won], state[good]
-        self._span[won] = np.log(self.reg[won] / self._solved[won])
+        first = np.isnan(self._solved[won])
+        self._before[won[~first]] = self.state[won[~first]]
+        self.state[won] = state[good]
+        self._span[won] = np.where(
+            np.isnan(self._solved[won]), self._span[won], np.log(self.reg[won] / self._solved[won])
+        )
         self._solved[won] = self.reg[won]
         self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])

@@ -1,13 +1,7 @@
-r"""The order parameters of a chain on a directed graph at large regularization, where the search for finite ones starts.
+r"""The layers of a chain on a directed graph where the loss is hardly felt, from which the search for the others starts.
 
-As :math:`r \to \infty` the layers and their conjugates are
-
-.. math::
-    h_k = \tfrac1r P_k(a)\, z, \qquad q_k = f_0 R_k(a)^T R y, \qquad
-    z = \tfrac{\mu s}{\alpha} y + \tfrac{f_0}{\alpha} g(a)^T R y + \sigma_w \zeta,
-
-with :math:`P_k` the product of the layers up to :math:`k`, :math:`R_k` what the output does after layer :math:`k` and
-:math:`f_0 = -\ell'(0)` (theory page, §4). Their overlaps are averages of products of these polynomials.
+With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` what the output does after layer :math:`k`, all are
+traces of polynomials in the operator and its transpose, that is, overlaps of Taylor coefficients.
 """
 
 from __future__ import annotations
@@ -16,64 +10,24 @@ import numpy as np
 
 from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
-from gcnlimit.theory.loss_averages import Eta
-from gcnlimit.theory.state import State
 
-__all__ = ["far_state"]
+__all__ = ["unfelt"]
 
 
-def far_state(chain: Chain, force: Eta, *, alpha: Array, signal: Array, mu: Array, rho: Array, reg: Array) -> State:
-    r"""Leading order of the state at a large regularization, where the loss exerts `force` on labelled nodes.
+def unfelt(chain: Chain) -> tuple[Array, Array, Array]:
+    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and a stiffness :math:`s \to 0`.
 
-    Overlaps of :math:`a^i z` and of :math:`(a^T)^j R y`, by their recurrences, between Taylor coefficients.
+    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`.
     """
-    K, points = chain.depth, len(reg)
-    pull, _, stiffness = force
+    K = chain.depth
     P, R = _coefficients(chain)
     after = chain.b[:, :, None] * R[:, 1:]
-    along = rho[:, None] * signal[:, None] ** np.arange(K + 1)
-    U = np.zeros((points, K + 1, K + 1))
-    U[:, 0] = rho[:, None] * along
-    U[:, 0, 0] = rho
-    for j in range(1, K + 1):
-        U[:, j, 0] = U[:, 0, j]
-        U[:, j, 1:] = along[:, j, None] * along[:, 1:] + U[:, j - 1, :-1]
-    U = U * pull[:, None, None] ** 2
-    along = along * pull[:, None]
-    filter = R[:, 0]
-    s = np.einsum("bi,bi->b", filter, along)
-    noise = (np.einsum("bi,bij,bj->b", filter, U, filter) + mu * s**2) / alpha
-    index = np.arange(K + 1)
-    hankel = (
-        np.where(index[:, None] + index <= K, filter[:, np.minimum(index[:, None] + index, K)], 0.0)
-        / alpha[:, None, None]
-    )
-    drift = np.einsum("bkl,bl->bk", hankel, along)
-    m, y = np.empty((points, K + 1)), np.empty((points, K + 1))
-    H = np.empty((points, K + 1, K + 1))
-    y[:, 0] = mu * s / alpha
-    for k in range(K + 1):
-        if k:
-            y[:, k] = signal * m[:, k - 1]
-        m[:, k] = y[:, k] + drift[:, k]
-    H[:] = y[:, :, None] * y[:, None] + y[:, :, None] * drift[:, None] + drift[:, :, None] * y[:, None]
-    H += hankel @ U @ hankel.transpose(0, 2, 1)
-    H[:, 0, 0] += noise
+    index = np.arange(K + 1)[:, None] + np.arange(K + 1)
+    hankel = np.where(index <= K, R[:, 0][:, np.minimum(index, K)], 0.0)
+    gram = hankel @ _t(hankel)  # of g(a) and the powers of a^T that it does not cancel
     for k in range(1, K + 1):
-        H[:, k, 1:] += H[:, k - 1, :-1]
-    t = P.transpose(0, 2, 1)
-    r = reg[:, None, None]
-    return State(
-        m_w=np.sqrt(mu) * s / (alpha * reg),
-        Q_w=noise / reg**2,
-        V_w=1.0 / (alpha * reg),
-        m=np.einsum("bki,bi->bk", P, m) / reg[:, None],
-        m_hat=signal[:, None] * np.einsum("bki,bi->bk", after, along),
-        V=P @ t / (alpha[:, None, None] * r),
-        V_hat=(rho * stiffness)[:, None, None] * (after @ after.transpose(0, 2, 1)),
-        Q=P @ H @ t / r**2,
-        Q_hat=after @ U @ after.transpose(0, 2, 1),
-    )
+        gram[:, k, 1:] += gram[:, k - 1, :-1]
+    return P @ _t(P), after @ _t(after), P @ gram @ _t(P)
 
 
 def _coefficients(chain: Chain) -> tuple[Array, Array]:
@@ -91,3 +45,7 @@ def _coefficients(chain: Chain) -> tuple[Array, Array]:
         R[:, k - 1, 1:] += b[:, k - 1, None] * R[:, k, :-1]
         R[:, k - 1, 0] += g[:, k - 1]
     return P, R
+
+
+def _t(matrix: Array) -> Array:
+    return matrix.transpose(0, 2, 1)

@@ -18,14 +18,14 @@ from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.theory.chain import ChainProblem
+from gcnlimit.theory.chain_layers import chain_layers
 from gcnlimit.theory.continuation import follow, iterate
 from gcnlimit.theory.loss_averages import Output
 from gcnlimit.theory.order_parameters import unscaled
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.scaling import ScaledChain, in_units
+from gcnlimit.theory.scaling import ScaledChain
 from gcnlimit.theory.spectral_layers import spectral_layers
 from gcnlimit.theory.spectrum import SpectralProblem
-from gcnlimit.theory.state import State
 
 __all__ = ["Solution", "asymptote", "cost", "solve"]
 
@@ -52,7 +52,7 @@ def cost(points: Points) -> npt.NDArray[np.int64]:
     if points.symmetric:
         return 16 * _nodes(points)
     depth = points.filter.layers(accuracy=_ACCURACY, radius=points.radius)
-    return np.array([sum(State.blocks(int(k))) * 2 * min(2 * int(k) + 4, 40) for k in depth])
+    return np.array([ChainProblem.cost(int(k)) for k in depth])
 
 
 def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:
@@ -61,7 +61,7 @@ def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterati
         if points.symmetric:
             return _solve_symmetric(points, _scaled(points, chain) if chain else None, tol, max_iterations)
         scaled = _scaled(points, chain)
-        problem = _chain_problem(points, scaled)
+        problem = ChainProblem.of(points, scaled)
         return _directed(problem, scaled, follow(problem, tol=tol, max_iterations=max_iterations))
 
 
@@ -73,7 +73,7 @@ def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Arr
         start = _grid(points, int(nodes[0]), scaled).at(reg).start()
         found = _symmetric(points, nodes, scaled, _explicit(start), reg)
     else:
-        problem = _chain_problem(points, scaled).at(reg)
+        problem = ChainProblem.of(points, scaled).at(reg)
         found = _directed(problem, scaled, _explicit(problem.start()))
     return found, reg * scaled.gain**2
 
@@ -88,21 +88,15 @@ def _scaled(points: Points, chain: Chain | None) -> ScaledChain:
     return ScaledChain.of(chain, points.signal, points.symmetric)
 
 
-def _chain_problem(points: Points, scaled: ScaledChain) -> ChainProblem:
-    return ChainProblem.of(points, scaled.chain, in_units(points.reg, scaled.gain), scaled.spike)
-
-
 def _directed(problem: ChainProblem, scaled: ScaledChain, found: FixedPoint) -> Solution:
-    state = State.unpack(found.state, problem.depth)
-    moments = problem.moments(state)
-    hats = dict(zip(("m_hat_w", "Q_hat_w", "V_hat_w"), moments.weights, strict=True))
-    values = unscaled(state._asdict() | hats, scaled.gain, scaled.layers)
+    side, _ = problem.evaluate(found.state)
+    weights = unscaled(_of_weights(side._asdict()), scaled.gain)
 
     def layers() -> dict[str, Array]:
-        crossed = dict(zip(("V_qh", "Q_qh"), moments.crossed(), strict=True))
-        return values | unscaled(crossed, scaled.gain, scaled.layers)
+        with np.errstate(all="ignore"):
+            return weights | unscaled(chain_layers(problem, found.state), scaled.gain, scaled.layers)
 
-    return Solution(moments.output, *found[1:], weights=_of_weights(values), layers=layers)
+    return Solution(side.output, *found[1:], weights=weights, layers=layers)
 
 
 def _of_weights(values: dict[str, Array]) -> dict[str, Array]:
@@ -162,14 +156,14 @@ def _symmetric(
         values = weights.copy()
         for part, grid in on_grids(_BLOCK / (chain.chain.depth + 1)):
             here = chain.take(part)
-            found_here = spectral_layers(points.take(part), grid, grid.pulls(found.state[part]), here)
+            found_here = spectral_layers(points.take(part), grid, found.state[part], here)
             _put(values, part, unscaled(found_here, here.gain, here.layers), points.size)
         return values
 
     outputs: dict[str, Array] = {}
     weights: dict[str, Array] = {}
     for part, grid in on_grids(_BLOCK):
-        side = grid.graph_side(grid.pulls(found.state[part]))
+        side, _ = grid.evaluate(found.state[part])
         _put(outputs, part, side.output._asdict(), points.size)
         _put(weights, part, unscaled(_of_weights(side._asdict()), grid.gain), points.size)
     return Solution(Output(**outputs), *found[1:], weights=weights, layers=layers)

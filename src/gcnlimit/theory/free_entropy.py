@@ -12,11 +12,10 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain
 from gcnlimit.network import GCN
 from gcnlimit.results import scalar_or_array
-from gcnlimit.theory.chain import ChainProblem
+from gcnlimit.theory.chain import backwards, outer, response
 from gcnlimit.theory.loss_averages import Output, expected_envelope
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.state import State
 
 __all__ = ["free_entropy"]
 
@@ -60,35 +59,32 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
         raise ParameterError(
             "reg = inf is not allowed here: every order parameter of the weights vanishes; take it finite"
         )
-    problem, state, hats = _unpack(points, shape, parameters)
-    m_hat_w, Q_hat_w, V_hat_w = hats
-    C, L, M, pull_q, pull_h, v = problem.response(state)
-    B_h, B, N_h, N = problem.fields(state)
-    mean = _form(C, B_h, problem.chain.g) + _form(L, problem.chain.g, B)
+    p = _flat(parameters, points.size, len(shape))
+    chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
+    b, _, g = chain = Chain(*(np.broadcast_to(part, (points.size, part.shape[-1])) for part in chain))
+    C, L, M, pull_q, pull_h, v = response(chain, backwards(chain), p.V_w, p.V, p.V_hat)
+
+    B_h, B = np.zeros_like(g), np.empty_like(g)
+    N_h, N = np.zeros_like(C), np.zeros_like(C)
+    B_h[:, :-1], N_h[:, :-1, :-1] = p.m_hat, p.Q_hat
+    B[:, 0], B[:, 1:] = np.sqrt(points.mu) * p.m_w, points.signal[:, None] * b * p.m
+    N[:, 0, 0], N[:, 1:, 1:] = p.Q_w, outer(b, b) * p.Q
+    mean = _form(C, B_h, g) + _form(L, g, B)
     variance = _form(N_h, pull_h, pull_h) + _form(N, pull_q, pull_q)
     linear = 0.5 * (_trace(C, N_h) + _form(C, B_h, B_h)) + _form(L, B_h, B) - 0.5 * (_trace(M, N) + _form(M, B, B))
 
-    weights = 0.5 * (V_hat_w * state.Q_w - state.V_w * Q_hat_w) - m_hat_w * state.m_w
-    weights = weights + (Q_hat_w + m_hat_w**2) / (2.0 * points.alpha * (points.reg + V_hat_w))
-    layers = 0.5 * (_trace(state.V_hat, state.Q) - _trace(state.V, state.Q_hat)) - np.sum(state.m_hat * state.m, axis=1)
+    weights = 0.5 * (p.V_hat_w * p.Q_w - p.V_w * p.Q_hat_w) - p.m_hat_w * p.m_w
+    weights = weights + (p.Q_hat_w + p.m_hat_w**2) / (2.0 * points.alpha * (points.reg + p.V_hat_w))
+    layers = 0.5 * (_trace(p.V_hat, p.Q) - _trace(p.V, p.Q_hat)) - np.sum(p.m_hat * p.m, axis=1)
     loss = loss_weight * expected_envelope(points.loss, Output(mean, variance, loss_weight * v))
     return scalar_or_array((weights + layers + linear - points.rho * loss).reshape(shape))
 
 
-def _unpack(
-    points: Points, shape: tuple[int, ...], parameters: OrderParameters
-) -> tuple[ChainProblem, State, tuple[Array, ...]]:
-    """Chain problem, state and conjugates of the weights, with one axis over the points."""
-    chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
-    chain = Chain(*(np.broadcast_to(p, (points.size, p.shape[-1])) for p in chain))
-    problem = ChainProblem.of(points, chain, points.reg, np.ones(points.size))
-    axes = len(shape)
-
-    def flat(name: str) -> Array:
-        value = np.asarray(parameters[name], float)
-        return value.reshape(points.size, *value.shape[axes:])
-
-    return problem, State(*(flat(name) for name in State._fields)), tuple(map(flat, ("m_hat_w", "Q_hat_w", "V_hat_w")))
+def _flat(parameters: OrderParameters, points: int, axes: int) -> OrderParameters:
+    """Order parameters with one axis over the points."""
+    names = [name + hat for name in ("m", "Q", "V") for hat in ("", "_w", "_hat", "_hat_w")]
+    values = {name: np.asarray(parameters[name], float) for name in names}
+    return OrderParameters(None, None, **{n: v.reshape(points, *v.shape[axes:]) for n, v in values.items()})
 
 
 def _trace(a: Array, b: Array) -> Array:

@@ -19,6 +19,10 @@ __all__ = ["Eta", "Output", "eta", "eta_at_zero", "expected_envelope", "expected
 
 _WIDEST = 1e4  # deviation of an output up to which a smooth loss is averaged: far more than any network has
 _GRID = 1 << 20  # numbers held by the grid of one average
+_NARROW = (
+    1e-3  # width of the corners of a proximal operator that are not resolved, and least deviation over it to do without
+)
+_LOST = 1e-12  # move of an output, over its size, that is lost in rounding
 
 
 class Output(NamedTuple):
@@ -70,16 +74,30 @@ def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
 
 def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     omega, weight = _grid(loss, output)
-    pull, stiffness = _pull(loss, omega, output.v[:, None])
-    return Eta(_average(weight, pull), _average(weight, pull**2), _average(weight, stiffness))
+    pull, slope = _pull(loss, omega, output)
+    stiffness = _average(weight, slope)
+    kinks = _kinks(loss, output)
+    if kinks is not None:  # a corner may fall between two numbers: Stein's lemma does not need to see it
+        mean, variance, v = output
+        away, deviation = omega - mean[:, None], np.sqrt(variance)
+        within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
+        narrow = within & (v < _NARROW) & (deviation > _NARROW * v)
+        by_parts = -_average(weight, pull * away)
+        stiffness = np.where(narrow, np.maximum(by_parts, 0.0) / np.where(narrow, variance, 1.0), stiffness)
+    return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
 
 
-def _pull(loss: Loss, omega: Array, v: Array) -> tuple[Array, Array]:
-    """Pull of the loss and how it falls with the output, from the loss itself or from its proximal operator."""
+def _pull(loss: Loss, omega: Array, output: Output) -> tuple[Array, Array]:
+    """Pull of the loss and how it falls with the output, from the loss itself or from its proximal operator.
+
+    The latter moves an output by `v` times the pull, and cannot tell if that is lost in rounding.
+    """
+    v = output.v[:, None]
     own = getattr(loss, "pull", None)
     if own is not None:
-        pull, stiffness = own(omega, v)
-        return np.asarray(pull), np.asarray(stiffness)
+        pull, slope = own(omega, v)
+        return np.asarray(pull), np.asarray(slope)
+    v = np.where(v > _LOST * np.max(np.abs(omega), axis=1, keepdims=True), v, np.nan)
     return (loss.prox(omega, v) - omega) / v, (1.0 - loss.prox_derivative(omega, v)) / v
 
 
@@ -139,11 +157,13 @@ def slope_at_zero(loss: Loss) -> float:
 
 def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
     """Nodes for the output, aware of the kinks of a loss that names them in `breakpoints`."""
-    mean, variance, v = output
+    return gaussian_grid(output.mean, np.sqrt(np.maximum(output.variance, 1e-300)), _kinks(loss, output))
+
+
+def _kinks(loss: Loss, output: Output) -> Array | None:
+    """Where the proximal operator of a loss has corners, one row a corner; None if it is smooth."""
     kinks = getattr(loss, "breakpoints", None)
-    return gaussian_grid(
-        mean, np.sqrt(np.maximum(variance, 1e-300)), None if kinks is None else np.asarray(kinks(v), float)
-    )
+    return None if kinks is None else np.asarray(kinks(output.v), float)
 
 
 def _average(weight: Array, values: Array) -> Array:

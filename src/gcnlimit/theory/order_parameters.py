@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
 from gcnlimit._validation import Array
 
-__all__ = ["OrderParameters", "unscaled"]
+__all__ = ["LAYERED", "OrderParameters", "unscaled"]
+
+LAYERED = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")
+"""The order parameters that have axes over the layers."""
+
+
+class _WhenAsked:
+    """A field that may be given as a function of no arguments, which is called when the field is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return None  # the default of the field
+        value = instance.__dict__[self._name]
+        if callable(value):
+            value = instance.__dict__[self._name] = value()
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._name] = value
 
 
 @dataclass(frozen=True)
@@ -26,7 +47,8 @@ class OrderParameters:
 
     The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
     correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
-    are given; the layers of a continuous filter are those of its series, given for a single point if it is short.
+    are given; the layers of a continuous filter are those of its series, given for a single point if it is short. Layers are
+    worked out when they are first asked for.
 
     Parameters
     ----------
@@ -47,28 +69,35 @@ class OrderParameters:
     m_hat_w: Any = None
     Q_hat_w: Any = None
     V_hat_w: Any = None
-    m: Any = None
-    Q: Any = None
-    V: Any = None
-    m_hat: Any = None
-    Q_hat: Any = None
-    V_hat: Any = None
-    V_qh: Any = None
-    Q_qh: Any = None
+    m: Any = _WhenAsked()
+    Q: Any = _WhenAsked()
+    V: Any = _WhenAsked()
+    m_hat: Any = _WhenAsked()
+    Q_hat: Any = _WhenAsked()
+    V_hat: Any = _WhenAsked()
+    V_qh: Any = _WhenAsked()
+    Q_qh: Any = _WhenAsked()
 
     def __getitem__(self, name: str) -> Any:
         """Order parameter of that name."""
         return getattr(self, name)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Work out what was not asked for yet: functions do not travel."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def reshape(self, shape: tuple[int, ...]) -> Self:
         """Give the first axis of each parameter the shape of the points; single numbers become floats."""
-        shaped = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                value = np.reshape(value, shape + np.shape(value)[1:])
-                shaped[field.name] = value.item() if value.ndim == 0 else value
-        return replace(self, **shaped)
+
+        def shaped(value: Any) -> Any:
+            if callable(value):
+                return lambda: shaped(value())
+            if value is None:
+                return None
+            value = np.reshape(value, shape + np.shape(value)[1:])
+            return value.item() if value.ndim == 0 else value
+
+        return type(self)(**{name: shaped(value) for name, value in self.__dict__.items()})
 
 
 def unscaled(values: Mapping[str, Array], gain: Array, layers: Array | None = None) -> dict[str, Array]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -13,7 +16,7 @@ from gcnlimit.results import Prediction, Status, from_margins, scalar_or_array, 
 from gcnlimit.theory.finite_reg import cost, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.loss_averages import expected_losses, slope_at_zero
-from gcnlimit.theory.order_parameters import OrderParameters
+from gcnlimit.theory.order_parameters import LAYERED, OrderParameters
 from gcnlimit.theory.points import Points
 
 __all__ = ["predict"]
@@ -85,10 +88,13 @@ class _Answer:
         self.status = np.full(size, Status.EXPLICIT)
         self.residual, self.iterations = np.zeros(size), np.zeros(size, np.int64)
         self.details: dict[str, Array] = {}
+        self.layers: list[tuple[npt.NDArray[np.intp], Callable[[], dict[str, Array]]]] = []
 
     def prediction(self, shape: tuple[int, ...]) -> Prediction:
         """Give everything the shape of the points."""
-        order_parameters = OrderParameters(self.test_margin, self.train_margin, **self.details).reshape(shape)
+        later = cache(self._layers)
+        layers = {name: partial(lambda which: later()[which], name) for name in LAYERED} if self.layers else {}
+        order_parameters = OrderParameters(self.test_margin, self.train_margin, **self.details, **layers).reshape(shape)
         margins_and_losses = (self.test_margin, self.train_margin, self.test_loss, self.train_loss)
         return Prediction(
             **from_margins(*(x.reshape(shape) for x in margins_and_losses)),
@@ -100,11 +106,21 @@ class _Answer:
         )
 
     def keep(self, rows: npt.NDArray[np.intp], parameters: dict[str, Array]) -> None:
-        """Store order parameters of some points; the others keep 0, their value at infinite regularization."""
-        for name, value in parameters.items():
-            if name not in self.details:
-                self.details[name] = np.zeros((self.status.size, *value.shape[1:]))
-            self.details[name][rows] = value
+        """Store order parameters of some points."""
+        _enter(self.details, rows, parameters, self.status.size)
+
+    def _layers(self) -> dict[str, Array]:
+        """Work out the order parameters of the layers."""
+        values: dict[str, Array] = {}
+        for rows, layers in self.layers:
+            _enter(values, rows, layers(), self.status.size)
+        return values
+
+
+def _enter(into: dict[str, Array], rows: npt.NDArray[np.intp], parameters: dict[str, Array], size: int) -> None:
+    """Enter order parameters of some points; the others keep 0, their value at infinite regularization."""
+    for name, value in parameters.items():
+        into.setdefault(name, np.zeros((size, *value.shape[1:])))[rows] = value
 
 
 def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> None:
@@ -135,7 +151,7 @@ def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, t
         answer.residual[here], answer.iterations[here] = found.residual, found.iterations
         answer.keep(here, found.output._asdict() | found.weights)
         if _layered(points):
-            answer.keep(here, found.layers())
+            answer.layers.append((here, found.layers))
 
 
 def _layered(points: Points) -> bool:

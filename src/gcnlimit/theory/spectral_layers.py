@@ -18,20 +18,20 @@ from gcnlimit._validation import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.scaling import ScaledChain
-from gcnlimit.theory.spectrum import Pulls, SpectralProblem
+from gcnlimit.theory.spectrum import SpectralProblem
 
 __all__ = ["spectral_layers"]
 
 
-def spectral_layers(points: Points, problem: SpectralProblem, pulls: Pulls, scaled: ScaledChain) -> dict[str, Array]:
-    """Order parameters of the layers of a scaled chain, by name, in its units."""
+def spectral_layers(points: Points, problem: SpectralProblem, state: Array, scaled: ScaledChain) -> dict[str, Array]:
+    """Order parameters of the layers of a scaled chain at a solution, by name, in its units."""
     b, c, g = scaled.chain
     measure = SpikedSemicircle.of(points.signal, problem.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
     P, R = _polynomials(layer, g)
     gain, after = R[:, :1], b[:, :, None] * R[:, 1:]
-    V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
-    weights = problem.graph_side(pulls)
+    V_w, kappa, drive, scatter = (p[:, None, None] for p in problem.pulls(state))
+    weights, _ = problem.evaluate(state)
     start, noise = ((x[:, None, None]) for x in (np.sqrt(points.mu) * weights.m_w, weights.Q_w))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
 
