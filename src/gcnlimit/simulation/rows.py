@@ -16,10 +16,11 @@ from gcnlimit.simulation.operator import Operator
 __all__ = ["training_rows"]
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
-FEATURES_AT_ONCE = 320  # columns of such a product in one thread
 
 
-def training_rows(observation: Observation, operator: Operator, filters: Filter) -> Block:
+def training_rows(
+    observation: Observation, operator: Operator, filters: Filter, *, accuracy: float | None = None
+) -> Block:
     r"""Training rows of each filter, of shape ``(filters, |R|, M)``.
 
     Propagates the :math:`|R|` training nodes backwards, :math:`F^T = X^T g(a)^T I_R/\sqrt N`, if they are fewer than the
@@ -27,18 +28,22 @@ def training_rows(observation: Observation, operator: Operator, filters: Filter)
     """
     rows, columns = int(observation.train_mask.sum()), observation.features.shape[1]
     out = np.empty((*filters.shape, rows, columns), observation.features.dtype)
-    (_backward if rows <= columns else _forward)(observation, operator, filters, out)
+    (_backward if rows <= columns else _forward)(observation, operator, filters, out, accuracy)
     out /= np.sqrt(observation.nodes).astype(out.dtype)
     return out
 
 
-def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
+def _backward(
+    observation: Observation, operator: Operator, filters: Filter, out: Block, accuracy: float | None
+) -> None:
     X, labelled = observation.features, np.flatnonzero(observation.train_mask)
     width = WIDTH * max(1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH))
     for part in column_blocks(labelled.size, labelled.size if streamed(X) else width):
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
         indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
-        for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
+        for k, propagated in enumerate(
+            filters.apply(operator.T, indicators, radius=operator.radius, accuracy=accuracy)
+        ):
             _multiply(propagated, X, out[k, part])
 
 
@@ -51,15 +56,16 @@ def _multiply(propagated: Block, X: Any, out: Block) -> None:
     def one(part: slice) -> None:
         np.matmul(propagated.T, X[:, part], out=out[:, part])
 
-    over_blocks(one, column_blocks(X.shape[1], FEATURES_AT_ONCE), X.size)
+    pieces = 4  # alike, so that no thread waits for another
+    over_blocks(one, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
 
 
-def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
+def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block, accuracy: float | None) -> None:
     X: Any = np.asarray(observation.features)
     radius = operator.radius
 
     def one(part: slice) -> None:
-        propagated = filters.apply(operator, X[:, part], radius=radius)
+        propagated = filters.apply(operator, X[:, part], radius=radius, accuracy=accuracy)
         out[:, :, part] = propagated[:, observation.train_mask]
 
     over_blocks(one, column_blocks(X.shape[1]), X.size)
