@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._validation import Array
 
@@ -25,14 +28,14 @@ def pack(matrix: Array) -> Array:
     diagonal = np.einsum("bii->bi", matrix)
     diagonal = np.where(diagonal >= 0.0, np.maximum(diagonal, _LEAST), np.nan)
     root = np.sqrt(diagonal)
-    i, j = np.tril_indices(matrix.shape[1], -1)
+    i, j = _below(matrix.shape[1])
     return np.concatenate([np.log(diagonal), matrix[:, i, j] / (root[:, i] * root[:, j])], axis=1)
 
 
 def unpack(rows: Array, size: int) -> Array:
     """Inverse of `pack` for matrices of that size."""
     root = np.exp(0.5 * rows[:, :size])
-    i, j = np.tril_indices(size, -1)
+    i, j = _below(size)
     matrix = np.empty((len(rows), size, size))
     matrix[:, range(size), range(size)] = root**2
     matrix[:, i, j] = matrix[:, j, i] = rows[:, size:] * (root[:, i] * root[:, j])
@@ -42,5 +45,11 @@ def unpack(rows: Array, size: int) -> Array:
 def log_diagonal(rows: Array, size: int) -> Array:
     r"""For each entry of packed rows of matrices, :math:`\log\sqrt{A_{ii} A_{jj}}`."""
     half = 0.5 * rows[:, :size]
-    i, j = np.tril_indices(size, -1)
+    i, j = _below(size)
     return np.concatenate([2.0 * half, half[:, i] + half[:, j]], axis=1)
+
+
+@cache
+def _below(size: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Rows and columns below the diagonal."""
+    return np.tril_indices(size, -1)

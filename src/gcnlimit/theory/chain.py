@@ -24,7 +24,6 @@ from gcnlimit.theory.scaling import ScaledChain, in_units
 
 __all__ = ["ChainProblem", "Medium", "Response", "backwards", "felt", "outer", "response"]
 
-_SWEEPS = 5  # of the matrix equation for each look at the nodes
 _LEAST = 1e-30  # product of stiffness and V_w that is told from 0
 
 
@@ -172,7 +171,7 @@ class ChainProblem(PullProblem):
         """Sweep a few times through the layers, and average."""
         s = felt(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
-        for _ in range(_SWEEPS):
+        for _ in range(_sweeps(self.chain.depth)):
             free, stiff, medium = self.sweep(medium, s)
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 
@@ -237,6 +236,11 @@ class ChainProblem(PullProblem):
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * _t(size)
         mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
+
+
+def _sweeps(depth: int) -> int:
+    """Sweeps through the layers for each look at the nodes: news travel by one layer in each."""
+    return min(5, 2 + depth // 2)
 
 
 def _memory(depth: int) -> int:
