@@ -13,6 +13,9 @@ from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 __all__ = ["Family", "follow", "iterate"]
 
 
+_FURTHER = 10.0  # times the regularization of the first point, where the explicit start is taken as a solution
+
+
 class Family(Protocol):
     """Equations for a batch of points that depend on a regularization; their states are rows of numbers."""
 
@@ -92,16 +95,16 @@ class _Track:
     def __init__(self, family: Family, top: Array, step: float) -> None:
         points = len(top)
         self.reg = top.copy()
-        self.state = family.at(top).start()
+        self.state = family.at(_FURTHER * top).start()
         self.residual = np.full(points, np.inf)
         self.iterations = np.zeros(points, np.int64)
         self.converged = np.zeros(points, bool)
         self.active = np.arange(points)
         self._family = family
         self._step = np.full(points, step)
-        self._solved = np.full(points, np.nan)  # regularization of `state`, once solved
-        self._before = family.at(10.0 * top).start()  # the solution before it
-        self._span = np.full(points, -np.log(10.0))  # and how far that was
+        self._solved = _FURTHER * top  # regularization of `state`
+        self._before = family.at(_FURTHER**2 * top).start()  # the solution before it
+        self._span = np.full(points, -np.log(_FURTHER))  # and how far that was
 
     def next(self) -> tuple[npt.NDArray[np.intp], int]:
         """Points to solve together and the effort they need, least first: it grows as their steps become small."""
@@ -111,12 +114,9 @@ class _Track:
         return self.active[level == least], least
 
     def guess(self, rows: npt.NDArray[np.intp]) -> Array:
-        """State to start from: the last solution, extrapolated where there is one before it."""
+        """State to start from: the last solution, extrapolated from the one before it."""
         ratio = np.log(self.reg[rows] / self._solved[rows]) / self._span[rows]
-        known = ~np.isnan(ratio)
-        state = self.state[rows]
-        state[known] = self._family.extrapolate(state[known], self._before[rows[known]], ratio[known])
-        return state
+        return self._family.extrapolate(self.state[rows], self._before[rows], ratio)
 
     def record(self, rows: npt.NDArray[np.intp], result: FixedPoint, limit: int) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
@@ -124,17 +124,12 @@ class _Track:
         self.iterations[rows] += iterations
         arrived = self.reg[rows] == self._family.reg[rows]
         won, lost = rows[good], rows[~good]
-        first = np.isnan(self._solved[won])
-        self._before[won[~first]] = self.state[won[~first]]
-        self.state[won] = state[good]
-        self._span[won] = np.where(
-            np.isnan(self._solved[won]), self._span[won], np.log(self.reg[won] / self._solved[won])
-        )
+        self._before[won], self.state[won] = self.state[won], state[good]
+        self._span[won] = np.log(self.reg[won] / self._solved[won])
         self._solved[won] = self.reg[won]
         self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])
-        base = np.where(np.isnan(self._solved[rows]), 10.0 * self.reg[rows] * self._step[rows], self._solved[rows])
-        aim = base / self._step[rows]
+        aim = self._solved[rows] / self._step[rows]
         near = np.minimum(2.0, np.sqrt(self._step[rows]))  # no small last step
         self.reg[rows] = np.where(aim < near * self._family.reg[rows], self._family.reg[rows], aim)
         self.residual[rows[good & arrived]] = residual[good & arrived]
