@@ -12,32 +12,67 @@ all divided by :math:`N`. Each class computes them for one kind of operator.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import hyp1f1
 
 from gcnlimit._validation import Array
 from gcnlimit.filters import Diffusion
+from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory import resolvents
 
-__all__ = ["DepthAverages", "DirectedDepth", "SymmetricDepth", "hankel"]
+__all__ = ["DepthAverages", "DirectedDepth", "SymmetricDepth"]
 
 _ONE = np.ones(1)
 
 
 @dataclass(frozen=True)
-class SymmetricDepth:
+class DepthAverages(ABC):
+    """The overlaps at depths `x` and `z`, one-dimensional arrays; two of them are known for both kinds of operator."""
+
+    t: float
+    signal: float
+
+    symmetric: ClassVar[bool]
+
+    def phi(self, x: Array) -> Array:
+        r""":math:`\varphi(x)`."""
+        return resolvents.phi(x, t=self.t, signal=self.signal, symmetric=self.symmetric)
+
+    def Phi(self, x: Array, z: Array) -> Array:
+        r""":math:`\Phi(x, z)` for every pair."""
+        return resolvents.Phi(x[:, None], z, t=self.t, symmetric=self.symmetric)
+
+    @abstractmethod
+    def E(self, x: Array, z: Array) -> Array:
+        """:math:`E(x, z)` for every pair."""
+
+    @abstractmethod
+    def E3(self, x: Array, z: Array) -> Array:
+        """:math:`E_3(x, z)` for every pair."""
+
+    @abstractmethod
+    def E4(self, x: Array, z: Array) -> Array:
+        """:math:`E_4(x, z)` for every pair."""
+
+    @abstractmethod
+    def Phi4(self, x: Array, z: Array) -> Array:
+        r""":math:`\Phi_4(x, z)` for every pair."""
+
+
+@dataclass(frozen=True)
+class SymmetricDepth(DepthAverages):
     r"""Symmetric operator: everything commutes, and an overlap is an average of :math:`e^{t(x+z+\dots)a}`.
 
     :math:`E = e(g_{x+z})`, :math:`E_3 = e(g_{x+z+1})`, :math:`E_4 = e(g_{x+z+2})`, :math:`\Phi_4 = \tau(g_{x+z+2})`.
     """
 
-    t: float
-    signal: float
+    symmetric: ClassVar[bool] = True
 
     @cached_property
     def _measure(self) -> tuple[Array, Array]:
@@ -50,14 +85,6 @@ class SymmetricDepth:
         nodes, weights = self._measure
         left, right = (np.exp(self.t * np.multiply.outer(depth, nodes)) for depth in (x, z))
         return np.asarray((left * (weights * np.exp(self.t * more * nodes))) @ right.T)
-
-    def phi(self, x: Array) -> Array:
-        r""":math:`\varphi(x)`."""
-        return resolvents.phi(x, t=self.t, signal=self.signal, symmetric=True)
-
-    def Phi(self, x: Array, z: Array) -> Array:
-        r""":math:`\Phi(x, z)` for every pair."""
-        return resolvents.Phi(x[:, None], z, t=self.t, symmetric=True)
 
     def E(self, x: Array, z: Array) -> Array:
         """:math:`E(x, z)` for every pair."""
@@ -77,7 +104,7 @@ class SymmetricDepth:
 
 
 @dataclass(frozen=True)
-class DirectedDepth:
+class DirectedDepth(DepthAverages):
     r"""Directed operator, which does not commute with its transpose: sums of products of Taylor coefficients.
 
     :math:`a^i y` and :math:`a^i (a^T)^j y` are spanned by orthonormal vectors, one for each word in the noise. With
@@ -90,8 +117,7 @@ class DirectedDepth:
         && g_x g^T \zeta &\to M^x_{il} = \sum_p G^x_{i+p} G^1_{l+p} .
     """
 
-    t: float
-    signal: float
+    symmetric: ClassVar[bool] = False
 
     @cached_property
     def _length(self) -> int:
@@ -116,14 +142,6 @@ class DirectedDepth:
         M = hankel(G) @ hankel(G1)
         return L, N.reshape(x.size, -1), M.reshape(x.size, -1)
 
-    def phi(self, x: Array) -> Array:
-        r""":math:`\varphi(x)`."""
-        return resolvents.phi(x, t=self.t, signal=self.signal, symmetric=False)
-
-    def Phi(self, x: Array, z: Array) -> Array:
-        r""":math:`\Phi(x, z)` for every pair."""
-        return resolvents.Phi(x[:, None], z, t=self.t, symmetric=False)
-
     def E(self, x: Array, z: Array) -> Array:
         r""":math:`E(x, z) = F^x \cdot F^z` for every pair."""
         return np.asarray(self._tails(x) @ self._tails(z).T)
@@ -140,14 +158,3 @@ class DirectedDepth:
     def Phi4(self, x: Array, z: Array) -> Array:
         r""":math:`\Phi_4(x, z) = M^x \cdot M^z` for every pair."""
         return np.asarray(self._pairs(x)[2] @ self._pairs(z)[2].T)
-
-
-DepthAverages = SymmetricDepth | DirectedDepth
-
-
-def hankel(rows: npt.NDArray[np.float64]) -> Array:
-    r"""Matrices :math:`H_{ip} = r_{i+p}`, 0 beyond the end, of the last axis."""
-    n = rows.shape[-1]
-    index = np.add.outer(np.arange(n), np.arange(n))
-    padded = np.concatenate([rows, np.zeros((*rows.shape[:-1], n - 1))], axis=-1)
-    return np.asarray(padded[..., index])

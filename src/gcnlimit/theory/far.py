@@ -10,6 +10,7 @@ import numpy as np
 
 from gcnlimit._validation import Array
 from gcnlimit.filters import Chain
+from gcnlimit.numerics.hankel import hankel
 
 __all__ = ["unfelt"]
 
@@ -22,9 +23,8 @@ def unfelt(chain: Chain) -> tuple[Array, Array, Array]:
     K = chain.depth
     P, R = _coefficients(chain)
     after = chain.b[:, :, None] * R[:, 1:]
-    index = np.arange(K + 1)[:, None] + np.arange(K + 1)
-    hankel = np.where(index <= K, R[:, 0][:, np.minimum(index, K)], 0.0)
-    gram = hankel @ _t(hankel)  # of g(a) and the powers of a^T that it does not cancel
+    H = hankel(R[:, 0])
+    gram = H @ _t(H)  # of g(a) and the powers of a^T that it does not cancel
     for k in range(1, K + 1):
         gram[:, k, 1:] += gram[:, k - 1, :-1]
     return P @ _t(P), after @ _t(after), P @ gram @ _t(P)

@@ -18,8 +18,8 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
+from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle, spectral_radius
-from gcnlimit.theory.depth_averages import hankel
 from gcnlimit.theory.large_reg import taylor
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points
