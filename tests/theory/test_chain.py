@@ -46,7 +46,8 @@ def test_averages_are_those_of_a_sampled_graph(filter, lam):
     measured = np.array([_measured(filter, gain, lam=lam, s=s, size=size, seed=seed) for seed in range(trials)])
     error = measured.std(axis=0, ddof=1) / np.sqrt(trials)
     for name, value, mean, e in zip(predicted._fields, predicted, measured.mean(axis=0), error, strict=True):
-        assert abs(float(value[0]) - mean) < 4.0 * e + 6.0 / size, name
+        bias = 2.0 * (1.0 + mean**2) / size  # a spike moves a trace by one part in N
+        assert abs(float(value[0]) - mean) < 4.0 * e + bias, name
 
 
 def _measured(filter, gain, *, lam, s, size, seed):

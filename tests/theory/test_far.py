@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.finite_reg import asymptote
 from gcnlimit.theory.order_parameters import OrderParameters
 from gcnlimit.theory.points import Points
@@ -28,3 +29,15 @@ def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
     after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), parameters)
     for name, new in after.items():
         assert np.abs(new - parameters[name]).max(initial=0.0) <= 1e-8 * np.abs(new).max(initial=0.0), name
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("depth", [5, 30])
+def test_it_is_as_good_as_infinite_however_strong_the_signal(depth, symmetrize):
+    """The weights point along the gradient at zero: m_w is known, even where labels gain 1e18 times as much as noise."""
+    data = gl.CSBM(alpha=2.0, lam=2.0, mu=1.5, rho=0.4)
+    functions = gl.order_functions(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
+    points = Points.of(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
+    measure = SpikedSemicircle.of(points.signal, 4 * depth)
+    along = float(measure.e[0] @ measure.x[0] ** depth) if symmetrize else 2.0**depth
+    assert float(functions.m_w) == pytest.approx(np.sqrt(1.5) * 0.4 * along / 2.0, rel=1e-10)

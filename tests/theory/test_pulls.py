@@ -48,6 +48,16 @@ def test_states_are_packed_without_loss():
         assert np.allclose(old, new, rtol=1e-14, atol=1e-15)
 
 
+def test_layers_are_found_where_going_around_them_does_not_converge():
+    """Overlaps of one point that the search for them leaves out: then they are solved for at once."""
+    c = [-0.309978, -1.445623, -1.125184, 2.01101, -1.065096, 1.065657, 0.174862, 1.577936, 0.536544]
+    data = gl.CSBM(alpha=0.264447, lam=-1.076408, mu=0.295449, rho=1.0)
+    gcn = gl.GCN(gl.Residual(c), "square", 0.186864)
+    parameters = gl.predict(data, gcn, tol=1e-13).order_parameters
+    for name, new in apply_equations(data, gcn, parameters).items():
+        assert np.abs(new - parameters[name]).max() <= 1e-9 * np.abs(new).max(), name
+
+
 HARD = [
     (gl.Residual.constant(2.0, 30), 1.9, 0.4, 0.05, "logistic", 1e2),
     (gl.Residual.constant(0.5, 30), 1.7, 2.0, 0.6, "hinge", 1e0),
@@ -83,6 +93,43 @@ def test_layers_are_worked_out_when_asked_for_and_travel():
     sent, kept = (gl.predict(data, gcn).order_parameters for _ in range(2))
     received = pickle.loads(pickle.dumps(sent))
     for name in ("m_w", "m", "Q", "V_hat", "Q_qh"):
-        assert np.array_equal(received[name], kept[name])
+        assert np.array_equal(received[name], kept[name], equal_nan=True)
     assert kept.Q.shape == (2, 1, 2, 2)
     assert np.all(kept.Q[1] == 0.0)  # outputs vanish at infinite regularization
+    assert np.isnan(kept.V_hat_w[1, 0])  # and the pulls do not
+
+
+@pytest.mark.parametrize("reg", [1e-4, 1e-8, 1e-12])
+def test_without_layers_the_kind_of_graph_does_not_matter(reg):
+    """Where every node is labelled and fitted the response hardly varies over the spectrum: its variation must keep digits."""
+    data = gl.CSBM(alpha=0.5, lam=0.9, mu=1.5, rho=1.0)
+    none = gl.Residual(np.empty(0))
+    directed, symmetric = (gl.predict(data, gl.GCN(none, "square", reg, symmetrize)) for symmetrize in (False, True))
+    assert symmetric.test_accuracy == pytest.approx(directed.test_accuracy, abs=1e-9)
+
+
+def test_a_sharp_filter_is_given_the_nodes_it_needs():
+    data = gl.CSBM(alpha=0.198, lam=-0.879, mu=0.0, rho=0.99)
+    prediction = gl.predict(data, gl.GCN(gl.Residual([1.3105, -0.6509]), "square", 2.57e-5, symmetrize=True))
+    assert prediction.status == gl.Status.CONVERGED
+
+
+class FourfoldSquare(gl.Square):
+    """A subclass that is another loss."""
+
+    def value(self, z):
+        return 4.0 * super().value(z)
+
+    def prox(self, omega, v):
+        return super().prox(omega, 4.0 * np.asarray(v))
+
+    def prox_derivative(self, omega, v):
+        return super().prox_derivative(omega, 4.0 * np.asarray(v))
+
+
+def test_a_subclass_of_a_loss_is_a_loss_of_its_own():
+    data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.5, rho=0.4)
+    mine, same = (
+        gl.predict(data, gl.GCN(gl.Residual([0.5]), *loss)) for loss in ((FourfoldSquare(), 1.0), ("square", 0.25))
+    )
+    assert mine.test_accuracy == pytest.approx(same.test_accuracy, abs=1e-9)

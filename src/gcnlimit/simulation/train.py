@@ -169,7 +169,7 @@ def _by_filter(
 
 def _path(rows: TrainingRows, loss: Loss, reg: Array, tolerance: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
-    if isinstance(loss, Square):
+    if type(loss) is Square:
         return rows.ridge(reg, tolerance), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):

@@ -25,6 +25,7 @@ from gcnlimit.theory.chain import ChainProblem, felt, outer, response
 __all__ = ["chain_layers"]
 
 _GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
+_SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 
 def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
@@ -95,9 +96,23 @@ def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
         there = _Node(*(part[points] for part in node))
         return pack(source[points] + there.pass_on(unpack(rows)))
 
-    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, memory=6)
-    state = np.where((found.residual <= _GOOD)[:, None, None, None], unpack(found.state), np.nan)
+    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000, memory=6)
+    state = unpack(found.state)
+    for point in np.flatnonzero(~(found.residual <= _GOOD)):
+        state[point] = _at_once(_Node(*(part[point] for part in node)), source[point]) if K <= _SMALL else np.nan
     return state[:, 0], state[:, 1]
+
+
+def _at_once(node: _Node, source: Array) -> Array:
+    """Overlaps of one point by a linear system for all of them."""
+    C, L, M = node.C, node.L, node.M
+    bb = node.bb.reshape(-1)
+    around = np.block(
+        [[np.kron(L, L) * bb, np.kron(C, C)], [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]]
+    )
+    if not np.isfinite(around).all():
+        return np.full_like(source, np.nan)
+    return np.asarray(np.linalg.solve(np.eye(source.size) - around, source.reshape(-1))).reshape(source.shape)
 
 
 def _t(matrix: Array) -> Array:

@@ -13,6 +13,7 @@ from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 __all__ = ["Family", "follow", "iterate"]
 
 
+_ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
 _FURTHER = 10.0  # times the regularization of the first point, where the explicit start is taken as a solution
 
 
@@ -26,10 +27,6 @@ class Family(Protocol):
     @property
     def far(self) -> Array:
         """Regularization at which the explicit start is close to a solution."""
-
-    @property
-    def rough(self) -> float:
-        """Residual that suffices on the way."""
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Equations of some of the points."""
@@ -83,7 +80,7 @@ def _descend(family: Family, top: Array, step: float, tol: float, max_iterations
     while track.active.size:
         rows, level = track.next()
         reg = track.reg[rows]
-        wanted = np.where(reg == family.reg[rows], tol, max(tol, family.rough if level == 0 else 1e-3))
+        wanted = np.where(reg == family.reg[rows], tol, max(tol, _ROUGH))
         result = iterate(family.take(rows).at(reg), track.guess(rows), tol=wanted, level=level)
         track.record(rows, result, max_iterations)
     return track

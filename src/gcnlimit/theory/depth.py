@@ -99,7 +99,7 @@ def _regularization(points: Points) -> bool:
         raise ParameterError(
             "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
         )
-    if infinite.any() and not isinstance(points.loss, Square):
+    if infinite.any() and type(points.loss) is not Square:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())
 

@@ -30,9 +30,9 @@ from gcnlimit.theory.spectrum import SpectralProblem
 __all__ = ["Solution", "asymptote", "cost", "solve"]
 
 _ACCURACY = 1e-12  # of the chain that stands for a filter
-_REFINEMENTS = 7  # doublings of the grid on the spectrum after which a solution is given up
+_FINEST = 1 << 16  # nodes on the spectrum beyond which a solution that still moves is given up
 _BLOCK = 1 << 18  # numbers held by one temporary array
-_FAR = 1e15  # a regularization as good as infinite
+_FAR = 1e15  # times the regularization from which on the loss is not felt: as good as infinite
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,16 @@ def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterati
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
-    scaled, reg = _scaled(points, chain), np.full(points.size, _FAR)
+    scaled = _scaled(points, chain)
     if points.symmetric:
         nodes = np.full(points.size, np.max(_nodes(points, scaled)))
-        start = _grid(points, int(nodes[0]), scaled).at(reg).start()
-        found = _symmetric(points, nodes, scaled, _explicit(start), reg)
+        grid = _grid(points, int(nodes[0]), scaled)
+        reg = _FAR * grid.far
+        found = _symmetric(points, nodes, scaled, _explicit(grid.at(reg).start()), reg)
     else:
-        problem = ChainProblem.of(points, scaled).at(reg)
+        problem = ChainProblem.of(points, scaled)
+        reg = _FAR * problem.far
+        problem = problem.at(reg)
         found = _directed(problem, scaled, _explicit(problem.start()))
     return found, reg * scaled.gain**2
 
@@ -113,9 +116,7 @@ def _solve_symmetric(points: Points, scaled: ScaledChain | None, tol: float, max
     nodes = np.full(points.size, np.max(_nodes(points, scaled)))
     found = follow(_grid(points, int(nodes[0]), scaled), tol=tol, max_iterations=max_iterations)
     rough = np.flatnonzero(found.converged)
-    for _ in range(_REFINEMENTS):
-        if not rough.size:
-            break
+    while rough.size and nodes[rough[0]] < _FINEST:
         nodes[rough] *= 2
         finer = iterate(_grid(points, int(nodes[rough[0]]), scaled, rough), found.state[rough], tol=tol, level=1)
         found.state[rough], found.residual[rough], found.converged[rough] = finer.state, finer.residual, finer.converged

@@ -1,6 +1,6 @@
 r"""Order functions of discrete networks, layer by layer, from the chain equations.
 
-At infinite regularization the chain equations are triangular; their solution is taken there without powers of :math:`r`.
+At infinite regularization they are explicit, and are given without powers of :math:`r`.
 """
 
 from __future__ import annotations

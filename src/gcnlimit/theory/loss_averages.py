@@ -17,11 +17,10 @@ from gcnlimit.numerics.gaussian import gaussian_grid
 __all__ = ["Eta", "Output", "eta", "eta_at_zero", "expected_envelope", "expected_losses", "slope_at_zero"]
 
 
-_WIDEST = 1e4  # deviation of an output up to which a smooth loss is averaged: far more than any network has
+_WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
 _GRID = 1 << 20  # numbers held by the grid of one average
-_NARROW = (
-    1e-3  # width of the corners of a proximal operator that are not resolved, and least deviation over it to do without
-)
+_NARROW = 1e-3  # width of a corner below which it is not resolved
+_WIDE = 1e-3  # deviation of the output, over that width, from which on it need not be
 _LOST = 1e-12  # move of an output, over its size, that is lost in rounding
 
 
@@ -54,7 +53,7 @@ def eta(loss: Loss, output: Output) -> Eta:
 
     They are NaN where the output is not that of a network: the search that met such a state then steps back.
     """
-    if isinstance(loss, Square):
+    if type(loss) is Square:
         mean, variance, v = output
         stiffness = np.where((v > 0.0) & (variance >= 0.0), 1.0 / (1.0 + v), np.nan)
         return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
@@ -68,7 +67,9 @@ def eta(loss: Loss, output: Output) -> Eta:
 
 def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
     """Return the averages for an output that vanishes: what a labelled node feels at infinite regularization."""
-    tiny = np.full(shape, 1e-9)
+    if type(loss) is Square:
+        return Eta(*(np.ones(shape) for _ in range(3)))
+    tiny = np.full(shape, 1e-12 if hasattr(loss, "pull") else 1e-9)
     return eta(loss, Output(np.zeros(shape), tiny**2, tiny))
 
 
@@ -81,7 +82,7 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         mean, variance, v = output
         away, deviation = omega - mean[:, None], np.sqrt(variance)
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
-        narrow = within & (v < _NARROW) & (deviation > _NARROW * v)
+        narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
         by_parts = -_average(weight, pull * away)
         stiffness = np.where(narrow, np.maximum(by_parts, 0.0) / np.where(narrow, variance, 1.0), stiffness)
     return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
@@ -117,7 +118,7 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
 
 def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     r"""Return test and train loss, :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
-    if isinstance(loss, Square):
+    if type(loss) is Square:
         mean, variance, v = output
         test = 0.5 * ((1.0 - mean) ** 2 + variance)
         return test, test / (1.0 + v) ** 2

@@ -10,10 +10,13 @@ import numpy as np
 
 from gcnlimit._validation import Array
 
-__all__ = ["LAYERED", "OrderParameters", "unscaled"]
+__all__ = ["LAYERED", "VANISHING", "OrderParameters", "unscaled"]
 
 LAYERED = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")
 """The order parameters that have axes over the layers."""
+
+VANISHING = ("mean", "variance", "v", "m_w", "Q_w", "V_w", "m", "Q", "V", "Q_qh")
+"""The order parameters that vanish at infinite regularization."""
 
 
 class _WhenAsked:
@@ -47,8 +50,8 @@ class OrderParameters:
 
     The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
     correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
-    are given; the layers of a continuous filter are those of its series, given for a single point if it is short. Layers are
-    worked out when they are first asked for.
+    are given (beside finite ones, 0 for what vanishes and NaN for the rest); the layers of a continuous filter are those of
+    its series, given for a single point if it is short. Layers are worked out when they are first asked for.
 
     Parameters
     ----------

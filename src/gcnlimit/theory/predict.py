@@ -16,7 +16,7 @@ from gcnlimit.results import Prediction, Status, from_margins, scalar_or_array, 
 from gcnlimit.theory.finite_reg import cost, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.loss_averages import expected_losses, slope_at_zero
-from gcnlimit.theory.order_parameters import LAYERED, OrderParameters
+from gcnlimit.theory.order_parameters import LAYERED, VANISHING, OrderParameters
 from gcnlimit.theory.points import Points
 
 __all__ = ["predict"]
@@ -118,9 +118,10 @@ class _Answer:
 
 
 def _enter(into: dict[str, Array], rows: npt.NDArray[np.intp], parameters: dict[str, Array], size: int) -> None:
-    """Enter order parameters of some points; the others keep 0, their value at infinite regularization."""
+    """Enter order parameters of some points; the others are at infinite regularization, where some vanish."""
     for name, value in parameters.items():
-        into.setdefault(name, np.zeros((size, *value.shape[1:])))[rows] = value
+        elsewhere = 0.0 if name in VANISHING else np.nan
+        into.setdefault(name, np.full((size, *value.shape[1:]), elsewhere))[rows] = value
 
 
 def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> None:
@@ -139,6 +140,7 @@ def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> No
 
 def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, tol: float, max_iterations: int) -> None:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
+    layered = _layered(points)
     points = points.take(rows)
     slope = slope_at_zero(points.loss)
     for where, chunk in points.chunks(cost(points), _HISTORY):
@@ -150,7 +152,7 @@ def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, t
         answer.status[here] = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
         answer.residual[here], answer.iterations[here] = found.residual, found.iterations
         answer.keep(here, found.output._asdict() | found.weights)
-        if _layered(points):
+        if layered:
             answer.layers.append((here, found.layers))
 
 

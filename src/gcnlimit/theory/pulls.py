@@ -53,7 +53,7 @@ class Pulls(NamedTuple):
     def pack(self, peak: Array) -> Array:
         r"""One row a point, of numbers that may take any value: logarithms of the positive ones.
 
-        The stiffness is given as what it does at the `peak` of the gain, :math:`\kappa V_w \max g^2`.
+        The stiffness is given as what it does at the `peak` of the gain, in the bulk or along the labels.
         """
         size = self.drive**2 + self.scatter
         stiffness = np.maximum(self.product * peak, _SOFTEST)
@@ -147,11 +147,6 @@ class PullProblem(ABC):
         """Regularization from which on the loss is no longer felt."""
         return np.maximum(1.0, self.spike)
 
-    @property
-    def rough(self) -> float:
-        """Residual that suffices on the way: small, since outputs may be far off where the spike dominates."""
-        return 1e-3
-
     def start(self) -> Array:
         r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
@@ -203,9 +198,9 @@ class PullProblem(ABC):
     def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
         r"""Let the pulls act on the graph.
 
-        With :math:`\sigma = 1/(1 - s\tau(W))` the response is :math:`v = \sigma V_w \tau(W)`, the output of a test node
-        :math:`\omega = \sigma\,U z_0 + \sigma V_w\, (W - \tau(W))\, \beta`, and the conjugate of the weights
-        :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`.
+        The conjugate of the weights is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`; the response is
+        :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
+        divided by :math:`1 - s\tau(W)`.
         """
         V_w, kappa, drive, scatter = pulls
         root = np.sqrt(self.mu)

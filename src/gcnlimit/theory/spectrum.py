@@ -72,12 +72,13 @@ class SpectralProblem(PullProblem):
         U = self.g * d
         W = self.g * U
         W_bulk, U_labels = W @ self.tau, self._e(U)
-        excess = np.einsum("bn,bn->b", self.excess, W)
-        U_across, W_across = U - U_labels[:, None], W - (W_bulk + excess)[:, None]
+        uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
+        excess = np.einsum("bn,bn->b", self.excess, uneven)
+        U_across, W_across = U - U_labels[:, None], uneven - self._e(uneven)[:, None]
         return Transforms(
             W=W_bulk,
             UU=U**2 @ self.tau,
-            WW_bulk=(W - W_bulk[:, None]) ** 2 @ self.tau,
+            WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
             stretch=1.0 / (d @ self.tau),
             U=U_labels,
             excess=excess,
