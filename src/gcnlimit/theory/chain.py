@@ -76,11 +76,11 @@ def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Arr
     G_0, G_h = np.zeros_like(back), np.zeros_like(back)
     G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
-    S = back @ G_0 @ _t(back)
+    S = back @ G_0 @ back.mT
     J = np.asarray(np.linalg.inv(np.eye(chain.depth + 1) + S @ G_h), np.float64)
     C, L = J @ S, J @ back
-    pull_q, pull_h = _apply(_t(L), chain.g), _apply(C, chain.g)
-    return Response(C, L, _t(back) @ (G_h @ L), pull_q, pull_h, _dot(chain.g, pull_h))
+    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
+    return Response(C, L, back.mT @ (G_h @ L), pull_q, pull_h, np.vecdot(chain.g, pull_h))
 
 
 class Medium(NamedTuple):
@@ -186,8 +186,8 @@ class ChainProblem(PullProblem):
         after = Medium(
             V=C_h,
             V_hat=bb * M_q,
-            X=C_h @ medium.Y @ C_h + L_h @ X @ _t(L_h) + outer(pull_h, pull_h),
-            Y=bb * (_t(L_h) @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
+            X=C_h @ medium.Y @ C_h + L_h @ X @ L_h.mT + outer(pull_h, pull_h),
+            Y=bb * (L_h.mT @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
         )
         return free, stiff, after
 
@@ -198,8 +198,8 @@ class ChainProblem(PullProblem):
         pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
         along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
-        across = _t(q) @ X @ q + _t(h) @ Y @ h
-        WW_bulk = _dot(pull_h, _apply(Y, pull_h)) + _dot(pull_q, _apply(X, pull_q))
+        across = q.mT @ X @ q + h.mT @ Y @ h
+        WW_bulk = np.vecdot(pull_h, _apply(Y, pull_h)) + np.vecdot(pull_q, _apply(X, pull_q))
         stretch = 1.0 + s * free.v
         return Transforms(
             W=stiff.v,
@@ -224,7 +224,7 @@ class ChainProblem(PullProblem):
         K, b = self.chain.depth, self.chain.b
         answer = np.concatenate(
             [
-                np.concatenate([_t(L)[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
+                np.concatenate([L.mT[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
                 np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
             ],
             axis=1,
@@ -233,7 +233,7 @@ class ChainProblem(PullProblem):
         source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
-        fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * _t(size)
+        fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
         mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
 
@@ -259,13 +259,5 @@ def _deviation(matrix: Array) -> Array:
     return np.sqrt(np.where(diagonal == 0.0, 1.0, diagonal))
 
 
-def _t(matrix: Array) -> Array:
-    return matrix.transpose(0, 2, 1)
-
-
 def _apply(matrix: Array, vector: Array) -> Array:
     return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("bi,bi->b", a, b))

@@ -52,7 +52,7 @@ def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
         return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
 
     Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
-    Lt = _t(node.L)
+    Lt = node.L.mT
     Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
     return {
         "m": h,
@@ -77,8 +77,8 @@ class _Node(NamedTuple):
     def pass_on(self, overlaps: Array) -> Array:
         """Return what one node's overlaps add to those of the next: `Q` and `Q_hat`, along the second axis."""
         Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
-        from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ _t(self.L)
-        conjugate = _t(self.L) @ Q_hat @ self.L + self.M @ Q @ self.M
+        from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
+        conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
         return np.stack([from_fields, self.bb * conjugate], axis=1)
 
 
@@ -113,7 +113,3 @@ def _at_once(node: _Node, source: Array) -> Array:
     if not np.isfinite(around).all():
         return np.full_like(source, np.nan)
     return np.asarray(np.linalg.solve(np.eye(source.size) - around, source.reshape(-1))).reshape(source.shape)
-
-
-def _t(matrix: Array) -> Array:
-    return matrix.transpose(0, 2, 1)

@@ -24,10 +24,10 @@ def unfelt(chain: Chain) -> tuple[Array, Array, Array]:
     P, R = _coefficients(chain)
     after = chain.b[:, :, None] * R[:, 1:]
     H = hankel(R[:, 0])
-    gram = H @ _t(H)  # of g(a) and the powers of a^T that it does not cancel
+    gram = H @ H.mT  # of g(a) and the powers of a^T that it does not cancel
     for k in range(1, K + 1):
         gram[:, k, 1:] += gram[:, k - 1, :-1]
-    return P @ _t(P), after @ _t(after), P @ gram @ _t(P)
+    return P @ P.mT, after @ after.mT, P @ gram @ P.mT
 
 
 def _coefficients(chain: Chain) -> tuple[Array, Array]:
@@ -45,7 +45,3 @@ def _coefficients(chain: Chain) -> tuple[Array, Array]:
         R[:, k - 1, 1:] += b[:, k - 1, None] * R[:, k, :-1]
         R[:, k - 1, 0] += g[:, k - 1]
     return P, R
-
-
-def _t(matrix: Array) -> Array:
-    return matrix.transpose(0, 2, 1)

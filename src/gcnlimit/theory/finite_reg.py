@@ -157,7 +157,8 @@ def _symmetric(
         values = weights.copy()
         for part, grid in on_grids(_BLOCK / (chain.chain.depth + 1)):
             here = chain.take(part)
-            found_here = spectral_layers(points.take(part), grid, found.state[part], here)
+            with np.errstate(all="ignore"):
+                found_here = spectral_layers(points.take(part), grid, found.state[part], here)
             _put(values, part, unscaled(found_here, here.gain, here.layers), points.size)
         return values
 
