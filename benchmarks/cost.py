@@ -63,7 +63,7 @@ def simulation_curves(sizes: Sizes) -> list[dict[str, Any]]:
     """Time and memory of a streamed graph, in single precision, and the scatter of its accuracy."""
     gcn = gl.GCN(gl.Diffusion(1.488), symmetrize=True)
 
-    def simulate(nodes: int, trials: int) -> gl.Measurement:
+    def simulate(nodes: int, trials: int) -> gl.results.Measurement:
         return gl.simulate(DATA, gcn, nodes, 30, trials, seed=0, workers=1, streamed=True, dtype=np.float32)
 
     nodes, times, memory, scatter, unsure = [], [], [], [], []

@@ -12,7 +12,7 @@ import math
 import gcnlimit as gl
 
 
-def best(data: gl.CSBM, network: gl.Filter, free: str) -> gl.Prediction:
+def best(data: gl.CSBM, network: gl.Filter, free: str) -> gl.results.Prediction:
     """Performance of a network, its parameter at its best."""
     return gl.tune(data, gl.GCN(network, symmetrize=True), {free: (-math.inf, math.inf)}).prediction
 
@@ -26,7 +26,7 @@ def main() -> None:
     worth = given.pop("worth")
     data = gl.CSBM(**given)
 
-    alone = gl.predict(data, gl.GCN(gl.Diffusion(0.0))).test_accuracy
+    alone = gl.predict(data, gl.GCN(gl.Diffusion(0.0), symmetrize=False)).test_accuracy
     one = best(data, gl.Residual([1.0]), "c").test_accuracy
     many = best(data, gl.Diffusion(1.0), "t").test_accuracy
     print(f"features alone          {alone:.4f}")

@@ -12,10 +12,10 @@ import gcnlimit as gl
 
 NETWORKS = {
     "one layer": gl.GCN(gl.Residual([1.0]), symmetrize=True),
-    "two layers, directed": gl.GCN(gl.Residual([1.0, 1.0])),
+    "two layers, directed": gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False),
     "diffusion": gl.GCN(gl.Diffusion(1.488), symmetrize=True),
     "diffusion, ridge": gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=True),
-    "diffusion, logistic": gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=0.1),
+    "diffusion, logistic": gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=0.1, symmetrize=False),
     "PageRank": gl.GCN(gl.PageRank(0.411), symmetrize=True),
 }
 

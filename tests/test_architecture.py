@@ -9,12 +9,10 @@ from reference import ROOT
 import gcnlimit as gl
 
 PUBLIC = """
-BestFilter CSBM Comparison ConvergenceError Diffusion Filter FilterCeiling Fit GCN GCNLimitError GapMap Hinge
-Inference Instance Logistic Loss Measurement Observation OrderFunctions OrderParameters Oversmoothing PageRank
-ParameterError Performance Polynomial Prediction Residual Square Status TuneStatus Tuned __version__ amp
-bayes_optimal best_filter compare filter_ceiling fit free_entropy gap_map integral_residuals large_reg_expansion
-learning_rate limits one_layer_rate order_functions oversmoothing pca_rate predict resolvents sample simulate
-sweep tune tune_losses
+CSBM GCN Residual Diffusion PageRank Polynomial Filter Square Logistic Hinge Loss
+predict bayes_optimal simulate sample Instance fit amp tune best_filter compare gap_map sweep
+Status ConvergenceError GCNLimitError ParameterError __version__
+depth limits results theory
 """
 
 

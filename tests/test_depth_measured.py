@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.simulation.dmft import order_functions as measure
+from gcnlimit.simulation.order_functions import measure_order_functions as measure
 
 X = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 
@@ -20,7 +20,7 @@ X = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 def test_correlations_and_responses_are_those_of_sampled_networks(directed, symmetrize):
     data = gl.CSBM(alpha=4, lam=0.8, mu=2.0, rho=0.2, directed=directed)
     gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
-    predicted = gl.order_functions(data, gcn, X)
+    predicted = gl.depth.order_functions(data, gcn, X)
     runs = [measure(gl.sample(data, nodes=2500, degree=60, seed=k), gcn, X, probes=8, seed=k) for k in range(8)]
     for name in (field.name for field in fields(predicted) if field.name != "x"):
         values = np.array([run[name] for run in runs])

@@ -21,7 +21,7 @@ def test_the_first_example_is_true():
         gl.predict(data, gcn).test_accuracy,
         gl.bayes_optimal(data).test_accuracy,
         best.prediction.test_accuracy,
-        gl.best_filter(data, degree=12).prediction.test_accuracy,
+        gl.best_filter(data, order=12).prediction.test_accuracy,
         *gl.predict(data, deep).test_accuracy,
     ]
     assert np.allclose(found, shown, rtol=0, atol=5.1e-6)

@@ -12,7 +12,7 @@ import gcnlimit as gl
 from gcnlimit import _threads
 from gcnlimit.simulation import pool
 from gcnlimit.simulation.rows import training_rows
-from gcnlimit.sweep.execute import process_pool
+from gcnlimit.sweeps.execute import process_pool
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
 

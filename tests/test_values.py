@@ -49,12 +49,18 @@ def test_data_refuses(bad, says):
         (lambda: gl.Polynomial([[1.0], [0.0]]), "all zero"),
         (lambda: gl.Diffusion(math.nan), "t contains NaN"),
         (lambda: gl.PageRank(1.0), "theta = 1 is not allowed: the PageRank series diverges"),
-        (lambda: gl.GCN(1.0), "filter = 1.0 is not a filter"),
-        (lambda: gl.GCN(gl.Diffusion(1.0), loss="absolute"), "loss = 'absolute' is unknown; choose one of square"),
-        (lambda: gl.GCN(gl.Diffusion(1.0), loss=gl.Square), "is not a loss"),
-        (lambda: gl.GCN(gl.Diffusion(1.0), reg=0.0), r"reg = 0 is not allowed; it must be > 0 \(math.inf is allowed\)"),
-        (lambda: gl.GCN(gl.Diffusion(1.0), reg=-math.inf), "reg = -inf"),
-        (lambda: gl.GCN(gl.Diffusion([1.0, 2.0]), reg=[1.0, 2.0, 3.0]), "do not broadcast"),
+        (lambda: gl.GCN(1.0, symmetrize=False), "filter = 1.0 is not a filter"),
+        (
+            lambda: gl.GCN(gl.Diffusion(1.0), loss="absolute", symmetrize=False),
+            "loss = 'absolute' is unknown; choose one of square",
+        ),
+        (lambda: gl.GCN(gl.Diffusion(1.0), loss=gl.Square, symmetrize=False), "is not a loss"),
+        (
+            lambda: gl.GCN(gl.Diffusion(1.0), reg=0.0, symmetrize=False),
+            r"reg = 0 is not allowed; it must be > 0 \(math.inf is allowed\)",
+        ),
+        (lambda: gl.GCN(gl.Diffusion(1.0), reg=-math.inf, symmetrize=False), "reg = -inf"),
+        (lambda: gl.GCN(gl.Diffusion([1.0, 2.0]), reg=[1.0, 2.0, 3.0], symmetrize=False), "do not broadcast"),
         (lambda: gl.GCN(gl.Diffusion(1.0), symmetrize=1), "symmetrize must be True or False"),
     ],
 )
@@ -64,10 +70,10 @@ def test_network_refuses(make, says):
 
 
 def test_values_are_frozen_and_equal_by_content():
-    a, b = (gl.GCN(gl.Residual([1.0, 2.0]), reg=[1.0, math.inf]) for _ in range(2))
+    a, b = (gl.GCN(gl.Residual([1.0, 2.0]), reg=[1.0, math.inf], symmetrize=False) for _ in range(2))
     assert a == b
     assert hash(a) == hash(b)
-    assert a != gl.GCN(gl.Residual([1.0, 3.0]), reg=[1.0, math.inf])
+    assert a != gl.GCN(gl.Residual([1.0, 3.0]), reg=[1.0, math.inf], symmetrize=False)
     with pytest.raises(dataclasses.FrozenInstanceError):
         a.reg = 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -83,7 +89,7 @@ def test_an_array_given_is_not_shared():
 
 def test_shapes_leave_the_depth_out():
     assert gl.Residual(np.ones((5, 1, 3))).shape == (5, 1)
-    assert gl.GCN(gl.Residual(np.ones((5, 1, 3))), reg=np.ones(4)).shape == (5, 4)
+    assert gl.GCN(gl.Residual(np.ones((5, 1, 3))), reg=np.ones(4), symmetrize=False).shape == (5, 4)
     assert gl.Residual(np.empty((7, 0))).shape == (7,)
 
 

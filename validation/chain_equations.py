@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit import CSBM, GCN
-from gcnlimit.theory.loss_averages import Output, eta
-from gcnlimit.theory.order_parameters import OrderParameters
+from gcnlimit.order_parameters import OrderParameters
+from gcnlimit.theory.finite_reg.loss_averages import Output, eta
 
 WEIGHTS = ("m_w", "Q_w", "V_w", "m_hat_w", "Q_hat_w", "V_hat_w")
 LAYERS = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")

@@ -86,7 +86,7 @@ def main():
     accuracy, train_loss, test_loss = iterate(data, c, reg, arguments.samples, arguments.iterations)
     print(f"paper's method: {accuracy:.5f} {train_loss:.5f} {test_loss:.5f} in {time.perf_counter() - start:.1f} s")
     start = time.perf_counter()
-    p = gl.predict(gl.CSBM(**data), gl.GCN(gl.Residual(c), "logistic", reg))
+    p = gl.predict(gl.CSBM(**data), gl.GCN(gl.Residual(c), "logistic", reg, symmetrize=False))
     elapsed = time.perf_counter() - start
     print(f"gcnlimit:       {p.test_accuracy:.5f} {p.train_loss:.5f} {p.test_loss:.5f} in {elapsed:.3f} s")
 

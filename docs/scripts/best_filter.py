@@ -89,7 +89,7 @@ def sample(count: int = 300) -> None:
         wins["PageRank"] = accuracy(data, gl.PageRank(0.0), {"theta": (-1, 1)}, symmetrize)
         for degree in (1, 2, 3, 4, 6, 8):
             best = gl.best_filter(data, degree, symmetrize)
-            wins[f"best polynomial, degree {degree}"] = np.asarray(best.prediction.log_test_error)
+            wins[f"best polynomial, order {degree}"] = np.asarray(best.prediction.log_test_error)
         graph = "symmetrized" if symmetrize else "directed"
         for name, other in wins.items():
             gain = np.exp(diffusion) - np.exp(other)
@@ -148,8 +148,8 @@ def simulate(trials: int = 10) -> None:
     networks = {
         "diffusion": gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10)}).gcn,
         "PageRank": gl.tune(data, gl.GCN(gl.PageRank(0.0), symmetrize=True), {"theta": (0, 1)}).gcn,
-        "best polynomial, degree 4": gl.best_filter(data, 4).gcn,
-        "best polynomial, degree 12": gl.best_filter(data, 12).gcn,
+        "best polynomial, order 4": gl.best_filter(data, 4).gcn,
+        "best polynomial, order 12": gl.best_filter(data, 12).gcn,
     }
     rows, reference, expected = [], np.zeros(trials), 0.0
     for name, gcn in networks.items():

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy.special import ndtr
 
 import gcnlimit as gl
-from gcnlimit.simulation.dmft import order_functions as measure
+from gcnlimit.simulation.order_functions import measure_order_functions as measure
 
 IMAGES = Path(__file__).parents[1] / "images"
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -43,7 +43,7 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
     figure, axes = canvas(2, 3)
     for row, (graph, symmetrize) in zip(axes, GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
-        lines = gl.order_functions(DATA, gcn, x)
+        lines = gl.depth.order_functions(DATA, gcn, x)
         runs = [
             measure(gl.sample(DATA, nodes=nodes, degree=60, seed=k), gcn, marks, seed=k, probes=8)
             for k in range(trials)
@@ -67,7 +67,7 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
                 start = 1 if name == "V_qh" else 0  # the response begins just after the push
                 ax.plot(x[start:], lines[name][section][start:], f"C{color}", label=label)
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
-                exact = gl.order_functions(DATA, gcn, marks)[name][section]
+                exact = gl.depth.order_functions(DATA, gcn, marks)[name][section]
                 off = np.abs(values.mean(axis=0) - exact)[start:]
                 print(
                     f"| {graph} | {label} | {np.max(off / exact[start:]):.1%} | {np.max(off / (error[start:] + 1e-12)):.1f} |"
@@ -85,8 +85,8 @@ def discretization() -> None:
     figure, axes = canvas(1, 2, width=8.5)
     for ax, (graph, symmetrize) in zip(axes[0], GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
-        found = [gl.order_functions(DATA, gcn, layers=K) for K in depths]
-        exact = gl.order_functions(DATA, gcn, found[0].x)
+        found = [gl.depth.order_functions(DATA, gcn, layers=K) for K in depths]
+        exact = gl.depth.order_functions(DATA, gcn, found[0].x)
         for color, name in enumerate(("m", "V_h", "Q_h", "Q_hat_h", "Q_qh")):
             values = [f[name][(slice(None, None, K // 5),) * f[name].ndim] for f, K in zip(found, depths, strict=True)]
             better = [2 * b - a for a, b in itertools.pairwise(values)]
@@ -111,7 +111,7 @@ def residuals() -> None:
         for lam, t in ((1.0, 1.0), (1.5, 2.0), (0.6, -0.7)):
             for nodes in (8, 20):
                 data = gl.CSBM(DATA.alpha, lam, DATA.mu, DATA.rho)
-                found = gl.integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes)
+                found = gl.depth.integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes)
                 print(f"| {graph} | {lam} | {t} | {nodes} | " + " | ".join(f"{found[n]:.0e}" for n in names) + " |")
 
 
@@ -121,10 +121,10 @@ def oversmoothing() -> None:
     for row, data in zip(axes, (gl.CSBM(4, 1.5, 3.0, 0.1), gl.CSBM(4, 0.7, 1.0, 0.1)), strict=True):
         fields = ("test_accuracy", "feature_information", "pca_distance" if data.lam > 1 else "pca_gap")
         for name, (depths, filters), style in _families():
-            found = gl.oversmoothing(data, filters)
+            found = gl.depth.oversmoothing(data, filters)
             for ax, field in zip(row, fields, strict=True):
                 ax.plot(depths, getattr(found, field), style, ms=3, lw=1, label=name)
-        limit = gl.oversmoothing(data, [gl.Diffusion(1.0)])
+        limit = gl.depth.oversmoothing(data, [gl.Diffusion(1.0)])
         for ax, field in zip(row, fields, strict=True):
             ax.axhline(getattr(limit, field)[0], color="C0", ls="--", lw=1, label=r"$e^{ta}$, $t = 1$")
             ax.set(xscale="log", xlabel="layers $K$, or time $t$")
@@ -173,18 +173,18 @@ def convergence() -> None:
 
 def _above(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
     depths = np.arange(2, 82, 4)
-    found = gl.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_distance
+    found = gl.depth.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_distance
     ax.semilogy(depths, found, f"C{color}o", ms=3, label=name)
     power = (
         (0.5 if c else 0.0) if data.directed else 1.5
     )  # of the sum of squared binomials, of the edge of the semicircle
-    law = np.exp(-gl.pca_rate(data.lam, c, not data.directed) * depths) * depths**-power
+    law = np.exp(-gl.limits.pca_rate(data.lam, c, not data.directed) * depths) * depths**-power
     ax.semilogy(depths, law * (found / law)[-1], f"C{color}-", lw=0.8)
 
 
 def _below(ax: Axes, data: gl.CSBM, c: float, color: int, name: str) -> None:
     depths = 2 * np.unique(np.geomspace(1, 250, 14).astype(int))
-    found = gl.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_gap
+    found = gl.depth.oversmoothing(data, [gl.Residual.constant(c, int(K)) for K in depths]).pca_gap
     ax.loglog(depths, found, f"C{color}o-", ms=3, lw=0.8, label=name)
 
 
@@ -201,9 +201,9 @@ def rates() -> None:
     ax = axes[0, 0]
     ax.plot(lam**2, gl.bayes_optimal(data).log_test_error, "k", label=r"Bayes-optimal, $\tau = 1.000$")
     print("| network | rate |\n| --- | --- |")
-    print(f"| Bayes-optimal | {gl.learning_rate(anywhere):.5f} |")
+    print(f"| Bayes-optimal | {gl.depth.learning_rate(anywhere):.5f} |")
     for color, (name, gcn) in enumerate(networks.items()):
-        rate = gl.learning_rate(anywhere, gcn)
+        rate = gl.depth.learning_rate(anywhere, gcn)
         print(f"| {name} | {rate:.5f} |")
         style = f"C{color % 3}" + ("-" if gcn.symmetrize else "--")
         ax.plot(lam**2, gl.predict(data, gcn).log_test_error, style, label=rf"{name}, $\tau = {rate:.3f}$")

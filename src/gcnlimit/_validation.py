@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Array", "Parameter", "Value", "broadcast", "flag", "real", "whole"]
-
-Array = npt.NDArray[np.float64]
-Parameter = float | Array
-"""A model parameter as stored: a Python float, or a read-only array of floats."""
+__all__ = ["broadcast", "flag", "real", "whole"]
 
 
 def real(
@@ -99,27 +94,6 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ParameterError(
             f"shapes do not broadcast together: {listing}; add axes of length 1 to combine them"
         ) from None
-
-
-class Value:
-    """Base of the frozen dataclasses: equality and hash by content, arrays included."""
-
-    def _content(self) -> tuple[Any, ...]:
-        return tuple(_hashable(getattr(self, f.name)) for f in fields(self) if f.compare)  # type: ignore[arg-type]
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not type(self):
-            return NotImplemented
-        return self._content() == other._content()
-
-    def __hash__(self) -> int:
-        return hash((type(self).__qualname__, self._content()))
-
-
-def _hashable(value: object) -> object:
-    if isinstance(value, np.ndarray):
-        return value.shape, value.tobytes()
-    return value
 
 
 def _show(value: object) -> str:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import Parameter, Value, broadcast, flag, real
+from gcnlimit._validation import broadcast, flag, real
+from gcnlimit._values import Parameter, Value
 
 __all__ = ["CSBM"]
 

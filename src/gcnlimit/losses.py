@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from gcnlimit._validation import Array, Value
+from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 
 __all__ = ["Hinge", "Logistic", "Loss", "Square", "as_loss"]

@@ -23,7 +23,19 @@ def test_tune_gives_the_best_time():
 
 
 def test_tune_over_a_range_and_layer_by_layer():
-    result = run("tune", *DATA[:2], "--lam", "0.5:1:3", *DATA[4:], "--free", "c=-9:9", "--depth", "2", "--per-layer")
+    result = run(
+        "tune",
+        *DATA[:2],
+        "--lam",
+        "0.5:1:3",
+        *DATA[4:],
+        "--no-symmetrize",
+        "--free",
+        "c=-9:9",
+        "--depth",
+        "2",
+        "--per-layer",
+    )
     assert result.exit_code == 0, result.output
     assert "c2" in result.output
 
@@ -47,7 +59,7 @@ def test_tune_refuses_in_a_sentence(extra, words):
 
 def test_compare_lists_every_method_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
-    result = run("compare", *DATA, "--depth", "2", "--degree", "4", "--json", "--plot", str(picture))
+    result = run("compare", *DATA, "--depth", "2", "--order", "4", "--json", "--plot", str(picture))
     rows = json.loads(result.output)
     assert len(rows) == 8
     assert rows[-1]["method"] == "Bayes-optimal"
@@ -56,20 +68,20 @@ def test_compare_lists_every_method_and_draws(tmp_path):
 
 
 def test_compare_over_a_range():
-    result = run("compare", *DATA[:2], "--lam", "0.5,1", *DATA[4:], "--degree", "3", "--depth", "1", "--json")
+    result = run("compare", *DATA[:2], "--lam", "0.5,1", *DATA[4:], "--order", "3", "--depth", "1", "--json")
     rows = json.loads(result.output)
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert len(rows) == 16
 
 
 def test_compare_refuses_in_a_sentence():
-    result = run("compare", *DATA, "--degree", "99")
+    result = run("compare", *DATA, "--order", "99")
     assert result.exit_code == 2
-    assert "degree = 99" in result.output
+    assert "order = 99" in result.output
 
 
 @pytest.mark.parametrize("name", ["nowhere/x.png", "picture.nonsense"])
 def test_compare_says_where_it_cannot_draw(tmp_path, name):
-    result = run("compare", *DATA, "--depth", "1", "--degree", "1", "--plot", str(tmp_path / name))
+    result = run("compare", *DATA, "--depth", "1", "--order", "1", "--plot", str(tmp_path / name))
     assert result.exit_code == 2
     assert "cannot be written" in " ".join(result.output.split())

@@ -8,9 +8,9 @@ import pytest
 import xarray
 from scipy.stats import norm, t
 
-from gcnlimit.figures import residual_strength, symmetry, train_error
 from gcnlimit.figures.agreement import agreement, normal_deviate, write_agreement, z_scores
 from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.paper import residual_strength, symmetry, train_error
 from gcnlimit.figures.produce import produce
 from gcnlimit.figures.registry import find
 
@@ -58,7 +58,7 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
     assert row["dots"] == 2 * 3 * 2 * 2
     assert row["worst |z|"] < 4.5
     assert 0.2 < row["mean |z|"] < 2.0
-    monkeypatch.setattr(import_module("gcnlimit.sweep.execute"), "compute", None)  # nothing is computed a second time
+    monkeypatch.setattr(import_module("gcnlimit.sweeps.execute"), "compute", None)  # nothing is computed a second time
     ((_, again),) = produce([symmetry.FIGURE], tmp_path, size)
     assert again.identical(dataset)
 

@@ -9,7 +9,7 @@ from gcnlimit.figures.compare import draw
 
 
 def compared(**lam):
-    return gl.compare(gl.CSBM(alpha=4, mu=2.0, rho=0.1, **lam), depth=1, degree=2)
+    return gl.compare(gl.CSBM(alpha=4, mu=2.0, rho=0.1, **lam), depth=1, order=2)
 
 
 def test_bars_for_a_point():

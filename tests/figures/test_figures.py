@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gcnlimit import ParameterError
-from gcnlimit.figures import depth, gap, learning_rates, networks, optimal_time
 from gcnlimit.figures.agreement import statements
 from gcnlimit.figures.files import read, write
+from gcnlimit.figures.paper import depth, gap, learning_rates, networks, optimal_time
 from gcnlimit.figures.registry import FIGURES, find
 from gcnlimit.figures.style import picture
 

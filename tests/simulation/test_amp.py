@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.results import Status
+from gcnlimit.performance import Status
 
 
 def accuracies(data, trials, nodes, degree):

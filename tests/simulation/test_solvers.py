@@ -75,7 +75,7 @@ def test_logistic_gradient_vanishes(n, m, reg):
 @pytest.mark.parametrize("reg", [0.3, 3.0, 300.0])
 def test_logistic_descent_reaches_the_gradient_asked(reg, tolerance):
     Z = rows(200, 500).Z
-    found = logistic_descent(Z, reg, tolerance=tolerance)
+    found = logistic_descent(Z, reg, tol=tolerance)
     gradient = reg * found.weights - Z.T @ expit(-Z @ found.weights)
     assert found.slope == pytest.approx(np.linalg.norm(gradient), rel=0.1, abs=1e-11)
     allowed = tolerance * np.linalg.norm(0.5 * Z.T @ np.ones(200))
@@ -86,7 +86,7 @@ def test_logistic_descent_reaches_the_gradient_asked(reg, tolerance):
 
 def test_logistic_gap_is_that_of_the_two_objectives():
     Z, reg = rows(50, 20).Z, 2.0
-    w, f, slope = found = logistic_descent(Z, reg, tolerance=1e-2)
+    w, f, slope = found = logistic_descent(Z, reg, tol=1e-2)
     primal = np.sum(np.logaddexp(0, -Z @ w)) + 0.5 * reg * w @ w
     dual = -np.sum(xlogy(f, f) + xlogy(1 - f, 1 - f)) - 0.5 / reg * np.sum((Z.T @ f) ** 2)
     assert slope > 0

@@ -31,7 +31,9 @@ def test_large_regularization_tends_to_the_infinite_one(instance, loss, symmetri
     f = gl.fit(instance, gl.GCN(gl.Diffusion(0.8), loss=loss, reg=[1e7, math.inf], symmetrize=symmetrize))
     directions = f.outputs / np.linalg.norm(f.outputs, axis=1, keepdims=True)
     assert np.allclose(directions[0], directions[1], atol=1e-5)
-    assert f.performance.test_loss[1] == pytest.approx(float(gl.GCN(gl.Diffusion(1.0), loss=loss).loss.value(0.0)))
+    assert f.performance.test_loss[1] == pytest.approx(
+        float(gl.GCN(gl.Diffusion(1.0), loss=loss, symmetrize=False).loss.value(0.0))
+    )
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.6])  # fewer and more labelled nodes than features
@@ -59,7 +61,7 @@ def test_training_does_not_see_the_other_labels(instance):
 @pytest.mark.parametrize("reg", [math.inf, 1.0])
 def test_streamed_features_train_to_the_same_weights(data, reg):
     stored, streamed = (gl.sample(data, nodes=500, degree=20, seed=0, streamed=s) for s in (False, True))
-    gcn = gl.GCN(gl.Residual([1.0, 1.0]), reg=reg)
+    gcn = gl.GCN(gl.Residual([1.0, 1.0]), reg=reg, symmetrize=False)
     assert np.allclose(gl.fit(stored, gcn).weights, gl.fit(streamed, gcn).weights, rtol=1e-9, atol=1e-12)
 
 
@@ -78,24 +80,24 @@ def test_single_precision_gives_nearly_the_same_outputs(data):
 def test_too_few_or_too_many_labels_are_refused(rho, message):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho), nodes=100, degree=10)
     with pytest.raises(gl.ParameterError, match=message):
-        gl.fit(i, gl.GCN(gl.Diffusion(1.0)))
+        gl.fit(i, gl.GCN(gl.Diffusion(1.0), symmetrize=False))
 
 
 def test_arguments_in_the_wrong_order_are_explained(instance):
     with pytest.raises(gl.ParameterError, match=r"write fit\(instance, gcn\)"):
-        gl.fit(gl.GCN(gl.Diffusion(1.0)), instance)
+        gl.fit(gl.GCN(gl.Diffusion(1.0), symmetrize=False), instance)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0])
 def test_a_tolerance_is_a_small_positive_number(instance, tolerance):
-    with pytest.raises(gl.ParameterError, match="tolerance"):
-        gl.fit(instance, gl.GCN(gl.Diffusion(1.0), reg=1.0), tolerance=tolerance)
+    with pytest.raises(gl.ParameterError, match="tol"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), tol=tolerance)
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
 def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
-    gcn = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0)
-    loose, tight = gl.fit(instance, gcn, tolerance=1e-3).weights, gl.fit(instance, gcn).weights
+    gcn = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)
+    loose, tight = gl.fit(instance, gcn, tol=1e-3).weights, gl.fit(instance, gcn).weights
     assert np.linalg.norm(loose - tight) < 0.1 * np.linalg.norm(tight)
 
 

@@ -209,7 +209,7 @@ def test_diverging_pagerank_is_refused(theta, data, symmetrize, limit):
 
 def test_training_without_labels_is_refused():
     with pytest.raises(gl.ParameterError, match="rho = 0 is not allowed here: a network needs labelled nodes"):
-        gl.predict(gl.CSBM(alpha=1, lam=1, mu=1, rho=[0.1, 0.0]), gl.GCN(gl.Diffusion(1.0)))
+        gl.predict(gl.CSBM(alpha=1, lam=1, mu=1, rho=[0.1, 0.0]), gl.GCN(gl.Diffusion(1.0), symmetrize=False))
 
 
 def test_all_labels_known():

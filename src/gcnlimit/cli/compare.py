@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, json_option
+from gcnlimit.cli.options import Grid, data_options, json_option, symmetrize_option
 from gcnlimit.cli.output import show
 
 __all__ = ["command"]
@@ -16,11 +16,11 @@ __all__ = ["command"]
 @click.command("compare", no_args_is_help=True)
 @data_options
 @click.option("--depth", type=click.IntRange(1), default=4, show_default=True, help="Layers of the residual networks.")
-@click.option("--degree", type=int, default=12, show_default=True, help="Degree of the best polynomial.")
-@click.option("--directed", is_flag=True, help="Apply the graph as it is, not symmetrized.")
+@click.option("--order", type=int, default=12, show_default=True, help="Order of the best polynomial.")
+@symmetrize_option
 @click.option("--plot", type=click.Path(dir_okay=False, writable=True), help="Also draw the comparison to this file.")
 @json_option
-def command(depth: int, degree: int, directed: bool, plot: str | None, as_json: bool, **given: Any) -> None:
+def command(depth: int, order: int, symmetrize: bool, plot: str | None, as_json: bool, **given: Any) -> None:
     """Every family of networks at its best, beside the ceilings: which to use, and what is left to gain.
 
     \b
@@ -28,10 +28,10 @@ def command(depth: int, degree: int, directed: bool, plot: str | None, as_json: 
       gcnlimit compare --alpha 4 --lam 1 --mu 2 --rho 0.1
       gcnlimit compare --alpha 4 --lam 0.2:2:19 --mu 2 --rho 0.1 --plot compare.png
     """
-    from gcnlimit.theory.compare import compare
+    from gcnlimit.choose.compare import compare
 
     grid = Grid(given)
-    comparison = compare(grid.data(), depth=depth, degree=degree, symmetrize=not directed)
+    comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods, size = comparison.methods, max(grid.size, 1)
     columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
     columns["method"] = np.repeat(methods, size)

@@ -9,13 +9,13 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.network import GCN
 
-__all__ = ["Grid", "Numbers", "data_options", "graph_options", "json_option", "network_options"]
+__all__ = ["Grid", "Numbers", "data_options", "graph_options", "json_option", "network_options", "symmetrize_option"]
 
 
 class Numbers(click.ParamType[Array]):
@@ -38,6 +38,14 @@ class Numbers(click.ParamType[Array]):
             self.fail(f"{value!r} is not a number, a list a,b,c or a range first:last:count", param, ctx)
 
 
+symmetrize_option = click.option(
+    "--symmetrize/--no-symmetrize",
+    default=True,
+    show_default=True,
+    help="Apply the symmetrized graph, or the graph as it is.",
+)
+
+
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the parameters of the data."""
     for option in (
@@ -54,7 +62,7 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the parameters of the network; exactly one filter must be given."""
     for option in (
-        click.option("--symmetrize", is_flag=True, help="Apply the symmetrized graph."),
+        symmetrize_option,
         click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
         click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
         click.option("--coefficients", type=Numbers(), help="Polynomial filter: its coefficients g0,g1,..."),

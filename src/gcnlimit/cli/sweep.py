@@ -47,9 +47,9 @@ def command(
       gcnlimit sweep accuracy.toml --out accuracy.nc
       gcnlimit sweep accuracy.toml --resume --workers 8 --out accuracy.csv
     """
-    from gcnlimit.sweep import sweep
-    from gcnlimit.sweep.export import check_format, export
-    from gcnlimit.sweep.file import read_file
+    from gcnlimit.sweeps import sweep
+    from gcnlimit.sweeps.export import check_format, export
+    from gcnlimit.sweeps.file import read_file
 
     asked = read_file(file)
     out, store = out or asked.out, store or asked.store

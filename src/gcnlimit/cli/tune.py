@@ -48,8 +48,8 @@ def command(free: tuple[Any, ...], per_layer: bool, as_json: bool, **given: Any)
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --symmetrize --free t=0:10
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3
     """
+    from gcnlimit.choose.tune import TuneStatus, tune
     from gcnlimit.theory.bayes import bayes_optimal
-    from gcnlimit.theory.tune import TuneStatus, tune
 
     intervals: dict[str, Any] = dict(free)
     for name in intervals:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri, stdtr
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.figures.registry import find
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
+from gcnlimit.choose.compare import Comparison
 from gcnlimit.errors import ParameterError
-from gcnlimit.theory.compare import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -60,7 +60,7 @@ class Simulation:
 
         Trial number k uses the graph of seed k, so that all dots of a curve are measured on the same graphs.
         """
-        from gcnlimit.sweep import sweep
+        from gcnlimit.sweeps import sweep
 
         answer = sweep(
             "simulate",

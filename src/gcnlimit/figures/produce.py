@@ -13,7 +13,7 @@ from gcnlimit._threads import cores
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
-from gcnlimit.sweep.execute import process_pool
+from gcnlimit.sweeps.execute import process_pool
 
 if TYPE_CHECKING:
     import xarray

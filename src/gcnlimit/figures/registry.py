@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.figures import (
+from gcnlimit.figures.base import PaperFigure
+from gcnlimit.figures.paper import (
     depth,
     diffusion,
     diffusion_depth,
@@ -15,7 +16,6 @@ from gcnlimit.figures import (
     symmetry,
     train_error,
 )
-from gcnlimit.figures.base import PaperFigure
 
 __all__ = ["FIGURES", "find"]
 

@@ -8,6 +8,6 @@ from gcnlimit.filters.diffusion import Diffusion
 from gcnlimit.filters.pagerank import PageRank
 from gcnlimit.filters.polynomial import Polynomial
 from gcnlimit.filters.residual import Residual
-from gcnlimit.filters.scale import Scale
+from gcnlimit.filters.search_scale import Scale
 
 __all__ = ["Chain", "Diffusion", "Filter", "PageRank", "Polynomial", "Residual", "Scale"]

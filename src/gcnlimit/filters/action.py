@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.fft import dct
 from scipy.linalg import get_blas_funcs
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 __all__ = ["Block", "chebyshev_series", "chebyshev_sum", "column_blocks", "power_sum", "series_sum"]

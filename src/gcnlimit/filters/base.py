@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._threads import over_blocks
-from gcnlimit._validation import Array, Value, real
+from gcnlimit._validation import real
+from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
-from gcnlimit.filters.scale import Scale
+from gcnlimit.filters.search_scale import Scale
 
 __all__ = ["Chain", "Filter", "to_unit"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc
 
-from gcnlimit._validation import Array, Parameter
+from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
 from gcnlimit.filters.base import Chain, Filter
-from gcnlimit.filters.scale import Scale
+from gcnlimit.filters.search_scale import Scale
 
 __all__ = ["Diffusion"]
 

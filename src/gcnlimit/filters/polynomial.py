@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, power_sum
 from gcnlimit.filters.base import Chain, Filter, to_unit
-from gcnlimit.filters.scale import Scale
+from gcnlimit.filters.search_scale import Scale
 
 __all__ = ["Polynomial"]
 
@@ -44,17 +44,17 @@ class Polynomial(Filter):
             raise ParameterError("coefficients are all zero; a filter must let something through")
 
     @property
-    def degree(self) -> int:
+    def order(self) -> int:
         """Highest power :math:`K`."""
         return int(self.coefficients.shape[-1]) - 1
 
     def nodes(self) -> npt.NDArray[np.int64]:
-        """Four times the degree, and one."""
-        return np.full(self.shape, 4 * self.degree + 1)
+        """Four times the order, and one."""
+        return np.full(self.shape, 4 * self.order + 1)
 
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
-        """The degree."""
-        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.degree)
+        """The order."""
+        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.order)
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
         """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
@@ -62,21 +62,21 @@ class Polynomial(Filter):
         largest = np.max(np.abs(x), axis=-1, keepdims=True)
         largest = np.where(largest > 0, largest, 1.0)
         with np.errstate(divide="ignore"):
-            size = np.log(np.abs(self.coefficients)) + np.arange(self.degree + 1) * np.log(largest)
+            size = np.log(np.abs(self.coefficients)) + np.arange(self.order + 1) * np.log(largest)
         top = np.max(size, axis=-1)
         weights = np.exp(size - top[..., None]) * np.sign(self.coefficients)
         g = np.zeros(x.shape)
-        for k in range(self.degree, -1, -1):
+        for k in range(self.order, -1, -1):
             g = g * (x / largest) + weights[..., k, None]
         g, more = to_unit(g)
         return g, top + more
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
         """Powers of the operator, read out with the coefficients."""
-        layers = np.ones((*self.shape, self.degree))
+        layers = np.ones((*self.shape, self.order))
         return Chain(layers, np.zeros_like(layers), self.coefficients)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Powers of the operator."""
-        weights = self.coefficients.T.reshape(self.degree + 1, *shape)
+        weights = self.coefficients.T.reshape(self.order + 1, *shape)
         return power_sum(weights.astype(block.dtype), operator, block)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real, whole
+from gcnlimit._validation import real, whole
+from gcnlimit._values import Array
 from gcnlimit.filters.action import Block
 from gcnlimit.filters.base import Chain, Filter, to_unit
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["FixedPoint", "fixed_point"]
 

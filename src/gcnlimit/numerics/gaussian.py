@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["gaussian_grid"]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import elementwise
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["Maxima", "ascend", "better", "maximize_box", "maximize_interval", "spread"]
 

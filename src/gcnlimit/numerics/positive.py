@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["log_diagonal", "pack", "unpack"]
 

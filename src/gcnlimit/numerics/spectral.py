@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["SpikedSemicircle", "spectral_radius"]
 

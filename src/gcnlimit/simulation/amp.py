@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcnlimit._validation import Array, real, whole
+from gcnlimit._validation import real, whole
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.results import Performance, Status
-from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.performance import Performance, Status
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.observation import Observation
 
 __all__ = ["Inference", "amp"]
 
@@ -47,7 +49,7 @@ def amp(
     instance: Instance | Observation,
     *,
     max_iterations: int = 200,
-    tolerance: float = 1e-6,
+    tol: float = 1e-6,
     damping: float = 0.0,
     seed: int = 0,
 ) -> Inference:
@@ -67,8 +69,8 @@ def amp(
     ----------
     instance
         An instance, or its observation alone.
-    max_iterations, tolerance
-        Stop when the root mean square change of :math:`\hat y` is below `tolerance`.
+    max_iterations, tol
+        Stop when the root mean square change of :math:`\hat y` is below `tol`.
     damping
         Fraction of the old log-odds kept in each step, in [0, 1].
     seed
@@ -95,7 +97,7 @@ def amp(
         log_odds = (1.0 - keep) * new + keep * log_odds
         old, y = y, update.labels(log_odds)
         change = float(np.sqrt(np.mean((y - old) ** 2)))
-        if change <= tolerance:
+        if change <= tol:
             status = Status.CONVERGED
             break
     log_odds = np.where(observation.train_mask, np.copysign(np.inf, observation.train_labels), log_odds)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["Descent", "logistic_descent"]
 
@@ -38,8 +38,8 @@ class Descent(NamedTuple):
         return float(0.5 * self.slope**2 / (reg * objective))
 
 
-def logistic_descent(Z: Array, reg: float, start: Array | None = None, tolerance: float = 1e-10) -> Descent | None:
-    r"""Descend until :math:`|\nabla P(w)| \le` `tolerance` :math:`|\nabla P(0)|`; None if that takes too many steps.
+def logistic_descent(Z: Array, reg: float, start: Array | None = None, tol: float = 1e-10) -> Descent | None:
+    r"""Descend until :math:`|\nabla P(w)| \le` `tol` :math:`|\nabla P(0)|`; None if that takes too many steps.
 
     Starts from the weights :math:`Z^T f_0/r` of the dual variables `start` :math:`f_0`.
 
@@ -54,7 +54,7 @@ def logistic_descent(Z: Array, reg: float, start: Array | None = None, tolerance
         steepest = float(np.linalg.norm(downhill))
         if not 1e-8 < steepest < 1e12:  # whose square single precision holds
             return None
-        wanted = tolerance * steepest
+        wanted = tol * steepest
         state = np.zeros(Z.shape[1]), np.zeros(len(Z)), -downhill
         if start is not None:
             state = _state(Z, reg, start @ Z / reg)

@@ -13,21 +13,21 @@ from scipy import sparse
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.simulation.features import StreamedFeatures
-from gcnlimit.simulation.instance import Instance, Latents, Observation, streamed
+from gcnlimit.simulation.observation import Latents, Observation, streamed
 
 __all__ = ["load", "save", "to_networkx", "to_pyg"]
 
 
-def save(instance: Instance, path: str | os.PathLike[str]) -> None:
+def save(observation: Observation, latents: Latents, path: str | os.PathLike[str]) -> None:
     """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
-    o, data = instance.observation, instance.data
+    o, data = observation, observation.data
     fields: dict[str, Any] = {
         "model": np.array([data.alpha, data.lam, data.mu, data.rho]),
         "directed": np.array(data.directed),
         "degree": np.array(np.nan if o.degree is None else o.degree),
         "train_mask": o.train_mask,
-        "labels": instance.labels.astype(np.int8),
-        "centroid": instance.latents.centroid,
+        "labels": latents.labels.astype(np.int8),
+        "centroid": latents.centroid,
     }
     if isinstance(o.adjacency, np.ndarray):
         fields["adjacency"] = o.adjacency
@@ -43,7 +43,7 @@ def save(instance: Instance, path: str | os.PathLike[str]) -> None:
         np.savez(file, **fields)
 
 
-def load(path: str | os.PathLike[str]) -> Instance:
+def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote."""
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -53,7 +53,7 @@ def load(path: str | os.PathLike[str]) -> Instance:
         raise ParameterError(f"path = {os.fspath(path)!r} cannot be read as an instance: {error}") from None
 
 
-def _assemble(stored: dict[str, Any]) -> Instance:
+def _assemble(stored: dict[str, Any]) -> tuple[Observation, Latents]:
     alpha, lam, mu, rho = stored["model"].tolist()
     data = CSBM(alpha, lam, mu, rho, directed=bool(stored["directed"]))
     labels = stored["labels"].astype(float)
@@ -70,30 +70,30 @@ def _assemble(stored: dict[str, Any]) -> Instance:
     observation = Observation(
         data, None if np.isnan(degree) else degree, adjacency, features, mask, np.where(mask, labels, 0.0)
     )
-    return Instance(observation, Latents(labels, stored["centroid"]))
+    return observation, Latents(labels, stored["centroid"])
 
 
-def to_networkx(instance: Instance) -> Any:
+def to_networkx(observation: Observation, latents: Latents) -> Any:
     """Return the graph for NetworkX, directed or not as it is, with ``label`` and ``train`` on the nodes."""
     nx = _package("networkx")
-    _edges(instance)
-    kind = nx.DiGraph if instance.data.directed else nx.Graph
-    graph = nx.from_scipy_sparse_array(instance.adjacency, create_using=kind)
-    nx.set_node_attributes(graph, dict(enumerate(instance.labels.astype(int).tolist())), "label")
-    nx.set_node_attributes(graph, dict(enumerate(instance.train_mask.tolist())), "train")
+    _edges(observation)
+    kind = nx.DiGraph if observation.data.directed else nx.Graph
+    graph = nx.from_scipy_sparse_array(observation.adjacency, create_using=kind)
+    nx.set_node_attributes(graph, dict(enumerate(latents.labels.astype(int).tolist())), "label")
+    nx.set_node_attributes(graph, dict(enumerate(observation.train_mask.tolist())), "train")
     return graph
 
 
-def to_pyg(instance: Instance) -> Any:
+def to_pyg(observation: Observation, latents: Latents) -> Any:
     """Return the instance as PyTorch Geometric ``Data``: ``x, edge_index, y`` (0 or 1), ``train_mask, test_mask``."""
     torch, geometric = _package("torch"), _package("torch_geometric.data")
-    row, column = _edges(instance)
+    row, column = _edges(observation)
     return geometric.Data(
-        x=torch.from_numpy(np.array(instance.features)),
+        x=torch.from_numpy(np.array(observation.features)),
         edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),
-        y=torch.from_numpy((instance.labels > 0).astype(np.int64)),
-        train_mask=torch.from_numpy(instance.train_mask.copy()),
-        test_mask=torch.from_numpy(~instance.train_mask),
+        y=torch.from_numpy((latents.labels > 0).astype(np.int64)),
+        train_mask=torch.from_numpy(observation.train_mask.copy()),
+        test_mask=torch.from_numpy(~observation.train_mask),
     )
 
 
@@ -105,8 +105,8 @@ def _package(name: str) -> Any:
         raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None
 
 
-def _edges(instance: Instance) -> tuple[Any, Any]:
-    if isinstance(instance.adjacency, np.ndarray):
+def _edges(observation: Observation) -> tuple[Any, Any]:
+    if isinstance(observation.adjacency, np.ndarray):
         raise ParameterError("degree = None gives a Gaussian matrix, which is no graph; sample with a degree")
-    edges = instance.adjacency.tocoo()
+    edges = observation.adjacency.tocoo()
     return edges.row, edges.col

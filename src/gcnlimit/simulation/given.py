@@ -1,4 +1,4 @@
-"""Instances made from a graph that the user brings."""
+"""The graph that a user brings: its parts checked, its model estimated."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._validation import Array, real
+from gcnlimit._validation import real
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.instance import Instance, Latents, Mask, Observation
+from gcnlimit.simulation.observation import Latents, Mask, Observation
 
-__all__ = ["estimate", "instance_of"]
+__all__ = ["estimate", "observe"]
 
 
-def instance_of(  # noqa: PLR0917
+def observe(  # noqa: PLR0917
     adjacency: Any, features: Any, labels: Any, train_mask: Any, data: CSBM | None, degree: float | None
-) -> Instance:
-    """Check the parts of an instance and assemble them; see `Instance.of`."""
+) -> tuple[Observation, Latents]:
+    """Check the parts of an instance and tell what is seen from what is hidden; see `Instance.of`."""
     adjacency = _adjacency(adjacency)
     nodes = adjacency.shape[0]
     features = _features(features, nodes)
@@ -29,7 +30,7 @@ def instance_of(  # noqa: PLR0917
     degree = _degree(adjacency, degree)
     data = estimate(adjacency, features, labels, train_mask) if data is None else _model(data, adjacency)
     seen = Observation(data, degree, adjacency, features, train_mask, np.where(train_mask, labels, 0.0))
-    return Instance(seen, Latents(labels, np.full(features.shape[1], np.nan)))
+    return seen, Latents(labels, np.full(features.shape[1], np.nan))
 
 
 def estimate(adjacency: Any, features: npt.NDArray[Any], labels: Array, train_mask: Mask) -> CSBM:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["bernoulli_graph", "gaussian_graph"]
 

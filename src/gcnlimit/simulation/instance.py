@@ -2,77 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.simulation.features import StreamedFeatures
-from gcnlimit.simulation.operator import Operator
+from gcnlimit.simulation import exchange
+from gcnlimit.simulation.given import observe
+from gcnlimit.simulation.observation import Latents, Mask, Observation
 
-__all__ = ["Instance", "Latents", "Observation"]
-
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
-class Observation:
-    r"""What a learner sees, and the model it was drawn from.
-
-    Parameters
-    ----------
-    data
-        The model.
-    degree
-        Mean degree :math:`d` of the graph; None if the graph is the Gaussian-equivalent one.
-    adjacency
-        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`; or a dense
-        Gaussian matrix.
-    features
-        Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
-    train_mask
-        Which nodes are labelled.
-    train_labels
-        Labels :math:`\pm 1` of the labelled nodes, 0 on the others.
-    """
-
-    data: CSBM
-    degree: float | None
-    adjacency: Any
-    features: Any
-    train_mask: Mask
-    train_labels: Array
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes :math:`N`."""
-        return int(self.train_mask.size)
-
-    def operator(self, symmetrize: bool) -> Operator:
-        """Operator :math:`a` that a network applies, symmetrized or not; built once."""
-        return self._symmetrized if symmetrize and self.data.directed else self._plain
-
-    @cached_property
-    def _plain(self) -> Operator:
-        return Operator.of(self.adjacency, self.degree, False, not self.data.directed, self.features.dtype)
-
-    @cached_property
-    def _symmetrized(self) -> Operator:
-        return Operator.of(self.adjacency, self.degree, True, False, self.features.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Latents:
-    r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features."""
-
-    labels: Array
-    centroid: Array
+__all__ = ["Instance"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +74,7 @@ class Instance:
         >>> mine.data.alpha, mine.data.rho, mine.data.directed
         (4.0, 0.1, True)
         """
-        from gcnlimit.simulation.given import instance_of
-
-        return instance_of(adjacency, features, labels, train_mask, data, degree)
+        return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
 
     @property
     def data(self) -> CSBM:
@@ -163,35 +103,17 @@ class Instance:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one ``.npz`` file."""
-        from gcnlimit.simulation.exchange import save
-
-        save(self, path)
+        exchange.save(self.observation, self.latents, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Instance:
         """Read what `save` wrote."""
-        from gcnlimit.simulation.exchange import load
-
-        return load(path)
+        return Instance(*exchange.load(path))
 
     def to_networkx(self) -> Any:
         """NetworkX graph with ``label`` and ``train`` on its nodes (needs networkx)."""
-        from gcnlimit.simulation.exchange import to_networkx
-
-        return to_networkx(self)
+        return exchange.to_networkx(self.observation, self.latents)
 
     def to_pyg(self) -> Any:
         """PyTorch Geometric ``Data`` with classes 0 and 1 (needs torch and torch_geometric)."""
-        from gcnlimit.simulation.exchange import to_pyg
-
-        return to_pyg(self)
-
-
-def streamed(features: Any) -> bool:
-    """Whether the features are regenerated instead of stored."""
-    return isinstance(features, StreamedFeatures)
-
-
-def feature_count(nodes: int, alpha: float) -> int:
-    r"""Number of features :math:`M = N/\alpha`, rounded."""
-    return max(1, math.floor(nodes / alpha + 0.5))
+        return exchange.to_pyg(self.observation, self.latents)

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 
 __all__ = ["solve_shifted"]
 
 
 def solve_shifted(  # noqa: PLR0917
-    product: Callable[[Array], Array], rough: Callable[[Array], Array], b: Array, r: Array, tolerance: float, steps: int
+    product: Callable[[Array], Array], rough: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int
 ) -> Array | None:
-    r"""Solutions :math:`x`, one row for each shift `r`, to residuals of `tolerance` times :math:`|b|`; None if `steps` do not do.
+    r"""Solutions :math:`x`, one row for each shift `r`, to residuals of `tol` times :math:`|b|`; None if `steps` do not do.
 
     Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`G^k b`, the matrix is tridiagonal, :math:`T`, for
     every shift, and :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is
@@ -24,7 +24,7 @@ def solve_shifted(  # noqa: PLR0917
     `rough`, in single precision, takes over near the end. The true residual has the last word.
 
     >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
-    >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tolerance=1e-12, steps=3)
+    >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
     >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
     True
     """
@@ -33,14 +33,14 @@ def solve_shifted(  # noqa: PLR0917
     V[0] = b / size
     residual, pivot = 1.0, np.inf
     for k in range(steps):
-        w = (product if residual > 1e5 * tolerance else rough)(V[k])
+        w = (product if residual > 1e5 * tol else rough)(V[k])
         overlap = V[: k + 1] @ w
         w -= overlap @ V[: k + 1]
         w -= (V[: k + 1] @ w) @ V[: k + 1]
         diagonal[k], beside[k + 1] = overlap[k], np.linalg.norm(w)
         pivot = diagonal[k] + smallest - beside[k] ** 2 / pivot
         residual *= beside[k + 1] / abs(pivot)
-        if residual <= 0.5 * tolerance:
+        if residual <= 0.5 * tol:
             break
         V[k + 1] = w / beside[k + 1]
     else:
@@ -49,4 +49,4 @@ def solve_shifted(  # noqa: PLR0917
     x = size * (vectors[0] / (values + r[:, None]) @ vectors.T) @ V[: k + 1]
     slowest = x[np.argmin(r)]
     left = np.linalg.norm(product(slowest) + smallest * slowest - b)
-    return np.asarray(x) if left <= tolerance * size else None
+    return np.asarray(x) if left <= tol * size else None

@@ -10,7 +10,7 @@ import numpy as np
 from gcnlimit._threads import over_blocks
 from gcnlimit.filters import Filter
 from gcnlimit.filters.action import WIDTH, Block, column_blocks
-from gcnlimit.simulation.instance import Observation, streamed
+from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 
 __all__ = ["training_rows"]

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, flag, real, whole
+from gcnlimit._validation import flag, real, whole
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
-from gcnlimit.simulation.instance import Instance, Latents, Observation, feature_count
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.observation import Latents, Observation, feature_count
 
 __all__ = ["Seed", "sample", "seed_sequence"]
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, broadcast, flag, whole
+from gcnlimit._validation import broadcast, flag, whole
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.results import Measurement, Performance, scalar_or_array
+from gcnlimit.performance import Measurement, Performance, scalar_or_array
 from gcnlimit.simulation.pool import run
 from gcnlimit.simulation.sample import Seed, sample, seed_sequence
 from gcnlimit.simulation.train import fit

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.losses import Logistic, Loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
@@ -54,7 +54,7 @@ class TrainingRows:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
 
-    def ridge(self, reg: Array, tolerance: float = TOLERANCE) -> Array:
+    def ridge(self, reg: Array, tol: float = TOLERANCE) -> Array:
         r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
 
         :math:`w = Z^T (ZZ^T + r)^{-1} 1 = (Z^TZ + r)^{-1} Z^T 1`.
@@ -67,7 +67,7 @@ class TrainingRows:
         target = np.ones(self.Z.shape[0]) if self.dual else self.Z.sum(axis=0)
         steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solve_shifted(self._product, self._rough_product, target, reg, tolerance, steps)
+            solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
         if solution is None:
             values, vectors = eigh(self.gram, driver="evd")
             solution = (vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
@@ -86,21 +86,21 @@ class TrainingRows:
         return TrainingRows(self.Z.astype(np.float32))
 
     def solve(
-        self, loss: Loss, reg: float, start: Array | None = None, tolerance: float = TOLERANCE
+        self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
     ) -> tuple[Solution, Array]:
         r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
 
         The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
         :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas and Rachford's
-        splitting, which converges from anywhere, brings it closer. Stops when the duality gap is below `tolerance`
+        splitting, which converges from anywhere, brings it closer. Stops when the duality gap is below `tol`
         times the objective, or cannot be improved.
         """
-        if isinstance(loss, Logistic) and (found := logistic_descent(self.Z, reg, start, tolerance)):
+        if isinstance(loss, Logistic) and (found := logistic_descent(self.Z, reg, start, tol)):
             return Solution(found.weights, found.gap(reg)), found.f
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
         gap, patience = problem.gap(f), 10
-        while gap > tolerance and patience:
+        while gap > tol and patience:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1

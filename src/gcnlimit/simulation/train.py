@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array, real
+from gcnlimit._validation import real
+from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Square
 from gcnlimit.network import GCN
-from gcnlimit.results import Performance, scalar_or_array
-from gcnlimit.simulation.instance import Instance, Observation
+from gcnlimit.performance import Performance, scalar_or_array
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.observation import Observation
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
@@ -48,7 +50,7 @@ class Fit:
     gap: Any
 
 
-def fit(instance: Instance, gcn: GCN, *, tolerance: float = TOLERANCE) -> Fit:
+def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
@@ -59,7 +61,7 @@ def fit(instance: Instance, gcn: GCN, *, tolerance: float = TOLERANCE) -> Fit:
     ----------
     instance, gcn
         The instance and the network.
-    tolerance
+    tol
         How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
         right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
         other convex loss the duality gap, relative to the objective. Infinite regularization is explicit.
@@ -78,8 +80,8 @@ def fit(instance: Instance, gcn: GCN, *, tolerance: float = TOLERANCE) -> Fit:
         raise ParameterError(
             f"fit needs an Instance and a GCN, got {type(instance).__name__} and {type(gcn).__name__}; write fit(instance, gcn)"
         )
-    tolerance = float(real("tolerance", tolerance, low=0, high=0.1, open_low=True))
-    weights, outputs, gap = train(instance.observation, gcn, tolerance)
+    tol = float(real("tol", tol, low=0, high=0.1, open_low=True))
+    weights, outputs, gap = train(instance.observation, gcn, tol)
     performance = evaluate(instance, gcn, outputs)
     shape = gcn.shape
     return Fit(
@@ -88,7 +90,7 @@ def fit(instance: Instance, gcn: GCN, *, tolerance: float = TOLERANCE) -> Fit:
 
 
 def train(
-    observation: Observation, gcn: GCN, tolerance: float = TOLERANCE
+    observation: Observation, gcn: GCN, tol: float = TOLERANCE
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
     """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
@@ -103,7 +105,7 @@ def train(
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where], tolerance)
+        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where], tol)
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
@@ -167,14 +169,14 @@ def _by_filter(
             yield points[which == k], np.asarray(labels[:, None] * F, float)
 
 
-def _path(rows: TrainingRows, loss: Loss, reg: Array, tolerance: float) -> tuple[Array, Array]:
+def _path(rows: TrainingRows, loss: Loss, reg: Array, tol: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
     if type(loss) is Square:
-        return rows.ridge(reg, tolerance), np.zeros(reg.size)
+        return rows.ridge(reg, tol), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):
-        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tolerance)
-        if not gap[k] <= max(1e-6, tolerance):
+        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tol)
+        if not gap[k] <= max(1e-6, tol):
             raise ConvergenceError(
                 f"the training at reg = {reg[k]:g} stopped at a duality gap of {gap[k]:.1e} of the objective; raise reg"
             )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results import Prediction, Status, from_margins, scalar_or_array, zero_error
+from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_array, zero_error
 
 __all__ = ["bayes_optimal"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.filters import Chain, Filter, PageRank
 from gcnlimit.numerics.spectral import SpikedSemicircle
 

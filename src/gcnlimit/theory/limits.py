@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import Array
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.spectral import spectral_radius
 
@@ -17,7 +17,9 @@ __all__ = [
     "constant_residual_limit",
     "long_diffusion_limit",
     "no_residual_margin",
+    "one_layer_rate",
     "pca_margin",
+    "pca_rate",
     "short_diffusion_margin",
 ]
 
@@ -46,7 +48,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> exact = gl.predict(data, gl.GCN(gl.Residual([0.0, 0.0]))).order_parameters.test_margin
+    >>> exact = gl.predict(data, gl.GCN(gl.Residual([0.0, 0.0]), symmetrize=False)).order_parameters.test_margin
     >>> abs(no_residual_margin(data, depth=2).item() - exact) < 1e-12
     True
     """
@@ -99,7 +101,7 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> exact = gl.predict(data, gl.GCN(gl.Diffusion(0.0))).order_parameters.test_margin
+    >>> exact = gl.predict(data, gl.GCN(gl.Diffusion(0.0), symmetrize=False)).order_parameters.test_margin
     >>> abs(short_diffusion_margin(data, 0.0, symmetrize=False).item() - exact) < 1e-12
     True
     """  # noqa: D400
@@ -107,3 +109,63 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     spread = 1.0 + rho * mu
     slope = data.effective_signal(symmetrize) * np.asarray(t, float) * (1.0 + mu) * (2.0 + rho * mu) / spread**1.5
     return np.asarray(np.sqrt(rho / alpha) * (mu / np.sqrt(spread) + slope))
+
+
+def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
+    r"""Rate :math:`\gamma` of :math:`e^{-\gamma K}`, at which a network of constant residual strength `c` becomes PCA.
+
+    .. math:: \gamma = 2 \log \frac{|s + c|}{b + |c|}, \qquad
+              s = \lambda_e,\; b = 1 \text{ (directed)}, \qquad s = \lambda_e + \lambda_e^{-1},\; b = 2 \text{ (symmetric)},
+
+    the squared ratio of the spike to the edge of the bulk: `pca_distance` falls like :math:`e^{-\gamma K}` times a power of
+    :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin feels the output linearly, not
+    squared: `pca_gap` falls at :math:`\gamma/2` if symmetric and :math:`\mu > 0`, and at
+    :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
+
+    Parameters
+    ----------
+    signal
+        Signal :math:`\lambda_e` of the operator.
+    c
+        Residual strength.
+    symmetric
+        Whether the operator is symmetric.
+
+    Examples
+    --------
+    >>> pca_rate([0.5, 2.0], 0.0, symmetric=False).round(4)
+    array([0.    , 1.3863])
+    """
+    signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
+    spike = np.where(np.abs(signal) > 1.0, np.sign(signal) * spectral_radius(signal, symmetric), 0.0)
+    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
+    return np.asarray(2.0 * np.log(np.maximum(np.abs(spike + c) / bulk, 1.0)))
+
+
+def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
+    r"""Learning rate of one layer with residual strength `c` at infinite regularization, in closed form.
+
+    .. math:: \tau = \frac12\, \frac{\lambda_e^2}{\lambda^2}\, \frac{1 + \mu}{1 + \mu + \alpha(1 + c^2)} .
+
+    As :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`, while
+    :math:`\tau(g^2) = 1 + c^2`, and the squared margin becomes
+    :math:`\lambda_e^2 (1+\mu)^2/[(1+\mu)^2 + \alpha(1+c^2)(1+\mu)]`. The rate does not depend on how many nodes are labelled,
+    and reaches that of deeper networks only as :math:`\mu/\alpha \to \infty`.
+
+    Parameters
+    ----------
+    data
+        The data; its `lam` does not matter.
+    c
+        Residual strength.
+    symmetrize
+        Whether the network applies the symmetrized graph.
+
+    Examples
+    --------
+    >>> one_layer_rate(CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), [0.0, 1.0], symmetrize=False).round(4)
+    array([0.1667, 0.1   ])
+    """
+    gain = 2.0 if data.directed and symmetrize else 1.0
+    signal = 1.0 + np.asarray(data.mu)
+    return np.asarray(0.5 * gain * signal / (signal + np.asarray(data.alpha) * (1.0 + np.square(c))))

@@ -1,0 +1,1 @@
+"""Choosing a network: parameters tuned, filters without a family, families compared."""

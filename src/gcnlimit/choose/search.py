@@ -1,0 +1,238 @@
+"""What may be tuned: the free parameters of a network, and how the unit cube maps onto them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri_exp
+
+from gcnlimit._validation import broadcast
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter, Polynomial, Scale
+from gcnlimit.network import GCN
+from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.performance import Prediction, Status
+from gcnlimit.theory.predict import predict
+
+__all__ = ["Axis", "Bounds", "Search", "margin", "performance"]
+
+Bounds = tuple[float, float] | Sequence[tuple[float, float]]
+"""Interval of a parameter, or one interval for each layer."""
+
+_LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
+_REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
+
+
+_REG = Scale(to=np.log, back=np.exp, far=1e6)
+
+
+@dataclass(frozen=True)
+class Axis:
+    r"""One free number: its interval for each problem and the scale on which it is searched.
+
+    `unit` multiplies the parameter before the scale is applied: the spectral radius, or 1 (see `Scale.per_radius`).
+    `layer` is the number of the layer, or -1 if the number is shared by all layers.
+    """
+
+    name: str
+    scale: Scale
+    layer: int
+    low: Array
+    high: Array
+    unit: Array
+    asked: tuple[float, float]
+
+    def value(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
+        to, unit = self.scale.to, self.unit[which]
+        low, high = to(self.low[which] * unit), to(self.high[which] * unit)
+        value = self.scale.back(low + u * (high - low)) / unit
+        value = np.clip(value, self.low[which], self.high[which])
+        return np.where(u == 1.0, self.top[which], value)
+
+    def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
+        """Where a parameter stands in [0, 1], the inverse of `value`."""
+        to, low, high, unit = self.scale.to, self.low[which], self.high[which], self.unit[which]
+        here = to(np.clip(value, low, high) * unit)
+        width = to(high * unit) - to(low * unit)
+        return np.asarray((here - to(low * unit)) / np.where(width > 0, width, 1.0))
+
+    @property
+    def top(self) -> Array:
+        """Value at the upper end: infinity itself for a regularization without bound."""
+        return np.full_like(self.high, math.inf) if self.name == "reg" and math.isinf(self.asked[1]) else self.high
+
+
+class Search:
+    """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each."""
+
+    def __init__(self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> None:
+        _check_names(gcn.filter, free)
+        self.gcn, self.free = gcn, free
+        self.shape = broadcast(
+            data=data.shape,
+            filter=() if gcn.filter.parameter in free else gcn.filter.shape,
+            reg=() if "reg" in free else np.shape(gcn.reg),
+        )
+        self.size = math.prod(self.shape)
+        self.directed = data.directed
+        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in ("alpha", "lam", "mu", "rho")}
+        signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
+        self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
+        self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
+        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+        if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
+            self._check_layers(free)
+
+    def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
+        """One axis, or one for each layer."""
+        if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
+            pair = _interval(name, bounds)
+            layers = [-1] if name == "reg" or self.gcn.filter.shared else range(self._layers)
+            return [self._axis(name, layer, pair) for layer in layers]
+        if not self.gcn.filter.deep or name == "reg" or len(bounds) != self._layers:
+            raise ParameterError(
+                f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
+            )
+        return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
+
+    def _check_layers(self, free: Mapping[str, Bounds]) -> None:
+        """Refuse bounds of a continuous filter within which its series is too long to be solved on a directed graph."""
+        family: Any = type(self.gcn.filter)
+        for axis in (axis for axis in self.axes if axis.name != "reg"):
+            largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
+            layers = int(np.max(family(largest).layers(radius=self.radius)))
+            if layers > _LONGEST:
+                shorter = np.linspace(0.0, np.max(largest), 501)
+                allowed = shorter[family(shorter).layers(radius=np.max(self.radius)) <= _LONGEST][-1]
+                raise ParameterError(
+                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {layers} layers, too long for a directed graph "
+                    f"at finite regularization; keep |{axis.name}| below {allowed:.3g}, symmetrize, or tune at reg = inf"
+                )
+
+    @property
+    def _layers(self) -> int:
+        return int(np.shape(getattr(self.gcn.filter, self.gcn.filter.parameter))[-1])
+
+    def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
+        scale = _REG if name == "reg" else self.gcn.filter.scale
+        unit = self.radius if scale.per_radius else np.ones(self.size)
+        limit = scale.far / unit
+        low, high = (np.full(self.size, bound) for bound in asked)
+        if scale.strict:
+            low, high = np.maximum(low, -limit), np.minimum(high, limit)
+            if np.any(low > high):
+                raise ParameterError(
+                    f"free[{name!r}] = {asked} lies outside the convergent interval |{name}| < {np.min(limit):.6g} of the data"
+                )
+        else:
+            far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
+            low, high = np.maximum(low, -far), np.minimum(high, far)
+        return Axis(name, scale, layer, low, high, unit, asked)
+
+    @property
+    def reg_axis(self) -> int:
+        """Number of the axis of the regularization, -1 if it is not free."""
+        return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
+
+    def at_infinite_reg(self, which: npt.NDArray[np.intp]) -> Search | None:
+        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
+        if self.reg_axis < 0 or len(self.axes) == 1 or not math.isinf(self.axes[self.reg_axis].asked[1]):
+            return None
+        others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
+        return Search(self._data(which), GCN(self.gcn.filter, self.gcn.loss, math.inf, self.gcn.symmetrize), others)
+
+    def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Free numbers at points of the unit cube, one row a point."""
+        return np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
+
+    def parameters(self, values: Array) -> dict[str, Array]:
+        """Free parameters by name; the last axis of a parameter given for each layer runs over the layers."""
+        named: dict[str, Any] = {}
+        for k, axis in enumerate(self.axes):
+            if axis.layer < 0:
+                named[axis.name] = values[:, k]
+            else:
+                named.setdefault(axis.name, []).append(values[:, k])
+        return {name: np.stack(v, axis=-1) if isinstance(v, list) else v for name, v in named.items()}
+
+    def network(self, values: Array, which: npt.NDArray[np.intp]) -> GCN:
+        """Networks with these values of the free numbers."""
+        free = self.parameters(values)
+        filter = self.gcn.filter
+        if filter.parameter in free:
+            parameter = free[filter.parameter]
+            if filter.deep and parameter.ndim == 1:
+                parameter = np.repeat(parameter[:, None], self._layers, axis=1)
+            if isinstance(filter, Polynomial):
+                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
+            filter = type(filter)(parameter)  # type: ignore[call-arg]
+        else:
+            filter = filter.ravel(self.shape)[which]
+        reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
+        return GCN(filter, self.gcn.loss, reg, self.gcn.symmetrize)
+
+    def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Margins of these networks on the data of their problems."""
+        return margin(performance(self._data(which), self.network(values, which)))
+
+    def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
+        return CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
+
+    def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Margin at points of the unit cube (or interval)."""
+        return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
+
+
+def performance(data: CSBM, gcn: GCN) -> Prediction:
+    """Exact performance; a point that does not converge says so in its status."""
+    return predict(data, gcn, throw=False)
+
+
+def margin(prediction: Prediction) -> Array:
+    r"""Return the margin :math:`\Phi^{-1}(\text{test accuracy})`, precise near 0 and 1; very low where nothing converged.
+
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=0.1, lam=9, mu=99, rho=0.5), gl.GCN(gl.Diffusion(t=0.5), symmetrize=False))
+    >>> p.test_accuracy, abs(margin(p) / p.order_parameters["test_margin"] - 1).item() < 1e-14
+    (1.0, True)
+    """
+    failed = np.asarray(prediction.status) == Status.NOT_CONVERGED
+    return np.where(failed, _REFUSED, -ndtri_exp(prediction.log_test_error))
+
+
+def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
+    if not isinstance(free, Mapping) or not free:
+        raise ParameterError(f"free = {free!r} names nothing to tune; write for example free={{'t': (0, 10)}}")
+    for name in free:
+        if name not in ("reg", filter.parameter):
+            raise ParameterError(
+                f"free contains {name!r}, which is unknown here: the filter is {type(filter).__name__}, "
+                f"whose parameter is {filter.parameter!r}; choose among {filter.parameter}, reg"
+            )
+    if filter.deep and filter.parameter in free and np.shape(getattr(filter, filter.parameter))[-1] == 0:
+        raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
+
+
+def _interval(name: str, bounds: Any) -> tuple[float, float]:
+    """Check one pair of bounds."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError):
+        raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
+    if math.isnan(low) or math.isnan(high):
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")
+    if not low <= high:
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
+    if name == "reg" and not low > 0:
+        raise ParameterError(f"free['reg'] starts at {low:g}; its lower bound must be > 0, for example 1e-2")
+    if low == high and math.isinf(low):
+        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains no finite value")
+    return low, high

@@ -1,0 +1,238 @@
+"""The choice of a network: the values of its free parameters that make it most accurate."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.choose.search import Axis, Bounds, Search, performance
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.network import GCN
+from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
+from gcnlimit.performance import Prediction, scalar_or_array
+
+__all__ = ["TuneStatus", "Tuned", "tune"]
+
+_BLOCK = 8192  # problems searched together
+_ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
+_APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
+_FLAT = 1e-12  # range of explicit margins below which no choice is better than another
+
+
+class TuneStatus(enum.IntEnum):
+    """Where an optimum lies; `message` is the sentence shown to the user.
+
+    >>> TuneStatus.INTERIOR.message
+    'the optimum lies inside the bounds'
+    """
+
+    INTERIOR = 0
+    LOWER_BOUND = 1
+    UPPER_BOUND = 2
+    INFINITE = 3
+    FLAT = 4
+    NOT_CONVERGED = 5
+
+    @property
+    def message(self) -> str:
+        """One sentence for the user."""
+        return {
+            TuneStatus.INTERIOR: "the optimum lies inside the bounds",
+            TuneStatus.LOWER_BOUND: "the optimum lies at a lower bound; a wider interval may hold a better network",
+            TuneStatus.UPPER_BOUND: "the optimum lies at an upper bound; a wider interval may hold a better network",
+            TuneStatus.INFINITE: "the network improves up to infinity, or up to where the series of PageRank diverges",
+            TuneStatus.FLAT: "an end of the interval is told, as good as any: the accuracy does not depend on what is free",
+            TuneStatus.NOT_CONVERGED: "the search did not settle; start from another network or narrow the bounds",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Tuned:
+    r"""The best network of a family, for each point of the data.
+
+    Parameters
+    ----------
+    gcn
+        The network; its free parameters have the common shape of data and network.
+    prediction
+        Its exact performance.
+    parameters
+        Best value of each free parameter, by name.
+    curvature
+        Second derivative of the margin (:math:`\Phi^{-1}` of the test accuracy) in each free parameter, in ``log reg`` for the
+        regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
+    status
+        Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
+    """
+
+    gcn: GCN
+    prediction: Prediction
+    parameters: dict[str, Any]
+    curvature: dict[str, Any]
+    status: Any
+
+
+def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
+    r"""Choose the free parameters of a network so that its test accuracy is the highest.
+
+    What is maximised is the margin :math:`\Phi^{-1}(\text{accuracy})`, which keeps its digits near 0 and 1. One free number is
+    searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed from
+    many starts. All points of the data are searched together.
+
+    Parameters
+    ----------
+    data
+        The data; array parameters broadcast.
+    gcn
+        The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
+    free
+        Interval ``(low, high)`` of each free parameter: that of the filter (``t``, ``theta``, ``c``, ``coefficients``, or your
+        own) and ``reg``. One interval for
+        ``c`` is a strength shared by all layers; a list of intervals frees each layer. One interval for ``coefficients`` holds
+        for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
+        the upper bound is infinite.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> best = gl.tune(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), free={"t": (0, 10)})
+    >>> round(best.gcn.filter.t, 3), round(best.prediction.test_accuracy, 5), best.status.name
+    (1.488, 0.88095, 'INTERIOR')
+    >>> two = gl.GCN(gl.Residual.constant(1, depth=2), symmetrize=True)
+    >>> shared, each = (gl.tune(data, two, {"c": c}) for c in ((-9, 9), [(-9, 9), (-9, 9)]))
+    >>> each.prediction.test_accuracy >= shared.prediction.test_accuracy
+    True
+    """
+    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
+        raise ParameterError(
+            f"tune needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}; write tune(data, gcn, free=...)"
+        )
+    search = Search(data, gcn, free)
+    best = _maximize(search)
+    everyone = np.arange(search.size)
+    values = search.values(best.u, everyone)
+    network = _shaped_network(search, values)
+    return Tuned(
+        gcn=network,
+        prediction=performance(data, network),
+        parameters=_shaped(search, values),
+        curvature=_shaped(search, _curvature(search, values)),
+        status=_status(search, best),
+    )
+
+
+def _maximize(search: Search) -> Maxima:
+    """Best points of all problems, a block of them at a time."""
+    parts = []
+    for start in range(0, search.size, _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, search.size))
+        parts.append(_maximize_block(search, block))
+    return Maxima(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
+    def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
+        return search.objective(u, block[which])
+
+    accuracy = 4e-16 if search.explicit else _ACCURACY
+    if len(search.axes) == 1:
+        return maximize_interval(objective, block.size, accuracy=accuracy)
+    keep, candidates = 4 * len(search.axes), _candidates(search, block)
+    face = search.at_infinite_reg(block)
+    if face is None:
+        return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
+    at_infinity = _on_face(search, _maximize(face))
+    candidates = np.concatenate([_rays(search, at_infinity.u), candidates], axis=1)
+    best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+    return better(best, at_infinity, accuracy=accuracy)
+
+
+def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
+    """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
+    d = len(search.axes)
+    common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
+    given = np.stack([axis.place(_given(search.gcn, axis), block) for axis in search.axes], axis=1)
+    return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
+
+
+def _on_face(search: Search, best: Maxima) -> Maxima:
+    """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    return best._replace(u=np.insert(best.u, search.reg_axis, 1.0, axis=1))
+
+
+def _rays(search: Search, u: Array) -> Array:
+    """The filters that are best at infinite regularization, at every regularization."""
+    rays = np.repeat(u[:, None], 33, axis=1)
+    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
+    return rays
+
+
+def _given(gcn: GCN, axis: Axis) -> float:
+    """Value of a free number in the network as it was given (in the first, if they are several)."""
+    if axis.name == "reg":
+        return float(np.ravel(gcn.reg)[0])
+    return float(np.ravel(getattr(gcn.filter, axis.name))[max(axis.layer, 0)])
+
+
+def _curvature(search: Search, values: Array) -> Array:
+    """Second derivatives of the margin, by differences taken inside the bounds; 0 at infinity."""
+    everyone = np.arange(search.size)
+    curvature = np.zeros_like(values)
+    for k, axis in enumerate(search.axes):
+        log = axis.name == "reg"
+        low, high, here = (np.log(p) if log else p for p in (axis.low, axis.high, values[:, k]))
+        h = np.minimum(1e-3 * (1.0 + np.where(np.isinf(here), 0.0, np.abs(here))), (high - low) / 4.0)
+        h = np.where(h > 0.0, h, 1.0)
+        centre = np.clip(here, low + h, np.maximum(high - h, low + h))
+        around = []
+        for shift in (-h, 0.0, h):
+            moved = values.copy()
+            moved[:, k] = np.exp(centre + shift) if log else centre + shift
+            around.append(search.margin(moved, everyone))
+        second = (around[0] - 2.0 * around[1] + around[2]) / h**2
+        curvature[:, k] = np.where(np.isinf(here) | (high == low), 0.0, second)
+    return curvature
+
+
+def _status(search: Search, best: Maxima) -> Any:
+    """Where each optimum lies: the most noteworthy of its coordinates."""
+    status = np.full(search.size, TuneStatus.INTERIOR)
+    for k, axis in enumerate(search.axes):
+        for end, name, reached, asked in (
+            (0.0, TuneStatus.LOWER_BOUND, axis.low, axis.asked[0]),
+            (1.0, TuneStatus.UPPER_BOUND, axis.high, axis.asked[1]),
+        ):
+            where = np.where(reached == asked, name, TuneStatus.INFINITE)
+            status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
+    flat = _FLAT if search.explicit else 10.0 * _ACCURACY
+    status = np.where(best.range <= flat, TuneStatus.FLAT, status)
+    status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
+    return status if search.shape else TuneStatus(int(status))
+
+
+def _shaped_network(search: Search, values: Array) -> GCN:
+    """The network of the best values, its parameters in the shape of the problem."""
+    network = search.network(values, np.arange(search.size))
+    filter = network.filter
+    parameter: npt.NDArray[Any] = np.asarray(getattr(filter, filter.parameter))
+    depth = parameter.shape[1:]
+    return GCN(
+        type(filter)(parameter.reshape(search.shape + depth)),  # type: ignore[call-arg]
+        network.loss,
+        np.reshape(network.reg, search.shape),
+        network.symmetrize,
+    )
+
+
+def _shaped(search: Search, values: Array) -> dict[str, Any]:
+    """Free numbers by name, in the shape of the problem."""
+    named = search.parameters(values)
+    return {name: scalar_or_array(v.reshape(search.shape + v.shape[1:])) for name, v in named.items()}

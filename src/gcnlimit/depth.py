@@ -1,0 +1,23 @@
+"""Along the depth: order functions, predicted and measured, resolvents, oversmoothing and learning rates.
+
+>>> import gcnlimit as gl
+>>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
+>>> gl.depth.order_functions(data, gcn, [0.0, 0.5, 1.0]).m.shape
+(3,)
+"""
+
+from gcnlimit.simulation.order_functions import measure_order_functions
+from gcnlimit.theory.depth import resolvents
+from gcnlimit.theory.depth.integral_equations import integral_residuals
+from gcnlimit.theory.depth.order_functions import order_functions
+from gcnlimit.theory.depth.oversmoothing import oversmoothing
+from gcnlimit.theory.depth.rates import learning_rate
+
+__all__ = [
+    "integral_residuals",
+    "learning_rate",
+    "measure_order_functions",
+    "order_functions",
+    "oversmoothing",
+    "resolvents",
+]

@@ -1,0 +1,1 @@
+"""The figures of the paper, one module for each: data() computes, draw() draws."""

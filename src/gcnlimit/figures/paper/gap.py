@@ -1,0 +1,116 @@
+r"""Maps of the gap to Bayes-optimality, over the signals of graph and features.
+
+Bayes-optimal accuracy minus that of the continuous network on the symmetrized graph at its best time and infinite
+regularization. The line is :math:`\mathrm{snr} = 2\lambda^2 + \mu^2/\alpha = 1`: above it the classes can be told apart without
+any label.
+
+Chosen here, where the paper leaves it open: :math:`\lambda` up to 2, :math:`\mu` up to 3, one colour scale for both panels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcnlimit.choose.compare import gap_map
+from gcnlimit.csbm import CSBM
+from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement
+from gcnlimit.figures.paper.networks import LONGEST
+from gcnlimit.figures.style import label_panels
+from gcnlimit.filters import Diffusion
+from gcnlimit.network import GCN
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["FIGURE", "data", "draw"]
+
+SETTINGS = ((1.0, 0.1), (2.0, 0.3))
+
+
+def data(simulation: Simulation | None = None) -> xarray.Dataset:
+    """Gap, best time and signal-to-noise ratio over both signals."""
+    import xarray
+
+    lam, mu = np.linspace(0.0, 2.0, 27), np.linspace(0.0, 3.0, 27)
+    alpha, rho = np.array(SETTINGS).T
+    csbm = CSBM(alpha=alpha[:, None, None], lam=lam, mu=mu[:, None], rho=rho[:, None, None])
+    found = gap_map(csbm, GCN(Diffusion(1.0), symmetrize=True), {"t": (0.0, LONGEST)})
+    dims = ("setting", "mu", "lam")
+    return xarray.Dataset(
+        {
+            "gap": (dims, found.gap),
+            "best_t": (dims, np.asarray(found.tuned.parameters["t"])),
+            "snr": (dims, np.asarray(csbm.snr)),
+        },
+        {"lam": lam, "mu": mu, "alpha": ("setting", alpha), "rho": ("setting", rho)},
+        {"reg": "inf", "symmetrize": 1},
+    )
+
+
+def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """Maps with a common scale."""
+    levels = 0.01 * np.arange(np.ceil(100.0 * float(dataset.gap.max())) + 1)
+    for panel, setting in zip(axes, dataset.setting.values, strict=True):
+        here = dataset.isel(setting=setting)
+        colours = panel.contourf(here.lam, here.mu, here.gap, levels, cmap="viridis")
+        colours.set_edgecolor("face")  # no white seams between the levels in PDF viewers
+        line = panel.contour(here.lam, here.mu, here.snr, [1.0], colors="white", linewidths=1.2, linestyles="--")
+        panel.clabel(line, fmt={1.0: "snr = 1"}, fontsize=8)
+        panel.set(xlabel=r"$\lambda$")
+    axes[0].set_ylabel(r"$\mu$")
+    axes[0].figure.colorbar(
+        colours, ax=list(axes), ticks=levels[::2], label=r"$\mathrm{Acc}_\mathrm{BO}-\mathrm{Acc}_\mathrm{test}$"
+    )
+    label_panels(axes, [rf"$\alpha={alpha:g},\ \rho={rho:g}$" for alpha, rho in SETTINGS])
+
+
+def never_above_the_ceiling(dataset: xarray.Dataset) -> Statement:
+    """The gap is nowhere negative."""
+    least = float(dataset.gap.min())
+    return Statement("no network exceeds the Bayes-optimal accuracy", least > -1e-12, f"smallest gap {least:+.1e}")
+
+
+def close_where_labels_matter(dataset: xarray.Dataset) -> Statement:
+    """Small gap where the labels are needed."""
+    gap = float(dataset.gap.where(dataset.snr < 1.0).max())
+    return Statement(
+        "below snr = 1 the network is a few percent (5 %) from optimality", gap < FEW_PERCENT, f"largest gap {gap:.4f}"
+    )
+
+
+def close_at_many_labels(dataset: xarray.Dataset) -> Statement:
+    """Small gap everywhere at many labels."""
+    gap = float(dataset.gap.isel(setting=1).max())
+    return Statement(
+        "at alpha = 2, rho = 0.3 the gap is a few percent (5 %) for all lam and mu",
+        gap < FEW_PERCENT,
+        f"largest gap {gap:.4f}",
+    )
+
+
+def far_from_features(dataset: xarray.Dataset) -> Statement:
+    """Large gap where the features tell most, and the labels are few."""
+    left = dataset.gap.isel(setting=0)
+    where = left.where(left == left.max(), drop=True)
+    lam, mu = float(where.lam[0]), float(where.mu[0])
+    text = "at alpha = 1, rho = 0.1 the network is far from optimality at small lam and large mu"
+    return Statement(
+        text, lam < 0.75 and mu > 1.5, f"largest gap {float(left.max()):.4f} at lam = {lam:.2f}, mu = {mu:.2f}"
+    )
+
+
+FIGURE = PaperFigure(
+    "gap",
+    "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph",
+    data,
+    draw,
+    panels=(1, 2),
+    size=(7.2, 3.2),
+    statements=(never_above_the_ceiling, close_where_labels_matter, close_at_many_labels, far_from_features),
+)

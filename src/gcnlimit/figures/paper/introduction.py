@@ -1,0 +1,98 @@
+r"""Accuracy against the strength of the signal, every network at its best.
+
+Depth 1, depth 2 and infinite depth, on the graph as it is and symmetrized, under the Bayes-optimal ceiling. At each point
+the residual strengths or the diffusion time are those of the highest accuracy, at infinite regularization.
+
+Chosen here, where the paper leaves it open: :math:`\alpha = 4`, :math:`\rho = 0.1`, and graph and features of equal
+strength, :math:`\lambda^2 = \mu^2/\alpha`, as in its other figures; the residual strengths of the layers are free, each by
+itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gcnlimit.choose.tune import tune
+from gcnlimit.csbm import CSBM
+from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement
+from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY
+from gcnlimit.filters import Diffusion, Residual
+from gcnlimit.network import GCN
+from gcnlimit.theory.bayes import bayes_optimal
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["FIGURE", "data", "draw"]
+
+ALPHA, RHO = 4.0, 0.1
+DEPTHS = ("1", "2", "inf")
+
+
+def data(simulation: Simulation | None = None) -> xarray.Dataset:
+    """Accuracies of the best networks and of the Bayes-optimal classifier, over the strength of the signal."""
+    import xarray
+
+    lam = np.linspace(0.0, 2.0, 61)
+    csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.sqrt(ALPHA) * lam, rho=RHO)
+    accuracy = [[best(csbm, depth, symmetrize) for depth in DEPTHS] for symmetrize in (False, True)]
+    return xarray.Dataset(
+        {
+            "test_accuracy": (("symmetrize", "K", "lam"), np.array(accuracy)),
+            "bayes_optimal": ("lam", bayes_optimal(csbm).test_accuracy),
+        },
+        {"symmetrize": [0, 1], "K": list(DEPTHS), "lam": lam},
+        {"alpha": ALPHA, "rho": RHO, "mu": "sqrt(alpha) lam", "reg": "inf"},
+    )
+
+
+def best(csbm: CSBM, depth: str, symmetrize: bool) -> Any:
+    """Highest accuracy of the networks of that depth."""
+    if depth == "inf":
+        return tune(csbm, GCN(Diffusion(1.0), symmetrize=symmetrize), {"t": (0, 10)}).prediction.test_accuracy
+    layers = int(depth)
+    network = GCN(Residual.constant(1.0, layers), symmetrize=symmetrize)
+    return tune(csbm, network, {"c": [(-math.inf, math.inf)] * layers}).prediction.test_accuracy
+
+
+def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """One curve for each network, dashed on the symmetrized graph, and the ceiling in black."""
+    panel = axes[0]
+    panel.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="Bayes-optimal")
+    for symmetrize, style, graph in ((1, "-", ", symmetrized"), (0, "--", "")):
+        for depth, colour in reversed(list(zip(DEPTHS, COLOURS, strict=False))):
+            symbol = depth.replace("inf", r"\infty")
+            curve = dataset.test_accuracy.sel(symmetrize=symmetrize, K=depth)
+            panel.plot(dataset.lam, curve, style, color=colour, label=f"$K={symbol}${graph}")
+    panel.set(xlabel=r"$\lambda = \mu/\sqrt{\alpha}$", ylabel=TEST_ACCURACY, xlim=(0, 2), ylim=(0.5, 1.0))
+    panel.legend(loc="lower right")
+
+
+def deeper_is_better(dataset: xarray.Dataset) -> Statement:
+    """Accuracy grows with the depth."""
+    step = float(dataset.test_accuracy.diff("K").min())
+    return Statement("a deeper network, at its best, is never worse", step > -1e-9, f"smallest step {step:+.1e}")
+
+
+def close_to_optimal(dataset: xarray.Dataset) -> Statement:
+    """The continuous network on the symmetrized graph comes close to the ceiling."""
+    gap = float((dataset.bayes_optimal - dataset.test_accuracy.sel(symmetrize=1, K="inf")).max())
+    return Statement(
+        "symmetrized and of infinite depth, it comes close to optimality", gap < FEW_PERCENT, f"gap {gap:.4f}"
+    )
+
+
+FIGURE = PaperFigure(
+    "introduction",
+    "Accuracy against the signal: each network at its best, under the Bayes-optimal ceiling",
+    data,
+    draw,
+    statements=(deeper_is_better, close_to_optimal),
+)

@@ -1,0 +1,43 @@
+"""The networks that the figures share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.choose.tune import Tuned, tune
+from gcnlimit.csbm import CSBM
+from gcnlimit.filters import Diffusion, Filter, Residual
+from gcnlimit.network import GCN
+
+__all__ = ["LONGEST", "name_depth", "of_depth", "tuned_depth"]
+
+LONGEST = 20.0
+"""Upper end of the search for the best diffusion time."""
+
+
+def of_depth(depth: float, t: float | Array) -> Filter:
+    r"""Continuous network of diffusion time `t`, or its discretization :math:`(x + K/t)^K` of that depth.
+
+    >>> fine, continuous = (of_depth(K, t=1.0) for K in (100, math.inf))
+    >>> bool(abs(fine(0.3) / fine(0.0) - continuous(0.3)) < 1e-3)
+    True
+    """
+    if math.isinf(depth):
+        return Diffusion(t)
+    return Residual.constant(depth / np.asarray(t, float), int(depth))
+
+
+def tuned_depth(data: CSBM, depth: float, symmetrize: bool) -> Tuned:
+    """The best network of a depth: of positive diffusion time, for a discrete one of residual strength c = K/t."""
+    network = GCN(of_depth(depth, 1.0), symmetrize=symmetrize)
+    free: dict[str, Any] = {"t": (0.0, LONGEST)} if math.isinf(depth) else {"c": (0.0, math.inf)}
+    return tune(data, network, free)
+
+
+def name_depth(depth: float) -> str:
+    """The depth as the legends write it."""
+    return r"$K=\infty$" if math.isinf(depth) else f"$K={depth:g}$"

@@ -1,0 +1,134 @@
+"""The answers: one shape for theory, ceiling and simulation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import log_ndtr, ndtr
+
+from gcnlimit._values import Array
+
+__all__ = ["Measurement", "Performance", "Prediction", "Status", "from_margins", "scalar_or_array", "zero_error"]
+
+
+class Status(enum.IntEnum):
+    """How a computation ended; `message` is the sentence shown to the user.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
+
+    EXPLICIT = 0
+    CONVERGED = 1
+    NOT_CONVERGED = 2
+
+    @property
+    def message(self) -> str:
+        """One sentence for the user."""
+        return {
+            Status.EXPLICIT: "explicit formula, nothing to converge",
+            Status.CONVERGED: "the fixed point was reached to the requested tolerance",
+            Status.NOT_CONVERGED: "the fixed point was not reached; allow more iterations or a larger tolerance",
+        }[self]
+
+
+@dataclass(frozen=True)
+class Performance:
+    """What is measured of a classifier; each field is a float, or an array over the parameters.
+
+    Parameters
+    ----------
+    test_accuracy, train_accuracy
+        Fractions of unlabelled and labelled nodes classified correctly.
+    test_loss, train_loss
+        Averages of the loss over these nodes.
+    log_test_error
+        ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
+    """
+
+    test_accuracy: Any
+    train_accuracy: Any
+    test_loss: Any
+    train_loss: Any
+    log_test_error: Any
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the five fields by name.
+
+        >>> list(zero_error(()).as_dict())
+        ['test_accuracy', 'train_accuracy', 'test_loss', 'train_loss', 'log_test_error']
+        """
+        return {f.name: getattr(self, f.name) for f in fields(Performance)}
+
+
+def zero_error(shape: tuple[int, ...]) -> Performance:
+    """Return the standard errors of a theory: none."""
+    return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
+
+
+@dataclass(frozen=True)
+class Prediction(Performance):
+    """Exact performance in the large-size limit.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field: 0 in theory.
+    order_parameters
+        What the performance was computed from, by name.
+    status, residual, iterations
+        How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
+        iterations; 0 where the formula is explicit.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=False))
+    >>> p.status.name, p.iterations, p.standard_error.test_accuracy
+    ('EXPLICIT', 0, 0.0)
+    """
+
+    standard_error: Performance
+    order_parameters: Any
+    status: Any
+    residual: Any
+    iterations: Any
+
+
+@dataclass(frozen=True)
+class Measurement(Performance):
+    """Performance measured on sampled graphs: means over the trials.
+
+    `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
+    was ever misclassified, it is an upper bound: the logarithm of half an error among all nodes seen.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field, from the scatter of the trials; infinite if there is only one.
+    trials
+        Number of trials that were done.
+    """
+
+    standard_error: Performance
+    trials: int
+
+
+def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:
+    r"""Return the performance fields from margins in units of their standard deviation: :math:`Acc = \Phi(margin)`."""
+    return {
+        "test_accuracy": scalar_or_array(ndtr(test_margin)),
+        "train_accuracy": scalar_or_array(ndtr(train_margin)),
+        "test_loss": scalar_or_array(test_loss),
+        "train_loss": scalar_or_array(train_loss),
+        "log_test_error": scalar_or_array(log_ndtr(-test_margin)),
+    }
+
+
+def scalar_or_array(values: npt.NDArray[Any]) -> Any:
+    """Return a Python number for a single point, else the array."""
+    return values.item() if values.ndim == 0 else values

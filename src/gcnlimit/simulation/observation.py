@@ -1,0 +1,84 @@
+"""What a learner sees of a graph, and what is hidden from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.operator import Operator
+
+__all__ = ["Latents", "Mask", "Observation", "feature_count", "streamed"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    r"""What a learner sees, and the model it was drawn from.
+
+    Parameters
+    ----------
+    data
+        The model.
+    degree
+        Mean degree :math:`d` of the graph; None if the graph is the Gaussian-equivalent one.
+    adjacency
+        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`; or a dense
+        Gaussian matrix.
+    features
+        Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
+    train_mask
+        Which nodes are labelled.
+    train_labels
+        Labels :math:`\pm 1` of the labelled nodes, 0 on the others.
+    """
+
+    data: CSBM
+    degree: float | None
+    adjacency: Any
+    features: Any
+    train_mask: Mask
+    train_labels: Array
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes :math:`N`."""
+        return int(self.train_mask.size)
+
+    def operator(self, symmetrize: bool) -> Operator:
+        """Operator :math:`a` that a network applies, symmetrized or not; built once."""
+        return self._symmetrized if symmetrize and self.data.directed else self._plain
+
+    @cached_property
+    def _plain(self) -> Operator:
+        return Operator.of(self.adjacency, self.degree, False, not self.data.directed, self.features.dtype)
+
+    @cached_property
+    def _symmetrized(self) -> Operator:
+        return Operator.of(self.adjacency, self.degree, True, False, self.features.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Latents:
+    r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features."""
+
+    labels: Array
+    centroid: Array
+
+
+def streamed(features: Any) -> bool:
+    """Whether the features are regenerated instead of stored."""
+    return isinstance(features, StreamedFeatures)
+
+
+def feature_count(nodes: int, alpha: float) -> int:
+    r"""Number of features :math:`M = N/\alpha`, rounded."""
+    return max(1, math.floor(nodes / alpha + 0.5))

@@ -1,0 +1,85 @@
+"""One block computed: columns of numbers, and the reason of each point that failed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.performance import Status
+from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.producers import Producer
+
+__all__ = ["DONE", "FAILED", "Columns", "compute", "failed"]
+
+FAILED = -1
+"""Status of a point that raised; its reason is kept beside it."""
+DONE = 100
+"""Status of a point of a producer that knows no other."""
+
+
+class Columns(NamedTuple):
+    """Numbers of the points of a block by name, and the reasons of failure by place.
+
+    A block is `final` if computing it again can only give the same: it is then kept in the store. A point that failed
+    for a reason other than its parameters (memory, a dead worker) is tried again by the next sweep.
+    """
+
+    fields: dict[str, npt.NDArray[Any]]
+    errors: dict[int, str]
+    final: bool = True
+
+
+def compute(producer: Producer, block: Block) -> Columns:
+    """Answers of a block; if it raises, of its halves, down to the points that are to blame."""
+    return _compute(producer, block.common, block.arrays, block.size)
+
+
+def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
+    """Columns of points that failed for the same reason."""
+    return Columns({"status": np.full(size, FAILED, np.int8)}, dict.fromkeys(range(size), reason), final)
+
+
+def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any], size: int) -> Columns:
+    try:
+        columns = _columns(producer.evaluate(common | arrays), common, size)
+        astray = np.flatnonzero(columns["status"] == Status.NOT_CONVERGED)
+        return Columns(columns, dict.fromkeys(astray.tolist(), Status.NOT_CONVERGED.message))
+    except Exception as error:
+        if size == 1:
+            return failed(_reason(error), final=isinstance(error, GCNLimitError))
+        middle = size // 2
+        first, second = slice(None, middle), slice(middle, None)
+        return _joined(
+            _compute(producer, common, {name: a[first] for name, a in arrays.items()}, middle),
+            _compute(producer, common, {name: a[second] for name, a in arrays.items()}, size - middle),
+        )
+
+
+def _columns(answer: Any, common: dict[str, Any], size: int) -> dict[str, npt.NDArray[Any]]:
+    columns = {
+        name: np.array(np.broadcast_to(np.asarray(v, float), size)) for name, v in answer.items() if name != "status"
+    }
+    columns["status"] = np.array(np.broadcast_to(np.asarray(answer.get("status", DONE)).astype(np.int8), size))
+    if "seed" in common:
+        columns["seed"] = np.full(size, common["seed"], np.int64)
+    return columns
+
+
+def _joined(first: Columns, second: Columns) -> Columns:
+    """Two parts of a block; what only one of them knows is missing in the other."""
+    sizes = [part.fields["status"].size for part in (first, second)]
+    fields = {
+        name: np.concatenate(
+            [part.fields.get(name, np.full(n, np.nan)) for part, n in zip((first, second), sizes, strict=True)]
+        )
+        for name in first.fields | second.fields
+    }
+    errors = first.errors | {place + sizes[0]: reason for place, reason in second.errors.items()}
+    return Columns(fields, errors, first.final and second.final)
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}"

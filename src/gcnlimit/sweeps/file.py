@@ -1,0 +1,134 @@
+"""A sweep written as a TOML file: read, checked, and turned into the arguments of `sweep`."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.errors import ParameterError
+from gcnlimit.sweeps.parameters import DATA, FILTER, NETWORK, SIMULATION, build_network, check_names
+
+__all__ = ["SweepFile", "read_file"]
+
+_WHAT = ("predict", "bayes_optimal", "simulate", "tune")
+_TABLES: dict[str, tuple[str, ...]] = {
+    "data": DATA,
+    "network": NETWORK,
+    "simulation": SIMULATION,
+    "tune": ("free",),
+    "solver": ("tol", "max_iterations"),
+    "axes": (*DATA, *NETWORK, *SIMULATION),
+}
+_RANGE = ("start", "stop", "num", "scale")
+
+
+@dataclass(frozen=True)
+class SweepFile:
+    """What a file asks for; `fixed` and `axes` are those of `sweep`."""
+
+    what: str
+    fixed: dict[str, Any]
+    axes: dict[str, Any]
+    store: Path
+    out: Path | None
+
+
+def read_file(path: str | os.PathLike[str]) -> SweepFile:
+    """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
+    path = Path(path)
+    content = _load(path)
+    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
+    for table, names in _TABLES.items():
+        if not isinstance(content.get(table, {}), dict):
+            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
+        check_names(content.get(table, {}), names, f"a key of [{table}]")
+    if content.get("what") not in _WHAT:
+        raise ParameterError(f"what = {content.get('what')!r} in {path.name} must be one of {', '.join(_WHAT)}")
+    fixed = {name: value for table in _TABLES if table != "axes" for name, value in content.get(table, {}).items()}
+    if "filter" in fixed:
+        fixed["filter"] = _filter(fixed["filter"])
+    axes = {name: _axis(name, value) for name, value in content.get("axes", {}).items()}
+    fixed = {name: value for name, value in fixed.items() if name not in axes}
+    return SweepFile(
+        what=content["what"],
+        fixed=fixed,
+        axes=axes,
+        store=path.parent / _text(content, "store", f"{path.stem}.sqlite"),
+        out=path.parent / _text(content, "out", "") if "out" in content else None,
+    )
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"cannot read {path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}") from None
+
+
+def _text(content: Mapping[str, Any], name: str, default: str) -> str:
+    value = content.get(name, default)
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be the name of a file, got {value!r}")
+    return value
+
+
+def _axis(name: str, value: Any) -> Any:
+    """Values of an axis: a list, a range ``{start, stop, num}``, or for filters a list of tables."""
+    if name == "filter":
+        return _filters(value)
+    if not isinstance(value, dict):
+        return value
+    check_names(value, _RANGE, f"a key of the range of {name}")
+    missing = [key for key in _RANGE[:3] if key not in value]
+    if missing:
+        raise ParameterError(f"the range of {name} lacks {missing[0]}; write {{start = 0, stop = 2, num = 21}}")
+    return _spaced(name, **value)
+
+
+def _spaced(name: str, start: float, stop: float, num: int, scale: str = "linear") -> Any:
+    """Evenly spaced numbers, ends included, on a linear or logarithmic scale."""
+    if scale not in ("linear", "log"):
+        raise ParameterError(f"scale = {scale!r} in the range of {name} must be 'linear' or 'log'")
+    if isinstance(num, bool) or not isinstance(num, int) or num < 1:
+        raise ParameterError(f"num = {num!r} in the range of {name} must be a whole number >= 1")
+    if not all(
+        isinstance(end, int | float) and np.isfinite(end) and (scale == "linear" or end > 0) for end in (start, stop)
+    ):
+        raise ParameterError(
+            f"start and stop of the range of {name} must be finite{', positive' * (scale == 'log')} numbers"
+        )
+    return np.linspace(start, stop, num) if scale == "linear" else np.geomspace(start, stop, num)
+
+
+def _filters(value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ParameterError("the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}")
+    filters = [_filter(item) for item in value]
+    names = [str(item.get("name", filter)) for item, filter in zip(value, filters, strict=True)]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ParameterError(f"two filters are named {twice.pop()!r}; give each its own name")
+    return dict(zip(names, filters, strict=True))
+
+
+def _filter(table: Any) -> Any:
+    """Filter of a table of one parameter (or c and depth)."""
+    if not isinstance(table, dict):
+        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}")
+    check_names(table, ("name", *FILTER[1:]), "a key of a filter")
+    parameters = {name: value for name, value in table.items() if name != "name"}
+    if len(parameters) - ("depth" in parameters) != 1:
+        raise ParameterError(
+            f"a filter has one parameter among t, theta, c (with depth) and coefficients, got {table!r}"
+        )
+    return build_network(parameters).filter

@@ -1,0 +1,104 @@
+"""The plan of a sweep: a producer, a grid, and the identity of every block; all errors of the user are found here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.network import GCN
+from gcnlimit.sweeps.grid import Axis, Block, Grid, read
+from gcnlimit.sweeps.keys import block_key, point_seed
+from gcnlimit.sweeps.parameters import DATA, NETWORK, SETTINGS, build_data, build_network, check_names, flatten
+from gcnlimit.sweeps.producers import Producer
+
+__all__ = ["Plan"]
+
+_SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed, where, and how it is recognised."""
+
+    producer: Producer
+    grid: Grid
+
+    @classmethod
+    def of(
+        cls,
+        producer: Producer,
+        axes: Mapping[str, Any],
+        data: CSBM | None,
+        gcn: GCN | None,
+        fixed: Mapping[str, Any],
+    ) -> Plan:
+        """Check what the user gave, in the order in which it is easiest to explain."""
+        _check_names(producer, axes, data, gcn, fixed)
+        read_axes = [Axis.of(name, values) for name, values in axes.items()]
+        values = {axis.name: axis.values for axis in read_axes}
+        common = flatten(data, gcn, {name: read(name, [value])[0] for name, value in fixed.items()}, values)
+        for name in producer.needed:
+            if name not in common and name not in axes:
+                raise ParameterError(
+                    f"{producer.name} needs {name}; give it in axes, or where the fixed parameters are"
+                )
+        grid = Grid(read_axes, common, vectorised=producer.vectorised, block=_block_size(producer, common, read_axes))
+        plan = cls(producer, grid)
+        if not producer.identity:
+            plan._check_values()
+        return plan
+
+    def blocks(self) -> Iterator[Block]:
+        """Blocks with their seeds and keys."""
+        identity = self.producer.identity or self.producer.name
+        for block in self.grid.blocks():
+            common = block.common
+            if self.producer.seeded and "seed" not in common:
+                common = common | {"seed": point_seed(identity, common)}
+            yield replace(block, common=common, key=block_key(identity, common, block.arrays))
+
+    def _check_values(self) -> None:
+        """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
+        first = next(self.grid.blocks())
+        point = first.common | {name: float(values[0]) for name, values in first.arrays.items()}
+        for axis in self.grid.axes:
+            for value in (axis.labels,) if axis.numeric else axis.values:
+                self._build(point | {axis.name: value}, axis.name)
+        self._build(point, "")
+
+    def _build(self, point: dict[str, Any], name: str) -> None:
+        if name in DATA or not name:
+            build_data(point)
+        if "filter" in (self.producer.allowed or ()) and (name in NETWORK or not name):
+            build_network(point)
+
+
+def _check_names(
+    producer: Producer, axes: Mapping[str, Any], data: object, gcn: object, fixed: Mapping[str, Any]
+) -> None:
+    if not axes:
+        raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
+    allowed = producer.allowed
+    if allowed is not None:
+        swept = [name for name in allowed if producer.identity or name not in SETTINGS]
+        check_names(axes, swept, f"an axis of {producer.name}")
+        check_names(fixed, allowed, f"a parameter of {producer.name}")
+    if producer.identity and (data is not None or gcn is not None):
+        raise ParameterError(
+            f"{producer.name} is your own function: give its parameters in axes and fixed, not in data or gcn"
+        )
+    if gcn is not None and "filter" not in (allowed or ()):
+        raise ParameterError(f"{producer.name} knows no network; leave gcn out")
+
+
+def _block_size(producer: Producer, common: Mapping[str, Any], axes: list[Axis]) -> int:
+    """Points of a block: fewer where each is a fixed point of its own."""
+    swept = [axis.labels for axis in axes if axis.name == "reg"]
+    reg = swept[0] if swept else common.get("reg", np.inf)
+    explicit = producer.name == "simulate" or bool(np.all(np.isinf(reg)))
+    return producer.block if explicit else min(producer.block, _SOLVED_BLOCK)

@@ -1,0 +1,170 @@
+r"""Order functions of a network along its depth.
+
+The continuous network at infinite regularization is known in closed form (theory page, §4). Its states and the signal that
+comes back from the loss are
+
+.. math::
+    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu s}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
+    q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
+
+with :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete networks go layer by layer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import broadcast, real, whole
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Diffusion, PageRank
+from gcnlimit.losses import Square
+from gcnlimit.network import GCN
+from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.theory.depth.layers import euler_functions, layer_functions
+from gcnlimit.theory.depth.overlaps import DepthAverages, DirectedDepth, SymmetricDepth
+from gcnlimit.theory.depth.resolvents import kappa
+from gcnlimit.theory.points import Points
+
+__all__ = ["OrderFunctions", "order_functions"]
+
+_LARGEST = 170.0  # of |t| times the spectral radius: fourth powers of the filter must be floating-point numbers
+
+
+def order_functions(
+    data: CSBM, gcn: GCN, depths: npt.ArrayLike | None = None, *, layers: int | None = None
+) -> OrderFunctions:
+    r"""Order functions of a network along its depth, in the large-size limit.
+
+    Three descriptions, in one labelled answer:
+
+    - ``Diffusion`` at ``reg=math.inf`` and `depths`: the continuous network, in closed form, at any depths in [0, 1].
+    - ``Diffusion`` at any `reg` and `layers` :math:`K`: the paper's discretization :math:`h_k = (1 + \frac tK a) h_{k-1}`,
+      scaled as the continuous functions (:math:`\hat m \to K\hat m`, :math:`\hat Q_h \to K^2 \hat Q_h`, ...), which it
+      approaches like :math:`1/K`.
+    - ``Residual`` or ``Polynomial`` at any `reg`: the layers :math:`k = 0 \dots K-1` of the network itself.
+
+    Parameters
+    ----------
+    data, gcn
+        Data and network; array parameters broadcast together. `reg` must be all finite or all infinite; at infinite
+        regularization the loss must be the square loss (another loss multiplies the functions by powers of its slope at 0).
+    depths
+        Depths of the continuous network, a one-dimensional array.
+    layers
+        Number of layers of its discretization.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> f = gl.depth.order_functions(data, gl.GCN(gl.Diffusion(t=1.0), symmetrize=True), [0.0, 0.5, 1.0])
+    >>> f.Q_h.shape
+    (3, 3)
+    >>> mean = f.m[-1] - data.rho * f.V_h[-1, -1]  # of the output of a test node; its variance:
+    >>> variance = f.Q_h[-1, -1] - f.m[-1] ** 2 - data.rho * (1 - data.rho) * f.V_h[-1, -1] ** 2
+    >>> margin = gl.predict(data, gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)).order_parameters.test_margin
+    >>> bool(np.isclose(mean / np.sqrt(variance), margin))
+    True
+    """
+    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
+        raise ParameterError(
+            f"order_functions needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}"
+        )
+    shape = broadcast(data=data.shape, network=gcn.shape)
+    points = Points.of(data, gcn)
+    infinite = _regularization(points)
+    if not isinstance(gcn.filter, Diffusion):
+        if isinstance(gcn.filter, PageRank):
+            raise ParameterError("PageRank has no depth; take Diffusion, Residual or Polynomial")
+        if depths is not None or layers is not None:
+            raise ParameterError(f"{type(gcn.filter).__name__} has its own layers; leave depths and layers out")
+        return layer_functions(points, shape)
+    if (depths is None) == (layers is None):
+        raise ParameterError("a diffusion needs either depths (the continuous network) or layers (its discretization)")
+    if layers is not None:
+        return euler_functions(points, shape, whole("layers", layers, low=1))
+    if not infinite:
+        raise ParameterError(
+            "the continuous order functions are known at reg = inf; at finite reg give layers instead of depths"
+        )
+    return _continuous(points, shape, _depths(depths))
+
+
+def _regularization(points: Points) -> bool:
+    """Whether the regularization is infinite; it must be so for all points or for none."""
+    infinite = np.isinf(points.reg)
+    if infinite.any() and not infinite.all():
+        raise ParameterError(
+            "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
+        )
+    if infinite.any() and type(points.loss) is not Square:
+        raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
+    return bool(infinite.any())
+
+
+def _depths(depths: npt.ArrayLike | None) -> Array:
+    x = np.atleast_1d(real("depths", depths if depths is not None else 0.0, low=0, high=1))
+    if x.ndim != 1:
+        raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
+    return x
+
+
+def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFunctions:
+    """Closed form at each point."""
+    times = np.asarray(getattr(points.filter, points.filter.parameter))
+    reach = np.abs(times) * points.radius
+    if np.any(reach > _LARGEST):
+        raise ParameterError(
+            f"t = {times[np.argmax(reach)]:g} is too long for order functions, which grow like exp(4 |t| radius); "
+            f"take |t| <= {_LARGEST / points.radius[np.argmax(reach)]:.3g}"
+        )
+    kind = SymmetricDepth if points.symmetric else DirectedDepth
+    found = [
+        _closed_form(kind(float(t), float(signal)), x, *(float(p) for p in parameters))
+        for t, signal, *parameters in zip(times, points.signal, points.alpha, points.mu, points.rho, strict=True)
+    ]
+    stacked = {name: np.stack([one[name] for one in found]) for name in found[0]}
+    return OrderFunctions(x=x, **{name: v.reshape(shape + v.shape[1:]) for name, v in stacked.items()})
+
+
+def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> dict[str, Array]:
+    r"""Order functions as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
+
+    An overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` and that of noise with weight
+    :math:`\rho(1-\rho)`.
+    """
+    t, end, back = g.t, np.ones(1), 1.0 - x
+    ahead = x - x[:, None]
+    between = (1.0 + ahead).ravel()  # 1 - x + z
+
+    def masked(labels: Array, noise: Array) -> Array:
+        return rho**2 * labels + rho * (1.0 - rho) * noise
+
+    s = rho * g.phi(end)[0]
+    Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
+    Q_w = (Q_hat_w + mu * s**2) / alpha
+    pull = mu * s / alpha
+    E3 = g.E3(x, x)
+    returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
+    return {
+        "m": rho / alpha * (g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
+        "Q_h": pull**2 * g.E(x, x)
+        + pull * rho / alpha * (E3 + E3.T)
+        + masked(g.E4(x, x), g.Phi4(x, x)) / alpha**2
+        + Q_w * g.Phi(x, x),
+        "V_h": g.Phi(x, x) / alpha,
+        "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + returned / alpha),
+        "V_qh": np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=isinstance(g, SymmetricDepth)), 0.0),
+        "m_hat": rho * g.signal * t * g.phi(back),
+        "Q_hat_h": t**2 * masked(g.E(back, back), g.Phi(back, back)),
+        "V_hat_h": rho * t**2 * g.Phi(back, back),
+        "m_w": np.sqrt(mu) * s / alpha,
+        "Q_w": Q_w,
+        "V_w": np.asarray(1.0 / alpha),
+        "m_hat_w": np.sqrt(mu) * s,
+        "Q_hat_w": Q_hat_w,
+        "V_hat_w": rho * g.Phi(end, end)[0, 0],
+    }

@@ -1,0 +1,133 @@
+r"""Oversmoothing: what remains of the signal and of the features as networks get deeper.
+
+The output of a network at infinite regularization is
+:math:`h \propto g [ (\mu\, e(g) + g^T) y + \dots ]`, and a deep filter of constant residual strength keeps of it only the leading
+eigenvector :math:`v` of the graph: the network then does principal component analysis (PCA), whatever the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.network import GCN
+from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.large_reg import taylor
+from gcnlimit.theory.limits import pca_margin
+from gcnlimit.theory.points import Points
+from gcnlimit.theory.predict import predict
+
+__all__ = ["Oversmoothing", "oversmoothing"]
+
+
+@dataclass(frozen=True, eq=False)
+class Oversmoothing:
+    r"""What is left in the outputs of a sequence of networks; the last axis runs over the networks.
+
+    Parameters
+    ----------
+    test_accuracy
+        Accuracy on test nodes, :math:`\Phi(z)`.
+    signal
+        Squared margin :math:`z^2`: the signal-to-noise ratio of the output of a test node.
+    feature_information
+        What the features add to it: :math:`z^2 - z^2|_{\mu=0}`.
+    pca_gap
+        Margin less that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z` below the transition.
+    pca_distance
+        Squared sine of the angle between the output and the leading eigenvector of the graph; 1 below the transition, where
+        that eigenvector knows nothing of the labels and is as far from the output as any.
+    """
+
+    test_accuracy: Array
+    signal: Array
+    feature_information: Array
+    pca_gap: Array
+    pca_distance: Array
+
+
+def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = True) -> Oversmoothing:
+    """Follow signal, feature information and distance to PCA along a sequence of networks at infinite regularization.
+
+    Parameters
+    ----------
+    data
+        Data; array parameters give axes before that of the networks.
+    filters
+        Networks to follow, such as ``[Residual.constant(c, K) for K in depths]`` (constant residual strength),
+        ``[Residual.constant(K / t, K) for K in depths]`` (growing with the depth) or ``[Diffusion(t) for t in times]``.
+    symmetrize
+        Whether the networks apply the symmetrized graph.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.1)
+    >>> constant = gl.depth.oversmoothing(data, [gl.Residual.constant(1.0, K) for K in (1, 4, 16, 64)], symmetrize=False)
+    >>> constant.pca_distance.round(3)
+    array([0.503, 0.086, 0.   , 0.   ])
+    >>> growing = gl.depth.oversmoothing(data, [gl.Residual.constant(float(K), K) for K in (1, 4, 16, 64)], symmetrize=False)
+    >>> bool(growing.test_accuracy[-1] > constant.test_accuracy[-1])  # the network that does not oversmooth is better
+    True
+    """
+    if not isinstance(data, CSBM):
+        raise ParameterError(f"oversmoothing needs a CSBM, got {type(data).__name__}")
+    if isinstance(filters, Filter) or not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
+        raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
+    blind = CSBM(data.alpha, data.lam, 0.0 * np.asarray(data.mu), data.rho, data.directed)
+    networks = [GCN(f, symmetrize=symmetrize) for f in filters]
+    answers = [predict(data, gcn) for gcn in networks]
+    margin = np.stack([np.asarray(p.order_parameters.test_margin) for p in answers], axis=-1)
+    without = np.stack([np.asarray(predict(blind, gcn).order_parameters.test_margin) for gcn in networks], axis=-1)
+    signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
+    return Oversmoothing(
+        test_accuracy=np.stack([np.asarray(p.test_accuracy) for p in answers], axis=-1),
+        signal=margin**2,
+        feature_information=margin**2 - without**2,
+        pca_gap=margin - pca_margin(signal)[..., None],
+        pca_distance=np.stack([_distance(Points.of(data, gcn)).reshape(data.shape) for gcn in networks], axis=-1),
+    )
+
+
+def _distance(points: Points) -> Array:
+    """Squared sine of the angle to the leading eigenvector, as a ratio of sums of positive terms."""
+    bulk, atom = _symmetric_parts(points) if points.symmetric else _directed_parts(points)
+    return bulk / (bulk + atom)
+
+
+def _symmetric_parts(points: Points) -> tuple[Array, Array]:
+    """Squared norm of the output off and along the eigenvector, which is the atom of the spectral measure."""
+    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.nodes())))
+    g, _ = points.filter.scaled(measure.x)
+    e_g, e_g2 = (np.einsum("bn,bn->b", measure.e, f) for f in (g, g**2))
+    labels = measure.e * (g**2 + (points.mu * e_g)[:, None] * g) ** 2
+    noise = _noise(points, g**2 @ measure.tau, g**4 @ measure.tau, e_g2, e_g)
+    return np.sum(labels[:, :-1], axis=1) + noise, labels[:, -1]
+
+
+def _directed_parts(points: Points) -> tuple[Array, Array]:
+    r"""Squared norm of the output off and along the right eigenvector :math:`v \propto \sum_i \lambda^{-i} \Xi^i y`."""
+    g, G = (p.T for p in taylor(points.filter, points.signal))
+    H, H_tail = hankel(g), hankel(G)
+    labels = points.mu[:, None] * G[:, :1] * G + np.einsum("bip,bp->bi", H_tail, G)
+    words = np.sum((H @ H_tail[:, :, 1:]) ** 2, axis=(1, 2))  # those that end in the transpose of the noise
+    outside = np.abs(points.signal) > 1.0
+    ratio = 1.0 / np.where(outside, points.signal, np.inf)[:, None]
+    v = np.where(outside[:, None], np.sqrt(1.0 - ratio**2) * ratio ** np.arange(g.shape[1]), 0.0)
+    along = np.sum(labels * v, axis=1)
+    off = np.sum((labels - along[:, None] * v) ** 2, axis=1) + along**2 * ratio[:, 0] ** (2 * g.shape[1])
+    noise = _noise(points, np.sum(g**2, axis=1), np.sum((H @ H) ** 2, axis=(1, 2)), np.sum(G**2, axis=1), G[:, 0])
+    return off + words + noise, along**2
+
+
+def _noise(points: Points, tau_g2: Array, tau_g4: Array, e_g2: Array, e_g: Array) -> Array:
+    """Squared norm of what the choice of labelled nodes and the noise of the features add."""
+    hidden = (1.0 - points.rho) / points.rho
+    return hidden * tau_g4 + points.alpha * tau_g2 * (e_g2 + hidden * tau_g2 + points.mu * e_g**2)

@@ -1,0 +1,263 @@
+r"""Finite regularization on a directed graph: averages of a chain of layers (theory page, §3).
+
+There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + s\,gg^T)^{-1}` are no integrals over a
+spectrum. The layers :math:`h_k = (b_k a + c_k) h_{k-1}` and their conjugates :math:`q_k` give them: the response :math:`V` of
+the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that knows :math:`s` only.
+Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matrix that may be singular is inverted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.filters import Chain
+from gcnlimit.numerics import positive
+from gcnlimit.theory.finite_reg.directed_start import unfelt
+from gcnlimit.theory.finite_reg.equations import NUMBERS, PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
+from gcnlimit.theory.points import Points
+
+__all__ = ["ChainProblem", "Medium", "Response", "backwards", "felt", "outer", "response"]
+
+_LEAST = 1e-30  # product of stiffness and V_w that is told from 0
+
+
+class Response(NamedTuple):
+    r"""How a node answers to its fields: :math:`q = L^T B_h - M B`, :math:`h = C B_h + L B`.
+
+    With :math:`S = D^{-1} G_0 D^{-T}` and :math:`J = (I + S G_h)^{-1}`: :math:`C = JS`, :math:`L = J D^{-1}`,
+    :math:`M = D^{-T} G_h L`. A pull on the output moves :math:`q` by `pull_q` :math:`= L^T g`, :math:`h` by `pull_h`
+    :math:`= C g` and the output itself by :math:`v = g \cdot C g`.
+    """
+
+    C: Array
+    L: Array
+    M: Array
+    pull_q: Array
+    pull_h: Array
+    v: Array
+
+    def stiffened(self, stiffness: Array) -> Self:
+        r"""Return the response if the output is pulled back by a stiffness, :math:`f = -\kappa h`."""
+        stretch = 1.0 + stiffness * self.v
+        heavy = (stiffness / stretch)[:, None, None]
+        pull_q, pull_h = self.pull_q, self.pull_h
+        return type(self)(
+            C=self.C - heavy * outer(pull_h, pull_h),
+            L=self.L - heavy * outer(pull_h, pull_q),
+            M=self.M + heavy * outer(pull_q, pull_q),
+            pull_q=pull_q / stretch[:, None],
+            pull_h=pull_h / stretch[:, None],
+            v=self.v / stretch,
+        )
+
+
+def felt(pulls: Pulls) -> Array:
+    """Return the stiffness in units of :math:`1/V_w`, at least a tiny one, which keeps sizes apart where there is none."""
+    return np.maximum(pulls.product, _LEAST)
+
+
+def backwards(chain: Chain) -> Array:
+    """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal."""
+    K = chain.depth
+    back = np.broadcast_to(np.eye(K + 1), (len(chain.g), K + 1, K + 1)).copy()
+    for k in range(K):
+        back[:, k + 1] += chain.c[:, k, None] * back[:, k]
+    return back
+
+
+def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
+    """Response of a chain and its conjugates to their fields, without the loss."""
+    G_0, G_h = np.zeros_like(back), np.zeros_like(back)
+    G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
+    G_h[:, :-1, :-1] = V_hat
+    S = back @ G_0 @ back.mT
+    J = np.asarray(np.linalg.inv(np.eye(chain.depth + 1) + S @ G_h), np.float64)
+    C, L = J @ S, J @ back
+    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
+    return Response(C, L, back.mT @ (G_h @ L), pull_q, pull_h, np.vecdot(chain.g, pull_h))
+
+
+class Medium(NamedTuple):
+    r"""Layers at a stiffness :math:`s`: :math:`V`, :math:`\hat V`, and how they change with it.
+
+    `X` :math:`= -\partial V/\partial s` and `Y` :math:`= \partial\hat V/\partial s`; all are positive.
+    """
+
+    V: Array
+    V_hat: Array
+    X: Array
+    Y: Array
+
+    def pack(self, peak: Array) -> Array:
+        r"""One row a point; :math:`\hat V` is given as what it does at the `peak` of the gain."""
+        V, V_hat, X, Y = self
+        return np.concatenate([positive.pack(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
+
+    @classmethod
+    def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
+        """Inverse of `pack`."""
+        V, V_hat, X, Y = (positive.unpack(part, depth) for part in np.split(rows, 4, axis=1))
+        return cls(V, V_hat / peak[:, None, None], X, Y)
+
+
+@dataclass(frozen=True)
+class ChainProblem(PullProblem):
+    """The equations for a batch of points, each with a chain of the same depth."""
+
+    signal: Array
+    chain: Chain
+    back: Array
+
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "signal", "back")
+
+    @classmethod
+    def of(cls, points: Points, scaled: ScaledChain) -> Self:
+        """Prepare the equations of the points for the chains of their filters."""
+        return cls(
+            alpha=points.alpha,
+            mu=points.mu,
+            rho=points.rho,
+            reg=in_units(points.reg, scaled.gain),
+            loss=points.loss,
+            spike=scaled.spike,
+            signal=points.signal,
+            chain=scaled.chain,
+            back=backwards(scaled.chain),
+        )
+
+    @staticmethod
+    def cost(depth: int) -> int:
+        """Numbers that the search keeps at a time for a point of that depth."""
+        return 4 * (depth * (depth + 1) // 2 + 1) * 2 * _memory(depth)
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Problem of some of the points."""
+        return replace(super().take(rows), chain=Chain(*(p[rows] for p in self.chain)))
+
+    def effort(self, level: int) -> dict[str, Any]:
+        """Settings of the search, from quick to careful."""
+        K = self.chain.depth
+        return (
+            {"max_iterations": 100 + 5 * K, "memory": _memory(K)},
+            {"max_iterations": 200 + 10 * K, "memory": _memory(K)},
+            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
+        )[level]
+
+    def rest(self, pulls: Pulls) -> Array:
+        """Layers where the pulls are hardly felt."""
+        V, V_hat, X = unfelt(self.chain)
+        s = felt(pulls)
+        return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
+
+    def rest_scale(self, rest: Array) -> Array:
+        r"""Conjugates count where they add to :math:`V^{-1}`."""
+        K = self.chain.depth
+        V, V_hat = np.split(rest, 4, axis=1)[:2]
+        effect = positive.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
+        one, conjugate = np.ones_like(V), np.exp(-np.maximum(effect, -60.0))
+        return np.concatenate([one, conjugate, one, conjugate], axis=1)
+
+    def medium(self, rows: Array) -> Medium:
+        """Layers of packed states."""
+        return Medium.unpack(rows[:, NUMBERS:], self.chain.depth, self.far)
+
+    def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
+        """Sweep a few times through the layers, and average."""
+        s = felt(pulls)
+        medium = Medium.unpack(rest, self.chain.depth, self.far)
+        for _ in range(_sweeps(self.chain.depth)):
+            free, stiff, medium = self.sweep(medium, s)
+        return self.transforms(free, stiff, medium, s), medium.pack(self.far)
+
+    def sweep(self, medium: Medium, s: Array) -> tuple[Response, Response, Medium]:
+        """One application of the matrix equation: the responses without and with the stiffness, and the next layers."""
+        free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
+        stiff = free.stiffened(s)
+        C, L, M, pull_q, pull_h, _ = stiff
+        bb = outer(self.chain.b, self.chain.b)
+        C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
+        pull_q, pull_h, X = pull_q[:, 1:], pull_h[:, :-1], bb * medium.X
+        after = Medium(
+            V=C_h,
+            V_hat=bb * M_q,
+            X=C_h @ medium.Y @ C_h + L_h @ X @ L_h.mT + outer(pull_h, pull_h),
+            Y=bb * (L_h.mT @ medium.Y @ L_h + M_q @ X @ M_q + outer(pull_q, pull_q)),
+        )
+        return free, stiff, after
+
+    def transforms(self, free: Response, stiff: Response, medium: Medium, s: Array) -> Transforms:
+        """Averages that the pulls need."""
+        q, h = self.means(stiff)
+        X, Y = outer(self.chain.b, self.chain.b) * medium.X, medium.Y
+        pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
+        strength = (self.signal[:, None] * self.chain.b)[:, :, None]
+        along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
+        across = q.mT @ X @ q + h.mT @ Y @ h
+        WW_bulk = np.vecdot(pull_h, _apply(Y, pull_h)) + np.vecdot(pull_q, _apply(X, pull_q))
+        stretch = 1.0 + s * free.v
+        return Transforms(
+            W=stiff.v,
+            UU=stiff.v / stretch - s * WW_bulk,
+            WW_bulk=WW_bulk,
+            stretch=stretch,
+            U=stiff.pull_q[:, 0] + along[:, 0],
+            excess=along[:, 1],
+            UU_across=across[:, 0, 0],
+            UW_across=across[:, 0, 1],
+            WW_across=across[:, 1, 1],
+        )
+
+    def means(self, stiff: Response) -> tuple[Array, Array]:
+        r"""Means along the labels of :math:`q_1 \dots q_K` and :math:`h_0 \dots h_{K-1}`, in two columns.
+
+        They answer to :math:`y` put in as the first layer's field, and to :math:`y` put in as :math:`\beta`. The fields that the
+        means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is measured by the noise of its own layer, so
+        that small ones keep their digits.
+        """
+        C, L, M, pull_q, pull_h, _ = stiff
+        K, b = self.chain.depth, self.chain.b
+        answer = np.concatenate(
+            [
+                np.concatenate([L.mT[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
+                np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
+            ],
+            axis=1,
+        )
+        source = np.empty((len(b), 2 * K, 2))
+        source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
+        source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
+        size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
+        fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
+        mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
+        return mean[:, :K], mean[:, K:]
+
+
+def _sweeps(depth: int) -> int:
+    """Sweeps through the layers for each look at the nodes: news travel by one layer in each."""
+    return min(5, 2 + depth // 2)
+
+
+def _memory(depth: int) -> int:
+    """Steps that the search remembers."""
+    return min(depth + 4, 8)
+
+
+def outer(a: Array, b: Array) -> Array:
+    """Products of the entries of two batches of vectors."""
+    return np.asarray(a[:, :, None] * b[:, None, :])
+
+
+def _deviation(matrix: Array) -> Array:
+    """Square roots of the diagonals; 1 where they vanish."""
+    diagonal = np.einsum("bii->bi", matrix)
+    return np.sqrt(np.where(diagonal == 0.0, 1.0, diagonal))
+
+
+def _apply(matrix: Array, vector: Array) -> Array:
+    return np.asarray((matrix @ vector[:, :, None])[:, :, 0])

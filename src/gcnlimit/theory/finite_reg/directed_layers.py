@@ -1,0 +1,115 @@
+r"""Order parameters of the layers on a directed graph, from the solution for the pulls.
+
+Fields act on a node that answers linearly: their means along the labels, their covariances :math:`\hat Q` (on layers) and
+:math:`Q` (on conjugates), the noise of the weights, of variance :math:`Q_w`, and the scatter of :math:`\beta`:
+
+.. math::
+    Q &= hh^T + C \hat Q C + L\, bQb\, L^T + \varsigma\, p_h p_h^T + Q_w L_0 L_0^T, \\
+    \hat Q &= b\, [\, qq^T + L^T \hat Q L + M\, bQb\, M + \varsigma\, p_q p_q^T + Q_w M_0 M_0^T ]\, b.
+
+The map is linear and positive, and what goes once around the layers comes back smaller.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.numerics import positive
+from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.theory.finite_reg.directed import ChainProblem, felt, outer, response
+
+__all__ = ["chain_layers"]
+
+_GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
+_SMALL = 40  # layers up to which a system for all the overlaps fits in memory
+
+
+def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
+    """Order parameters of the layers of a scaled chain at a solution, by name, in its units; NaN where they were not found."""
+    chain, back = problem.chain, problem.back
+    b = chain.b
+    pulls, medium = problem.pulls(state), problem.medium(state)
+    weights, _ = problem.evaluate(state)
+    V_w = pulls.V_w[:, None]
+    V = V_w[:, :, None] * medium.V
+    V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
+
+    q, h = problem.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
+    from_weights, from_beta = (np.sqrt(problem.mu) * weights.m_w)[:, None], pulls.drive[:, None]
+    h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
+    q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
+
+    stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
+    node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
+    of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
+    variances = np.ones_like(weights.Q_w), pulls.scatter, weights.Q_w
+
+    def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
+        return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
+
+    Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
+    Lt = node.L.mT
+    Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
+    return {
+        "m": h,
+        "m_hat": problem.signal[:, None] * b * q,
+        "V": V,
+        "V_hat": V_hat,
+        "V_qh": b[:, :, None] * Lt,
+        "Q": Q,
+        "Q_hat": Q_hat,
+        "Q_qh": b[:, :, None] * Q_qh,
+    }
+
+
+class _Node(NamedTuple):
+    """How layers and conjugates of a node answer to the fields on them."""
+
+    C: Array
+    L: Array
+    M: Array
+    bb: Array
+
+    def pass_on(self, overlaps: Array) -> Array:
+        """Return what one node's overlaps add to those of the next: `Q` and `Q_hat`, along the second axis."""
+        Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
+        from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
+        conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
+        return np.stack([from_fields, self.bb * conjugate], axis=1)
+
+
+def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
+    """Solve for `Q` and `Q_hat`."""
+    K = source.shape[-1]
+
+    def pack(overlaps: Array) -> Array:
+        return np.concatenate([positive.pack(overlaps[:, 0]), positive.pack(overlaps[:, 1])], axis=1)
+
+    def unpack(rows: Array) -> Array:
+        return np.stack([positive.unpack(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
+
+    def around(rows: Array, points: npt.NDArray[np.intp]) -> Array:
+        there = _Node(*(part[points] for part in node))
+        return pack(source[points] + there.pass_on(unpack(rows)))
+
+    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000, memory=6)
+    state = unpack(found.state)
+    for point in np.flatnonzero(~(found.residual <= _GOOD)):
+        state[point] = _at_once(_Node(*(part[point] for part in node)), source[point]) if K <= _SMALL else np.nan
+    return state[:, 0], state[:, 1]
+
+
+def _at_once(node: _Node, source: Array) -> Array:
+    """Overlaps of one point by a linear system for all of them."""
+    C, L, M = node.C, node.L, node.M
+    bb = node.bb.reshape(-1)
+    around = np.block(
+        [[np.kron(L, L) * bb, np.kron(C, C)], [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]]
+    )
+    if not np.isfinite(around).all():
+        return np.full_like(source, np.nan)
+    return np.asarray(np.linalg.solve(np.eye(source.size) - around, source.reshape(-1))).reshape(source.shape)

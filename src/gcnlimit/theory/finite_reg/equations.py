@@ -1,0 +1,223 @@
+r"""Finite regularization: how the pulls of the loss and a graph answer each other, four numbers in all (theory page, §3).
+
+With the weights at their best the output obeys
+
+.. math::
+    h = g(a)\, [\sqrt\mu m_w y + \sqrt{Q_w} \zeta + V_w\, g(a)^T f], \qquad
+    f_i = -\ell'(h_i) \text{ on labelled nodes, else } 0.
+
+Rotations that leave the labels alone do not change the law of the operator. Seen through it the pulls are therefore
+linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that knows nothing of the graph;
+seen from a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v`. Each side gives the other.
+What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`:
+`gcnlimit.theory.finite_reg.symmetric` has them for symmetric graphs, `gcnlimit.theory.finite_reg.directed` for directed ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.losses import Loss
+from gcnlimit.theory.finite_reg.loss_averages import Output, eta, eta_at_zero
+
+__all__ = ["NUMBERS", "GraphSide", "PullProblem", "Pulls", "Transforms"]
+
+
+_SOFTEST = 1e-30  # smallest effect of a stiffness that is told from none: kinks may be out of reach
+NUMBERS = 4
+"""Columns of a packed state that are pulls."""
+
+
+class Pulls(NamedTuple):
+    r"""Unknowns of the equations, one axis over the points, for a filter of gain :math:`\tau(gg^T) = 1`.
+
+    `V_w`: response of the weights; `stiffness`: :math:`\kappa`; `drive`, `scatter`: mean and variance of :math:`\beta`.
+    """
+
+    V_w: Array
+    stiffness: Array
+    drive: Array
+    scatter: Array
+
+    @property
+    def product(self) -> Array:
+        r"""The number :math:`\kappa V_w` on which the graph's averages depend."""
+        return self.stiffness * self.V_w
+
+    def pack(self, peak: Array) -> Array:
+        r"""One row a point, of numbers that may take any value: logarithms of the positive ones.
+
+        The stiffness is given as what it does at the `peak` of the gain, in the bulk or along the labels.
+        """
+        size = self.drive**2 + self.scatter
+        stiffness = np.maximum(self.product * peak, _SOFTEST)
+        return np.stack([np.log(self.V_w), np.log(stiffness), self.drive / np.sqrt(size), np.log(size)], axis=1)
+
+    @classmethod
+    def unpack(cls, rows: Array, peak: Array) -> Self:
+        """Inverse of `pack`."""
+        V_w, stiffness, cosine, size = np.exp(rows[:, 0]), np.exp(rows[:, 1]), rows[:, 2], np.exp(rows[:, 3])
+        stiffness = np.where(stiffness > 2.0 * _SOFTEST, stiffness / (V_w * peak), 0.0)
+        return cls(V_w, stiffness, cosine * np.sqrt(size), size * np.maximum(1.0 - cosine**2, 0.0))
+
+
+class Transforms(NamedTuple):
+    r"""Averages of a graph at :math:`s = \kappa V_w`, of :math:`U = (1 + s\,gg^T)^{-1} g` and :math:`W = U g^T`.
+
+    Over the bulk, :math:`\tau`: `W` and `UU` :math:`= \tau(UU^T)`, `WW_bulk` :math:`= \tau(W^2) - \tau(W)^2` and `stretch`
+    :math:`= 1/(1 - s\tau(W))`. Along the labels, :math:`e`: `U`, `excess` :math:`= e(W) - \tau(W)`, and the parts of
+    :math:`Uy` and :math:`Wy` across the labels, `UU_across` :math:`= e(U^TU) - e(U)^2`, `UW_across`, `WW_across`.
+    """
+
+    W: Array
+    UU: Array
+    WW_bulk: Array
+    stretch: Array
+    U: Array
+    excess: Array
+    UU_across: Array
+    UW_across: Array
+    WW_across: Array
+
+    def across(self, on_U: Array, on_W: Array) -> Array:
+        """Square of the part across the labels of a combination of :math:`Uy` and :math:`Wy`."""
+        return on_U**2 * self.UU_across + 2.0 * on_U * on_W * self.UW_across + on_W**2 * self.WW_across
+
+
+class GraphSide(NamedTuple):
+    r"""What the graph makes of the pulls: the law of a test node's output, and the weights with their conjugates."""
+
+    output: Output
+    m_w: Array
+    Q_w: Array
+    V_w: Array
+    m_hat_w: Array
+    Q_hat_w: Array
+    V_hat_w: Array
+
+
+@dataclass(frozen=True)
+class PullProblem(ABC):
+    r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
+
+    `reg` is in units of the filter's mean squared gain :math:`\tau(gg^T)`; `spike` is that along the labels, in the same units.
+    """
+
+    alpha: Array
+    mu: Array
+    rho: Array
+    reg: Array
+    loss: Loss
+    spike: Array
+
+    _POINTWISE: ClassVar[tuple[str, ...]] = ("alpha", "mu", "rho", "reg", "spike")
+
+    @abstractmethod
+    def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
+        """Return averages of the graph, and the next values of the unknowns that are its own."""
+
+    def rest(self, pulls: Pulls) -> Array:
+        """Return unknowns of the graph where the pulls are hardly felt."""
+        return np.empty((len(pulls.V_w), 0))
+
+    def rest_scale(self, rest: Array) -> Array:
+        """Size of the unknowns of the graph."""
+        return np.ones_like(rest)
+
+    @abstractmethod
+    def effort(self, level: int) -> dict[str, Any]:
+        """Settings of the search, from quick to careful."""
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Problem of some of the points."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in self._POINTWISE})
+
+    def at(self, reg: Array) -> Self:
+        """Return the same problem at another regularization, in its own units."""
+        return replace(self, reg=reg)
+
+    @property
+    def far(self) -> Array:
+        """Regularization from which on the loss is no longer felt."""
+        return np.maximum(1.0, self.spike)
+
+    def start(self) -> Array:
+        r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
+        pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
+        rho, V_w = self.rho, 1.0 / (self.alpha * self.reg)
+        return self._row(Pulls(V_w, rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2))
+
+    def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:
+        rest = self.rest(pulls) if rest is None else rest
+        return np.concatenate([pulls.pack(self.far), rest], axis=1)
+
+    def pulls(self, rows: Array) -> Pulls:
+        """Pulls of packed states."""
+        return Pulls.unpack(rows[:, :NUMBERS], self.far)
+
+    def scale(self, rows: Array) -> Array:
+        """Size of the entries of a state: they are relative already, and a stiffness counts where it is felt."""
+        size = np.ones_like(rows)
+        size[:, 1] = np.exp(np.maximum(0.0, -rows[:, 1]))
+        size[:, NUMBERS:] = self.rest_scale(rows[:, NUMBERS:])
+        return size
+
+    def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
+        """Continue the way from one solution to the next: powers of the regularization are straight lines here."""
+        ahead = last.copy()
+        ahead[:, :NUMBERS] += np.clip(ratio[:, None] * (last - before)[:, :NUMBERS], -3.0, 3.0)
+        return ahead
+
+    def next(self, rows: Array) -> Array:
+        """One application of the equations, NaN where a state is not one of a network."""
+        graph, rest = self.evaluate(rows)
+        return self._row(self.node_side(graph), rest)
+
+    def evaluate(self, rows: Array) -> tuple[GraphSide, Array]:
+        """Return the graph's side of packed states, and the next values of its own unknowns."""
+        pulls = self.pulls(rows)
+        transforms, rest = self.respond(pulls, rows[:, NUMBERS:])
+        return self.graph_side(pulls, transforms), rest
+
+    def node_side(self, graph: GraphSide) -> Pulls:
+        r"""Let the nodes answer: :math:`\kappa` makes the slope of :math:`\beta = f + \kappa h` in :math:`\omega` vanish."""
+        mean, variance, v = graph.output
+        pull, square, slope = eta(self.loss, graph.output)
+        rho = self.rho
+        stretch = 1.0 / (1.0 - v * rho * slope)
+        stiffness = rho * slope * stretch
+        scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
+        return Pulls(graph.V_w, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+
+    def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
+        r"""Let the pulls act on the graph.
+
+        The conjugate of the weights is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`; the response is
+        :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
+        divided by :math:`1 - s\tau(W)`.
+        """
+        V_w, kappa, drive, scatter = pulls
+        root = np.sqrt(self.mu)
+        W_labels = graph.W + graph.excess
+
+        V_hat_w = kappa * graph.W
+        inertia = self.alpha * (self.reg + V_hat_w)
+        m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
+        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels
+        m_hat_w = root * along
+        feedback = self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2)  # of Q_w on itself; below 1
+        Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
+        Q_w = self.alpha * (Q_hat_w + m_hat_w**2) / inertia**2 / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
+
+        features, echo = graph.stretch * root * m_w, graph.stretch * V_w * drive
+        mean = features * graph.U + echo * graph.excess
+        variance = graph.across(features, echo) + graph.stretch**2 * (Q_w * graph.UU + scatter * V_w**2 * graph.WW_bulk)
+        output = Output(mean, variance, graph.stretch * V_w * graph.W)
+        Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha
+        return GraphSide(output, m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w)

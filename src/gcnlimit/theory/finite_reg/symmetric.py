@@ -1,0 +1,92 @@
+r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (theory page, §3).
+
+Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.finite_reg.equations import PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
+from gcnlimit.theory.points import Points
+
+__all__ = ["SpectralProblem"]
+
+
+@dataclass(frozen=True)
+class SpectralProblem(PullProblem):
+    r"""The equations for a batch of points, on the nodes of a quadrature over the spectrum.
+
+    `g`: values of the filter at the nodes, divided by its `gain` :math:`\sqrt{\tau(g^2)}`.
+    """
+
+    g: Array
+    tau: Array
+    e: Array
+    excess: Array
+    gain: Array
+
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "g", "e", "excess", "gain")
+
+    @classmethod
+    def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
+        """Put the filter of the points on a grid, or a chain that takes its place."""
+        measure = SpikedSemicircle.of(points.signal, nodes)
+        if scaled:
+            g, gain = scaled(measure.x), scaled.gain
+        else:
+            g, size = points.filter.scaled(measure.x)
+            bulk = np.sqrt(g**2 @ measure.tau)
+            g, gain = g / bulk[:, None], np.exp(size) * bulk
+        return cls(
+            alpha=points.alpha,
+            mu=points.mu,
+            rho=points.rho,
+            reg=in_units(points.reg, gain),
+            loss=points.loss,
+            spike=np.einsum("bn,bn->b", measure.e, g**2),
+            g=g,
+            tau=measure.tau,
+            e=measure.e,
+            excess=measure.excess,
+            gain=gain,
+        )
+
+    def effort(self, level: int) -> dict[str, Any]:
+        """Settings of the search, from quick to careful."""
+        return (
+            {"max_iterations": 60, "memory": 5},
+            {"max_iterations": 150, "memory": 5},
+            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
+        )[level]
+
+    def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
+        """Averages over the spectrum; there is nothing else to solve for."""
+        d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
+        U = self.g * d
+        W = self.g * U
+        W_bulk, U_labels = W @ self.tau, self._e(U)
+        uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
+        excess = np.einsum("bn,bn->b", self.excess, uneven)
+        U_across, W_across = U - U_labels[:, None], uneven - self._e(uneven)[:, None]
+        return Transforms(
+            W=W_bulk,
+            UU=U**2 @ self.tau,
+            WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
+            stretch=1.0 / (d @ self.tau),
+            U=U_labels,
+            excess=excess,
+            UU_across=self._e(U_across**2),
+            UW_across=self._e(U_across * W_across),
+            WW_across=self._e(W_across**2),
+        ), rest
+
+    def _e(self, values: Array) -> Array:
+        """Average over the spectrum as the labels see it."""
+        return np.asarray(np.einsum("bn,bn->b", self.e, values))

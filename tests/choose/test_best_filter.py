@@ -1,0 +1,138 @@
+"""The best filter: exact gradients, dense scans, nesting, and the ceiling above every family."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.choose.best_filter import filter_ceiling
+from gcnlimit.choose.free_filter import DirectedFilters, SymmetricFilters
+from gcnlimit.choose.search import margin
+from gcnlimit.theory import limits
+
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+SIGNAL = np.array([0.0, 0.3, 0.9, -0.5, 1.0, 1.4, -2.1])
+
+
+def random_data(count, seed=0):
+    rng = np.random.default_rng(seed)
+    low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
+    return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
+
+
+@pytest.mark.parametrize("family, symmetrize", [(SymmetricFilters, True), (DirectedFilters, False)])
+def test_margin_is_that_of_predict_and_its_gradient_is_exact(family, symmetrize):
+    rng = np.random.default_rng(0)
+    n, degree, h = SIGNAL.size, 6, 1e-6
+    alpha, mu, rho = rng.uniform(0.5, 5, n), rng.uniform(0, 4, n), rng.uniform(0.05, 0.9, n)
+    filters = family(SIGNAL, alpha, mu, rho, degree)
+    a, everyone = rng.normal(size=(n, degree + 1)), np.arange(n)
+
+    network = gl.GCN(gl.Polynomial(filters.coefficients(a)), symmetrize=symmetrize)
+    prediction = gl.predict(gl.CSBM(alpha, SIGNAL, mu, rho, directed=not symmetrize), network)
+    np.testing.assert_allclose(filters.margin(a, everyone), prediction.order_parameters["test_margin"], rtol=1e-11)
+
+    shift = h * np.eye(degree + 1)
+    slope = [(filters.margin(a + d, everyone) - filters.margin(a - d, everyone)) / (2 * h) for d in shift]
+    np.testing.assert_allclose(filters.gradient(a, everyone), np.transpose(slope), atol=2e-8)
+    np.testing.assert_allclose(filters.fit(filters.coefficients(a)), a, atol=1e-10)
+
+
+def test_known_value():
+    best = gl.best_filter(DATA, order=12, symmetrize=True)
+    assert best.prediction.test_accuracy >= 0.88609
+    assert best.ceiling.test_accuracy == pytest.approx(0.8860905, abs=1e-7)
+    assert best.status is gl.Status.CONVERGED
+    assert best.ceiling.status is gl.Status.CONVERGED
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_degree_one_against_a_scan_of_every_direction(symmetrize):
+    data = random_data(30)
+    angle = np.linspace(0, np.pi, 4001)
+    lines = gl.Polynomial(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
+    columns = gl.CSBM(*(np.asarray(p)[:, None] for p in (data.alpha, data.lam, data.mu, data.rho)))
+    scan = margin(gl.predict(columns, gl.GCN(lines, symmetrize=symmetrize))).max(axis=1)
+    best = margin(gl.best_filter(data, 1, symmetrize).prediction)
+    assert np.all(best >= scan - 1e-12)
+    np.testing.assert_allclose(best, scan, atol=1e-5)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_degree_three_against_random_directions_and_climbs(symmetrize):
+    data = random_data(4, seed=1)
+    rng = np.random.default_rng(2)
+    best = margin(gl.best_filter(data, 3, symmetrize).prediction)
+    for k in range(4):
+        one = gl.CSBM(data.alpha[k], data.lam[k], data.mu[k], data.rho[k])
+        anything = gl.Polynomial(rng.normal(size=(40_000, 4)) / [1, 2, 4, 8])
+        assert best[k] >= margin(gl.predict(one, gl.GCN(anything, symmetrize=symmetrize))).max()
+        climbed = gl.tune(one, gl.GCN(gl.Polynomial(np.ones(4)), symmetrize=symmetrize), {"coefficients": (-1, 1)})
+        assert best[k] == pytest.approx(margin(climbed.prediction), abs=1e-9)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_nothing_is_above_the_ceiling(symmetrize):
+    data = random_data(25, seed=3)
+    ceiling = filter_ceiling(data, symmetrize)
+    families = [
+        (gl.Diffusion(1.0), {"t": (-20, 20)}),
+        (gl.PageRank(0.0), {"theta": (-1, 1)}),
+        (gl.Residual.constant(1.0, 3), {"c": [(-20, 20)] * 3}),
+    ]
+    for filter, free in families:
+        tuned = gl.tune(data, gl.GCN(filter, symmetrize=symmetrize), free)
+        assert np.all(ceiling.margin + ceiling.error >= margin(tuned.prediction) - 1e-12)
+    assert np.all(ceiling.log_test_error >= gl.bayes_optimal(data).log_test_error)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_accuracy_grows_with_the_degree_towards_the_ceiling(symmetrize):
+    data = random_data(6, seed=4)
+    steps = np.array([margin(gl.best_filter(data, k, symmetrize).prediction) for k in (0, 1, 2, 4, 8, 16, 24)])
+    assert np.all(np.diff(steps, axis=0) >= -1e-10)
+    ceiling = filter_ceiling(data, symmetrize)
+    assert np.all(ceiling.margin >= steps[-1] - 1e-9)
+    assert np.all(np.diff(steps, axis=0)[0] > np.diff(steps, axis=0)[-1])
+
+
+def test_the_ceiling_is_reached_through_the_transition():
+    signal = np.array([0.95, 1.0, 1.05])
+    for symmetrize in (True, False):
+        data = gl.CSBM(alpha=4, lam=signal / np.sqrt(2) if symmetrize else signal, mu=2.0, rho=0.01)
+        ceiling = filter_ceiling(data, symmetrize)
+        assert np.all(ceiling.status == gl.Status.CONVERGED)
+        assert np.all(np.diff(ceiling.margin) > 0)
+
+
+def test_degree_zero_ignores_the_graph():
+    best = gl.best_filter(DATA, 0)
+    assert margin(best.prediction) == pytest.approx(limits.short_diffusion_margin(DATA, 0.0, True), abs=1e-13)
+
+
+def test_filter_follows_the_sign_of_the_graph_signal():
+    lam = np.array([-0.9, 0.9])
+    best = gl.best_filter(gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), 6)
+    sign = (-1.0) ** np.arange(7)
+    np.testing.assert_allclose(best.coefficients[0], sign * best.coefficients[1], atol=1e-6)
+    assert best.g[1, -2] == pytest.approx(best.g[0, 0], abs=1e-6)
+
+
+def test_values_on_the_spectrum_are_those_of_the_coefficients():
+    data = gl.CSBM(alpha=4, lam=[0.5, 1.5], mu=2.0, rho=0.1)
+    best = gl.best_filter(data, 5)
+    for k in range(2):
+        np.testing.assert_allclose(gl.Polynomial(best.coefficients[k])(best.x[k]), best.g[k], atol=1e-12)
+        assert np.abs(best.g[k]).max() == pytest.approx(1.0)
+    signal = 1.5 * np.sqrt(2)
+    assert best.x[1, -1] == pytest.approx(signal + 1 / signal)
+
+
+@pytest.mark.parametrize("order", [-1, 31, 2.5, True])
+def test_order_is_checked(order):
+    with pytest.raises(gl.ParameterError, match="order"):
+        gl.best_filter(DATA, order)
+
+
+def test_labels_are_needed():
+    with pytest.raises(gl.ParameterError, match="rho = 0"):
+        gl.best_filter(gl.CSBM(alpha=4, lam=1, mu=2, rho=0))

@@ -1,0 +1,112 @@
+"""Filter, regularization and loss chosen together: dense scans of the plane, faces, symmetries, plateaus."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.choose.search import margin
+
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+REG = (0.05, math.inf)
+GRID = np.append(np.geomspace(0.05, 1e4, 19), math.inf)
+FAMILIES = {
+    "t": (gl.Diffusion(0.5), (-4, 4), lambda u: gl.Diffusion(4 * u)),
+    "theta": (gl.PageRank(0.0), (-0.4, 0.4), lambda u: gl.PageRank(0.4 * u)),
+    "c": (gl.Residual.constant(1.0, 2), (-9, 9), lambda u: gl.Residual.constant(np.sinh(np.arcsinh(9) * u), 2)),
+    "coefficients": (
+        gl.Polynomial(np.ones(2)),
+        (-1, 1),
+        lambda u: gl.Polynomial(np.stack([np.cos(np.pi / 2 * u), np.sin(np.pi / 2 * u)], axis=-1)),
+    ),
+}
+POINTS = gl.CSBM(alpha=[1.0, 4.0], lam=[0.9, -0.6], mu=[3.0, 0.3], rho=[0.4, 0.1])
+
+
+def against_a_scan(name, loss, symmetrize):
+    """Nothing on a grid of the plane is better, and the best of the grid is not far below."""
+    start, bounds, build = FAMILIES[name]
+    best = gl.tune(POINTS, gl.GCN(start, loss, symmetrize=symmetrize), {name: bounds, "reg": REG})
+    columns = gl.CSBM(*(np.asarray(p)[:, None, None] for p in (POINTS.alpha, POINTS.lam, POINTS.mu, POINTS.rho)))
+    plane = gl.GCN(build(np.linspace(-1, 1, 33)[:, None]), loss, reg=GRID, symmetrize=symmetrize)
+    scan = margin(gl.predict(columns, plane, throw=False)).reshape(2, -1).max(axis=1)
+    assert np.all(margin(best.prediction) >= scan - 1e-9)
+    np.testing.assert_allclose(margin(best.prediction), scan, atol=2e-2)
+    infinite = np.isinf(best.parameters["reg"])
+    assert np.all((best.status == gl.results.TuneStatus.INFINITE) == infinite)
+
+
+@pytest.mark.parametrize("name", list(FAMILIES))
+def test_nothing_in_the_plane_is_better(name):
+    against_a_scan(name, "square", symmetrize=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("name", list(FAMILIES))
+def test_nothing_in_the_plane_is_better_for_other_losses(name, loss):
+    against_a_scan(name, loss, symmetrize=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("name", ["c", "coefficients"])
+def test_nothing_in_the_plane_is_better_on_directed_graphs(name, loss):
+    against_a_scan(name, loss, symmetrize=False)
+
+
+@pytest.mark.slow
+def test_the_best_loss_is_better_than_each_choice_made_apart():
+    gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
+    at_infinity = gl.tune(DATA, gcn, {"t": (0, 10)})
+    for loss in ("square", "logistic", "hinge"):
+        best = gl.tune(DATA, gl.GCN(gcn.filter, loss, symmetrize=True), {"t": (0, 10), "reg": REG})
+        for filter, reg in ((at_infinity.gcn.filter, GRID), (best.gcn.filter, GRID)):
+            line = gl.predict(DATA, gl.GCN(filter, loss, reg=reg, symmetrize=True))
+            assert margin(best.prediction) >= margin(line).max() - 1e-10
+        assert margin(best.prediction) > margin(at_infinity.prediction)
+        assert best.status is gl.results.TuneStatus.INTERIOR
+
+
+def test_joint_optimum_is_a_maximum_along_each_parameter():
+    best = gl.tune(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 10), "reg": REG})
+    t, reg = best.parameters["t"], best.parameters["reg"]
+    step = np.array([-0.02, 0.0, 0.02])
+    for name, filter, strength in (("t", gl.Diffusion(t + step), reg), ("reg", gl.Diffusion(t), reg * np.exp(step))):
+        z = margin(gl.predict(DATA, gl.GCN(filter, reg=strength, symmetrize=True)))
+        assert z[1] - 0.5 * (z[0] + z[2]) == pytest.approx(-0.5 * best.curvature[name] * 0.02**2, rel=1e-2)
+        assert z[2] - z[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_multiple_of_the_filter_is_a_multiple_of_the_regularization():
+    family = gl.GCN(gl.Polynomial(np.ones(2)), symmetrize=True)
+    narrow, wide = (gl.tune(DATA, family, {"coefficients": (-s, s), "reg": REG}) for s in (1.0, 3.0))
+    assert margin(narrow.prediction) == pytest.approx(margin(wide.prediction), abs=1e-9)
+    strength = [float(b.parameters["reg"] / b.parameters["coefficients"][0] ** 2) for b in (narrow, wide)]
+    assert strength[0] == pytest.approx(strength[1], rel=1e-2)
+
+
+def test_outputs_that_never_reach_the_kink_make_infinity_as_good():
+    best = gl.tune(DATA, gl.GCN(gl.Residual.constant(1.0, 2), "hinge", symmetrize=False), {"reg": (0.1, math.inf)})
+    assert best.status is gl.results.TuneStatus.INFINITE
+
+
+def test_without_any_signal_nothing_is_better_at_finite_regularization_either():
+    data = gl.CSBM(alpha=4, lam=0.0, mu=0.0, rho=0.1)
+    best = gl.tune(data, gl.GCN(gl.Diffusion(1.0), symmetrize=True), {"t": (0, 5), "reg": (0.1, math.inf)})
+    assert best.status is gl.results.TuneStatus.FLAT
+    assert "end of the interval" in best.status.message
+
+
+@pytest.mark.parametrize("filter, free", [(gl.PageRank(0.0), {"theta": (-1, 1)}), (gl.Diffusion(1.0), {"t": (0, 99)})])
+def test_long_series_on_directed_graphs_are_refused(filter, free):
+    with pytest.raises(gl.ParameterError, match="too long for a directed graph"):
+        gl.tune(DATA, gl.GCN(filter, symmetrize=False), free | {"reg": REG})
+    assert gl.tune(DATA, gl.GCN(filter, symmetrize=False), free).status is gl.results.TuneStatus.INTERIOR
+
+
+def test_a_filter_next_to_its_divergence_is_predicted_alone_as_among_others():
+    theta = 0.9999 / (math.sqrt(2) + 1 / math.sqrt(2))
+    alone, twice = (gl.predict(DATA, gl.GCN(gl.PageRank(x), reg=1.0, symmetrize=True)) for x in (theta, [theta, theta]))
+    assert margin(alone) == pytest.approx(margin(twice)[0], abs=1e-10)

@@ -1,0 +1,96 @@
+"""Measured order functions of the continuous network beside the theory, written with Bessel functions."""
+
+import numpy as np
+import pytest
+from scipy.special import i0, i1, iv
+
+import gcnlimit as gl
+from gcnlimit.simulation.order_functions import measure_order_functions
+
+T, ALPHA, LAM, MU, RHO = 1.0, 4.0, 1.0, 2.0, 0.2
+X = np.array([0.0, 0.3, 0.6, 1.0])
+
+
+def tau(s):
+    """Average of exp(t s x) over the semicircle."""
+    z = np.where(s == 0, 1e-12, T * np.asarray(s, float))
+    return i1(2 * z) / z
+
+
+def label_average(s, signal):
+    """Average of exp(t s x) over the spectral measure seen by the labels."""
+    z = np.where(s == 0, 1e-12, T * np.asarray(s, float))
+    return sum(k * signal ** (k - 1) * iv(k, 2 * z) for k in range(1, 60)) / z
+
+
+def measure(symmetrize, trials=6):
+    data = gl.CSBM(alpha=ALPHA, lam=LAM, mu=MU, rho=RHO)
+    gcn = gl.GCN(gl.Diffusion(T), symmetrize=symmetrize)
+    runs = [
+        measure_order_functions(gl.sample(data, nodes=2500, degree=60, seed=k), gcn, X, probes=8, seed=k)
+        for k in range(trials)
+    ]
+    names = ("m", "m_hat", "Q_h", "Q_hat_h", "Q_qh", "V_h", "V_qh", "V_hat_h")
+    return {
+        n: (
+            np.mean([getattr(r, n) for r in runs], axis=0),
+            np.std([getattr(r, n) for r in runs], axis=0, ddof=1) / np.sqrt(trials),
+        )
+        for n in names
+    }
+
+
+def assert_close(measured, expected, slack):
+    mean, error = measured
+    assert np.all(np.abs(mean - expected) < 4 * error + slack * np.abs(expected).max())
+
+
+@pytest.mark.slow
+def test_symmetrized_order_functions():
+    measured = measure(symmetrize=True)
+    signal = np.sqrt(2) * LAM
+    e = lambda s: label_average(s, signal)  # noqa: E731
+    x, z = X[:, None], X[None, :]
+    s = RHO * e(1.0)
+    n = RHO**2 * e(2.0) + RHO * (1 - RHO) * tau(2.0)
+    pull = MU * s / ALPHA
+    both = lambda u: RHO**2 * e(u) + RHO * (1 - RHO) * tau(u)  # noqa: E731
+    expected = {
+        "m": RHO / ALPHA * (e(X + 1) + MU * e(X) * e(1.0)),
+        "m_hat": RHO * signal * T * e(1 - X),
+        "Q_h": pull**2 * e(x + z)
+        + 2 * pull * RHO / ALPHA * e(x + z + 1)
+        + both(x + z + 2) / ALPHA**2
+        + (n + MU * s**2) / ALPHA * tau(x + z),
+        "Q_hat_h": T**2 * both(2 - x - z),
+        "Q_qh": T * (pull * RHO * e(1 - x + z) + both(2 - x + z) / ALPHA),
+        "V_h": tau(x + z) / ALPHA,
+        "V_qh": np.where(z > x, T * tau(z - x), 0.0),
+        "V_hat_h": RHO * T**2 * tau(2 - x - z),
+    }
+    for name, value in expected.items():
+        assert_close(measured[name], value, slack=0.01)
+
+
+@pytest.mark.slow
+def test_directed_order_functions():
+    measured = measure(symmetrize=False)
+    x, z = X[:, None], X[None, :]
+    expected = {
+        "m_hat": RHO * LAM * T * np.exp(LAM * T * (1 - X)),
+        "V_h": i0(2 * T * np.sqrt(x * z)) / ALPHA,
+        "V_qh": np.where(z > x, T, 0.0),
+        "V_hat_h": RHO * T**2 * i0(2 * T * np.sqrt((1 - x) * (1 - z))),
+    }
+    for name, value in expected.items():
+        assert_close(measured[name], value, slack=0.01)
+
+
+def test_what_is_not_a_continuous_network_is_refused(instance):
+    for gcn in (
+        gl.GCN(gl.Residual([1.0]), symmetrize=False),
+        gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False),
+        gl.GCN(gl.Diffusion([1.0, 2.0]), symmetrize=False),
+    ):
+        with pytest.raises(gl.ParameterError, match="order functions"):
+            measure_order_functions(instance, gcn)

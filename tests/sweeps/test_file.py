@@ -1,0 +1,170 @@
+"""A sweep written as a file: what it means, what is refused, and the verb that runs it."""
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+
+import gcnlimit as gl
+from gcnlimit.cli.app import app
+from gcnlimit.sweeps.export import export
+from gcnlimit.sweeps.file import read_file
+
+TEXT = """
+what = "predict"
+[data]
+alpha = 4
+lam = 1.0
+mu = 2.0
+rho = 0.1
+[network]
+t = 1.0
+reg = inf
+symmetrize = true
+[axes]
+lam = {start = 0, stop = 2, num = 5}
+t = [0.5, 1.0, 1.5]
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+
+
+def expected():
+    data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), symmetrize=True)
+    return gl.sweep(gl.predict, data=data, gcn=gcn, axes={"lam": np.linspace(0, 2, 5), "t": [0.5, 1.0, 1.5]})
+
+
+def test_the_file_means_the_call(file):
+    asked = read_file(file)
+    ds = gl.sweep(asked.what, fixed=asked.fixed, axes=asked.axes)
+    xr.testing.assert_equal(ds, expected())
+    assert asked.store == file.with_name("grid.sqlite")
+
+
+def test_logarithmic_ranges_and_named_filters(tmp_path):
+    path = tmp_path / "filters.toml"
+    axes = (
+        '[axes]\nfilter = [{name = "two", c = [1, 1]}, {c = 0.5, depth = 3}, {theta = 0.2}, {coefficients = [1, 2]}]\n'
+    )
+    path.write_text(TEXT[: TEXT.index("[network]")] + axes + 'mu = {start = 0.1, stop = 10, num = 3, scale = "log"}')
+    asked = read_file(path)
+    assert asked.axes["mu"] == pytest.approx([0.1, 1.0, 10.0])
+    assert list(asked.axes["filter"].values()) == [
+        gl.Residual([1, 1]),
+        gl.Residual.constant(0.5, 3),
+        gl.PageRank(0.2),
+        gl.Polynomial([1, 2]),
+    ]
+    assert gl.sweep(asked.what, fixed=asked.fixed, axes=asked.axes).sizes == {"filter": 4, "mu": 3}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('what = "predict"', 'what = "predcit"', "must be one of predict, bayes_optimal, simulate, tune"),
+        ('what = "predict"', "", "what = None"),
+        ("[axes]", "[axs]", "'axs' is not a key of grid.toml; did you mean 'axes'"),
+        ("alpha = 4", "alhpa = 4", "'alhpa' is not a key of [data]; did you mean 'alpha'"),
+        ("alpha = 4", "", "predict needs alpha"),
+        ("alpha = 4", "alpha = -4", "alpha = -4 is not allowed"),
+        ("alpha = 4", 'alpha = "four"', "alpha must be real numbers"),
+        ("num = 5", "", "is not valid TOML"),
+        ("start = 0, ", "", "the range of lam lacks start"),
+        ("num = 5", "num = 0", "num = 0 in the range of lam"),
+        ("num = 5", 'num = 5, scale = "log"', "must be finite, positive numbers"),
+        ("num = 5", 'num = 5, scale = "cubic"', "must be 'linear' or 'log'"),
+        ("t = [0.5, 1.0, 1.5]", "t = 0.5", "the axis t must be a list"),
+        ("t = [0.5, 1.0, 1.5]", "filter = [1]", "must be a list of tables"),
+        ("t = [0.5, 1.0, 1.5]", "filter = [{t = 1, theta = 0.1}]", "a filter has one parameter"),
+        ("t = [0.5, 1.0, 1.5]", "nodes = [10]", "'nodes' is not an axis of predict"),
+        ("[data]", "store = 3\n[data]", "store must be the name of a file"),
+        ("[data]", "axes = 3\n[data]", "is not valid TOML"),
+        ("[data]", "tune = 3\n[data]", "must be a table: write [tune]"),
+    ],
+)
+def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, sentence):
+    assert old in TEXT
+    file.write_text(TEXT.replace(old, new, 1))
+    result = run(file)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not file.with_name("grid.sqlite").exists()
+
+
+def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):
+    first = run(file, "--out", tmp_path / "answer.nc")
+    assert first.exit_code == 0
+    assert first.stdout.startswith("15 points, 0 failed; kept in")
+    with xr.open_dataset(tmp_path / "answer.nc") as back:
+        xr.testing.assert_equal(back, expected())
+        assert back.test_accuracy.attrs["units"] == "1"
+        assert back.attrs["producer"] == "predict"
+    again = run(file)
+    assert again.exit_code == 2
+    assert "grid.sqlite exists; add --resume" in again.stderr
+    assert run(file, "--resume", "--out", tmp_path / "answer.csv").exit_code == 0
+    lines = (tmp_path / "answer.csv").read_text().splitlines()
+    assert len(lines) == 16
+    assert lines[0].startswith("lam,t,test_accuracy")
+
+
+@pytest.mark.parametrize("out", ["answer.xls", "no/answer.nc"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(file, tmp_path, out):
+    result = run(file, "--out", tmp_path / out)
+    assert result.exit_code == 2
+    assert "cannot export to" in result.stderr
+    assert not file.with_name("grid.sqlite").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is installed")
+def test_parquet_asks_for_its_package(tmp_path):
+    with pytest.raises(gl.GCNLimitError, match="pip install pyarrow"):
+        export(expected(), tmp_path / "answer.parquet")
+
+
+def test_parquet_holds_the_table(tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    export(expected(), tmp_path / "answer.parquet")
+    assert len(pandas.read_parquet(tmp_path / "answer.parquet")) == 15
+
+
+def test_failed_points_are_reported_with_their_reason(file):
+    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.1, 0.45]"))
+    result = run(file)
+    assert result.exit_code == 0
+    assert "10 points, 2 failed" in result.stdout
+    assert "the PageRank series diverges" in result.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_with_a_sentence_and_resumes(file):
+    axes = "lam = {start = 0, stop = 2, num = 2000}\nt = {start = 0, stop = 3, num = 300}\n"
+    file.write_text(TEXT[: TEXT.index("[axes]")] + "[axes]\n" + axes)
+    program = [sys.executable, "-c", "from gcnlimit.cli import main; main()", "sweep", str(file)]
+    process = subprocess.Popen(program, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not file.with_name("grid.sqlite-wal").exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    message = process.communicate(timeout=30)[1]
+    assert process.returncode == 130
+    assert "of 600000 points were finished and are kept in" in message
+    assert "same command with --resume" in message
+    assert "Traceback" not in message

@@ -1,0 +1,68 @@
+"""The producers of the library as a sweep runs them, and the version of their numbers."""
+
+import math
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import gcnlimit as gl
+from gcnlimit._version import NUMERICAL_VERSION
+
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+GCN = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
+
+PINNED = {
+    1: {
+        "predict": [0.5460014470419818, 0.8729900274589153],
+        "bayes_optimal": [0.6521958979316366, 0.912726777414958],
+    },
+}
+"""Test accuracy at lam = 0 and 1 in each version of the numbers."""
+
+
+@pytest.mark.parametrize("what", ["predict", "bayes_optimal"])
+def test_stored_numbers_are_still_those_of_this_version(what):
+    """If this fails because the numbers became better, raise NUMERICAL_VERSION and pin the new ones beside the old."""
+    network = {} if what == "bayes_optimal" else {"gcn": GCN}
+    ds = gl.sweep(what, data=DATA, axes={"lam": [0.0, 1.0]}, **network)
+    assert ds.test_accuracy.values == pytest.approx(PINNED[NUMERICAL_VERSION][what], rel=1e-10)
+
+
+SIMULATION = {
+    "data": DATA,
+    "gcn": GCN,
+    "axes": {"lam": [0.5, 1.0], "reg": [1.0, math.inf]},
+    "fixed": {"nodes": 400, "degree": 20, "trials": 4},
+}
+
+
+def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
+    pytest.importorskip("gcnlimit.simulation.simulate")
+    one = gl.sweep("simulate", **SIMULATION, workers=1, store=tmp_path / "runs.sqlite")
+    two = gl.sweep("simulate", **SIMULATION, workers=2)
+    xr.testing.assert_identical(one, two)
+    assert not any(one.error.values.flat)
+    point = one.sel(lam=1.0)
+    by_hand = gl.simulate(
+        DATA, gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=True), 400, 20, 4, int(point.seed[0])
+    )
+    assert np.array_equal(point.test_accuracy, by_hand.test_accuracy)
+    assert np.array_equal(point.test_loss_standard_error, by_hand.standard_error.test_loss)
+
+
+def test_seeds_repeat_a_simulation():
+    pytest.importorskip("gcnlimit.simulation.simulate")
+    ds = gl.sweep("simulate", data=DATA, gcn=GCN, axes={"seed": [0, 7]}, fixed={"nodes": 300, "trials": 2}, workers=1)
+    assert float(ds.test_accuracy.sel(seed=7)) == gl.simulate(DATA, GCN, nodes=300, trials=2, seed=7).test_accuracy
+
+
+def test_tuned_networks_are_swept_with_their_best_values():
+    pytest.importorskip("gcnlimit.choose.tune")
+    ds = gl.sweep("tune", data=DATA, gcn=GCN, axes={"lam": [0.5, 1.0]}, fixed={"free": {"t": (0, 10)}})
+    tuned = gl.tune(DATA, GCN, {"t": (0, 10)})
+    assert float(ds.best_t.sel(lam=1.0)) == pytest.approx(tuned.parameters["t"], rel=1e-6)
+    assert float(ds.test_accuracy.sel(lam=1.0)) == pytest.approx(tuned.prediction.test_accuracy, rel=1e-12)
+    layers = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False)
+    ds = gl.sweep("tune", data=DATA, gcn=layers, axes={"lam": [0.5, 1.0]}, fixed={"free": {"c": [(-9, 9), (-9, 9)]}})
+    assert {"best_c_0", "best_c_1"} <= set(ds)

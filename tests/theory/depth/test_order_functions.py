@@ -1,0 +1,166 @@
+"""Order functions: closed form, discretization and finite regularization meet."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import i0, iv
+
+import gcnlimit as gl
+
+FUNCTIONS = ("m", "Q_h", "V_h", "Q_qh", "V_qh", "m_hat", "Q_hat_h", "V_hat_h")
+WEIGHTS = ("m_w", "Q_w", "V_w", "m_hat_w", "Q_hat_w", "V_hat_w")
+GRAPHS = {"directed": (True, False), "symmetrized": (True, True), "symmetric": (False, False)}
+graphs = pytest.mark.parametrize(("directed", "symmetrize"), GRAPHS.values(), ids=GRAPHS)
+
+
+def distance(a, b):
+    return np.max(np.abs(np.subtract(a, b))) / max(np.max(np.abs(b)), 1e-300)
+
+
+@graphs
+@pytest.mark.parametrize(("lam", "t"), [(1.3, 0.9), (0.6, -0.7), (-1.5, -0.4)])
+def test_discrete_networks_approach_the_continuous_one_like_one_over_depth(directed, symmetrize, lam, t):
+    data = gl.CSBM(alpha=2, lam=lam, mu=1.5, rho=0.3, directed=directed)
+    gcn = gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)
+    discrete = [gl.depth.order_functions(data, gcn, layers=K) for K in (10, 20, 40)]
+    continuous = gl.depth.order_functions(data, gcn, discrete[0].x)
+    for name in FUNCTIONS + WEIGHTS:
+        first, second, third = (f[name][(slice(None, None, 2**i),) * f[name].ndim] for i, f in enumerate(discrete))
+        once = 2 * second - first, 2 * third - second
+        twice = (4 * once[1] - once[0]) / 3
+        exact = continuous[name]
+        if distance(first, exact) > 1e-12:  # V_w, and V_qh of a directed graph, are the same at any depth
+            assert 1.6 < distance(second, exact) / distance(third, exact) < 2.4  # halves when the depth doubles
+            assert distance(once[1], exact) < 0.35 * distance(third, exact)
+        assert distance(twice, exact) < 0.02
+
+
+@graphs
+def test_the_end_of_the_depth_gives_the_accuracy(directed, symmetrize):
+    rng = np.random.default_rng(3)
+    parameters = dict(zip(("alpha", "lam", "mu", "rho", "t"), rng.uniform(0.2, 1, (5, 12)), strict=True))
+    t = 2 * parameters.pop("t")
+    data = gl.CSBM(**parameters, directed=directed)
+    gcn = gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)
+    f = gl.depth.order_functions(data, gcn, [1.0])
+    m, V, Q = f.m[:, -1], f.V_h[:, -1, -1], f.Q_h[:, -1, -1]
+    deviation = np.sqrt(Q - m**2 - data.rho * (1 - data.rho) * V**2)
+    expected = gl.predict(data, gcn).order_parameters
+    assert np.allclose((m - data.rho * V) / deviation, expected.test_margin, rtol=1e-9)
+    assert np.allclose((m + (1 - data.rho) * V) / deviation, expected.train_margin, rtol=1e-9)
+
+
+@graphs
+@pytest.mark.parametrize("filter", [gl.Diffusion(0.8), gl.Residual([1.0, 0.5, 2.0]), gl.Polynomial([1.0, 0.3, 0.2])])
+def test_a_large_regularization_has_the_leading_powers(directed, symmetrize, filter):
+    data = gl.CSBM(alpha=2, lam=1.2, mu=1.5, rho=0.3, directed=directed)
+    layers = {"layers": 6} if isinstance(filter, gl.Diffusion) else {}
+    infinite, r = gl.depth.order_functions(data, gl.GCN(filter, symmetrize=symmetrize), **layers), 1e8
+    large = gl.depth.order_functions(data, gl.GCN(filter, reg=r, symmetrize=symmetrize), **layers)
+    power = {"m": 1, "V_h": 1, "Q_qh": 1, "m_w": 1, "V_w": 1, "Q_h": 2, "Q_w": 2}
+    for name in FUNCTIONS + WEIGHTS:
+        assert distance(large[name] * r ** power.get(name, 0), infinite[name]) < 1e-4
+
+
+def test_layers_are_the_order_parameters_of_the_prediction():
+    data = gl.CSBM(alpha=[1.0, 4.0], lam=1.2, mu=1.5, rho=0.3)
+    gcn = gl.GCN(gl.Residual([1.0, 0.5, 2.0]), loss="logistic", reg=0.5, symmetrize=True)
+    f, p = gl.depth.order_functions(data, gcn), gl.predict(data, gcn).order_parameters
+    assert np.allclose(f.x, [0, 1 / 3, 2 / 3])
+    for ours, theirs in {"Q_h": "Q", "V_h": "V", "Q_hat_h": "Q_hat", "V_hat_h": "V_hat"}.items():
+        assert np.allclose(f[ours], p[theirs], rtol=1e-8, atol=0)
+    for name in ("m", "m_hat", "V_qh", "Q_qh", *WEIGHTS):
+        assert np.allclose(f[name], p[name], rtol=1e-8, atol=1e-14)
+
+
+def test_the_discretization_of_a_diffusion_is_a_residual_network():
+    data, t, K = gl.CSBM(alpha=2, lam=1.2, mu=1.5, rho=0.3), 0.8, 4
+    f = gl.depth.order_functions(data, gl.GCN(gl.Diffusion(t), reg=2.0, symmetrize=False), layers=K)
+    scale = (K / t) ** np.arange(K + 1)
+    g = gl.depth.order_functions(
+        data, gl.GCN(gl.Residual.constant(K / t, K), reg=2.0 * scale[K] ** 2, symmetrize=False)
+    )
+    up = scale[:K] / scale[K]  # the residual network has grown by K/t at each layer, and its weights shrink for it
+    assert distance(g.m * scale[K], f.m * scale[:K]) < 1e-8
+    assert distance(g.Q_h * scale[K] ** 2, f.Q_h * np.outer(scale[:K], scale[:K])) < 1e-8
+    assert distance(g.m_hat * up * K, f.m_hat) < 1e-8
+
+
+def test_resolvents_are_bessel_functions():
+    x, z = np.linspace(0.05, 1, 7)[:, None], np.linspace(0.05, 1, 5)
+    nu = np.arange(1, 80)
+    assert np.allclose(gl.depth.resolvents.Phi(x, z, t=2.0, symmetric=False), i0(4 * np.sqrt(x * z)), rtol=1e-13)
+    assert np.allclose(
+        gl.depth.resolvents.Phi(x, z, t=2.0, symmetric=True), iv(1, 4 * (x + z)) / (2 * (x + z)), rtol=1e-13
+    )
+    for signal in (-1.7, -0.4, 0.0, 1.0, 1.5):
+        series = np.sum(nu * signal ** (nu - 1.0) * iv(nu, 4 * x), axis=1) / (2 * x[:, 0])
+        assert np.allclose(gl.depth.resolvents.phi(x[:, 0], t=2.0, signal=signal, symmetric=True), series, rtol=1e-12)
+    assert np.allclose(
+        gl.depth.resolvents.phi(x, t=[1.0, -2.0], signal=1.5, symmetric=False), np.exp(1.5 * x * [1, -2])
+    )
+    assert np.all(gl.depth.resolvents.kappa(0.0, t=3.0, symmetric=True) == 1.0)
+
+
+@graphs
+def test_a_diffusion_is_the_same_on_the_mirrored_graph(directed, symmetrize):
+    first, second = (
+        gl.depth.order_functions(
+            gl.CSBM(alpha=2, lam=sign * 0.8, mu=1.5, rho=0.3, directed=directed),
+            gl.GCN(gl.Diffusion(sign * 1.5), symmetrize=symmetrize),
+            [0.0, 0.4, 1.0],
+        )
+        for sign in (1, -1)
+    )
+    for name in FUNCTIONS:
+        sign = -1 if name in ("Q_qh", "V_qh") else 1  # they carry one factor t
+        assert distance(sign * second[name], first[name]) < 1e-12
+
+
+def test_without_time_nothing_moves():
+    f = gl.depth.order_functions(
+        gl.CSBM(alpha=2, lam=1.0, mu=1.5, rho=0.3), gl.GCN(gl.Diffusion(0.0), symmetrize=False), [0.0, 0.5, 1.0]
+    )
+    assert np.ptp(f.m) == 0
+    assert np.ptp(f.Q_h) < 1e-15
+    assert np.all(f.m_hat == 0)
+    assert np.all(f.V_hat_h == 0)
+
+
+def test_shapes_and_labels():
+    data = gl.CSBM(alpha=2, lam=[[0.5], [1.0]], mu=1.5, rho=0.3)
+    f = gl.depth.order_functions(data, gl.GCN(gl.Diffusion([0.1, 0.2, 0.3]), symmetrize=True), np.linspace(0, 1, 4))
+    assert f.shape == (2, 3)
+    assert f.m.shape == (2, 3, 4)
+    assert f.Q_h.shape == (2, 3, 4, 4)
+    assert f.m_w.shape == (2, 3)
+    one = gl.depth.order_functions(
+        gl.CSBM(2, 1.0, 1.5, 0.3), gl.GCN(gl.Diffusion(0.2), symmetrize=True), np.linspace(0, 1, 4)
+    )
+    assert np.array_equal(one.Q_h, f.Q_h[1, 1])
+    dataset = f.to_xarray()
+    assert dataset.Q_h.dims == ("point_0", "point_1", "x", "z")
+    assert dataset.m.dims == ("point_0", "point_1", "x")
+    assert float(one.to_xarray().V_qh.sel(x=1.0, z=0.0)) == 0.0  # the past does not respond
+
+
+@pytest.mark.parametrize(
+    ("gcn", "arguments", "words"),
+    [
+        (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {}, "either depths"),
+        (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [0.5], "layers": 3}, "either depths"),
+        (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [1.5]}, "depths = 1.5"),
+        (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [[0.5]]}, "one-dimensional"),
+        (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"layers": 0}, "layers = 0"),
+        (gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), {"depths": [0.5]}, "give layers"),
+        (gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=False), {"layers": 3}, "mixes"),
+        (gl.GCN(gl.Diffusion(1.0), loss="logistic", symmetrize=False), {"depths": [0.5]}, "square loss"),
+        (gl.GCN(gl.Diffusion(500.0), symmetrize=False), {"depths": [0.5]}, "too long"),
+        (gl.GCN(gl.Residual([1.0]), symmetrize=False), {"depths": [0.5]}, "its own layers"),
+        (gl.GCN(gl.PageRank(0.1), symmetrize=False), {}, "no depth"),
+    ],
+)
+def test_what_has_no_order_functions_is_refused(gcn, arguments, words):
+    with pytest.raises(gl.ParameterError, match=words):
+        gl.depth.order_functions(gl.CSBM(alpha=2, lam=1.0, mu=1.5, rho=0.3), gcn, **arguments)

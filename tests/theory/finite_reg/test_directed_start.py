@@ -1,0 +1,43 @@
+"""The explicit state at large regularization against the equations it solves."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.order_parameters import OrderParameters
+from gcnlimit.theory.finite_reg.solve import asymptote
+from gcnlimit.theory.points import Points
+from validation.chain_equations import apply_equations
+
+FILTERS = [
+    gl.Residual([0.5, 1.2, -0.3, 0.8]),
+    gl.Diffusion(0.8),
+    gl.Polynomial([0.3, 0.2, -0.5]),
+    gl.Residual(np.empty(0)),
+]
+
+
+@pytest.mark.parametrize("filter", FILTERS, ids=repr)
+@pytest.mark.parametrize("loss", ["square", "hinge"])
+@pytest.mark.parametrize("lam", [0.9, -1.4])
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
+    data = gl.CSBM(alpha=2.0, lam=lam, mu=1.5, rho=0.4)
+    far, reg = asymptote(Points.of(data, gl.GCN(filter, loss, np.inf, symmetrize)))
+    parameters = OrderParameters(0.0, 0.0, **{name: value[0] for name, value in far.layers().items()})
+    after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), parameters)
+    for name, new in after.items():
+        assert np.abs(new - parameters[name]).max(initial=0.0) <= 1e-8 * np.abs(new).max(initial=0.0), name
+
+
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("depth", [5, 30])
+def test_it_is_as_good_as_infinite_however_strong_the_signal(depth, symmetrize):
+    """The weights point along the gradient at zero: m_w is known, even where labels gain 1e18 times as much as noise."""
+    data = gl.CSBM(alpha=2.0, lam=2.0, mu=1.5, rho=0.4)
+    functions = gl.depth.order_functions(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
+    points = Points.of(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
+    measure = SpikedSemicircle.of(points.signal, 4 * depth)
+    along = float(measure.e[0] @ measure.x[0] ** depth) if symmetrize else 2.0**depth
+    assert float(functions.m_w) == pytest.approx(np.sqrt(1.5) * 0.4 * along / 2.0, rel=1e-10)

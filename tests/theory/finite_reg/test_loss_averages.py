@@ -1,0 +1,48 @@
+"""The averages of a loss where the corner of its proximal operator is too narrow to be resolved."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import gcnlimit as gl
+from gcnlimit.theory.finite_reg.loss_averages import Output, eta
+
+
+def at(mean, deviation, v):
+    return Output(*(np.array([x]) for x in (mean, deviation**2, v)))
+
+
+@pytest.mark.parametrize("v", [3.0, 0.1, 1.01e-3, 0.99e-3, 1e-6, 1e-12, 1e-25])
+@pytest.mark.parametrize(("mean", "deviation"), [(0.7, 1.14), (-2.0, 3.0), (40.0, 25.0), (1.0, 1e-2)])
+def test_the_hinge_has_a_closed_form(v, mean, deviation):
+    """The pull is 1 below 1 - v, 0 above 1 and a straight line between."""
+    upper, lower = (1.0 - mean) / deviation, (1.0 - v - mean) / deviation
+    inside = norm.cdf(upper) - norm.cdf(lower) if v > 1e-4 * deviation else norm.pdf(upper) * v / deviation
+    pull = norm.cdf(lower)
+    if v > 1e-4 * deviation:
+        pull += (upper * inside + norm.pdf(upper) - norm.pdf(lower)) * deviation / v
+    else:
+        pull += 0.5 * inside
+    found = eta(gl.Hinge(), at(mean, deviation, v))
+    short = v / deviation if v <= 1e-4 * deviation else 0.0  # what the limit leaves out
+    assert found.stiffness[0] == pytest.approx(inside / v, rel=1e-9 + 2.0 * short)
+    assert found.pull[0] == pytest.approx(pull, rel=1e-9 + short**2)
+
+
+def test_there_is_no_stiffness_where_the_corner_is_out_of_reach():
+    assert eta(gl.Hinge(), at(0.0, 1e-9, 1e-9)).stiffness[0] == 0.0
+    assert eta(gl.Hinge(), at(30.0, 1.0, 1e-9)).stiffness[0] == 0.0
+
+
+class PlainHinge:
+    """A user's loss: value, prox and the derivative of the prox, nothing else."""
+
+    value, prox, prox_derivative = (staticmethod(getattr(gl.Hinge(), x)) for x in ("value", "prox", "prox_derivative"))
+    breakpoints = staticmethod(gl.Hinge().breakpoints)
+
+
+def test_a_proximal_operator_that_moves_less_than_rounding_gives_no_number():
+    exact = eta(gl.Hinge(), at(0.7, 1.14, 1e-4))
+    for mine, built_in in zip(eta(PlainHinge(), at(0.7, 1.14, 1e-4)), exact, strict=True):
+        assert mine[0] == pytest.approx(built_in[0], rel=1e-10)
+    assert np.isnan(eta(PlainHinge(), at(0.7, 1.14, 1e-14)).pull[0])
