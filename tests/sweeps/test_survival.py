@@ -32,7 +32,7 @@ def blocks_of(store):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_killed_at_random_moments_it_ends_bit_identical(tmp_path, seed):
     store = tmp_path / "runs.sqlite"
-    program = python(HERE.parent / "killing.py", store, seed, stdout=subprocess.PIPE)
+    program = python(HERE / "killing.py", store, seed, stdout=subprocess.PIPE)
     kills = int(program.communicate(timeout=120)[0])
     assert kills >= 5
     assert blocks_of(store) == killing.BLOCKS
