@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Parameter", "Value"]
+__all__ = ["Array", "Numbers", "Parameter", "Value"]
 
 Array = npt.NDArray[np.float64]
 Parameter = float | Array
 """A model parameter as stored: a Python float, or a read-only array of floats."""
+
+
+Numbers = float | Array
+"""An answer: a Python float for a single point, else an array of the shape of the points."""
 
 
 class Value:

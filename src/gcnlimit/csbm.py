@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, flag, real
 from gcnlimit._values import Parameter, Value
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["CSBM"]
 
@@ -77,6 +78,10 @@ class CSBM(Value):
         1.4142135623730951
         """
         return np.sqrt(2.0).item() * self.lam if self.directed and symmetrize else self.lam
+
+    def operator(self, symmetrize: bool) -> SpikedOperator:
+        """Law of the operator that a network applies: its signal at each point, and whether it is symmetric."""
+        return SpikedOperator(np.asarray(self.effective_signal(symmetrize)), symmetrize or not self.directed)
 
     @property
     def snr(self) -> Parameter:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Numbers
+from gcnlimit.order_parameters import OrderParameters
 
 __all__ = ["Measurement", "Performance", "Prediction", "Status", "from_margins", "scalar_or_array", "zero_error"]
 
@@ -22,18 +23,19 @@ class Status(enum.IntEnum):
     'explicit formula, nothing to converge'
     """
 
-    EXPLICIT = 0
-    CONVERGED = 1
-    NOT_CONVERGED = 2
+    message: str
 
-    @property
-    def message(self) -> str:
-        """One sentence for the user."""
-        return {
-            Status.EXPLICIT: "explicit formula, nothing to converge",
-            Status.CONVERGED: "the fixed point was reached to the requested tolerance",
-            Status.NOT_CONVERGED: "the fixed point was not reached; allow more iterations or a larger tolerance",
-        }[self]
+    def __new__(cls, value: int, message: str = "") -> Self:
+        """Member of that value, with its sentence."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        return member
+
+    EXPLICIT = 0, "explicit formula, nothing to converge"
+    CONVERGED = 1, "the fixed point was reached to the requested tolerance"
+    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
+    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,13 @@ class Performance:
         ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
     """
 
-    test_accuracy: Any
-    train_accuracy: Any
-    test_loss: Any
-    train_loss: Any
-    log_test_error: Any
+    test_accuracy: Numbers
+    train_accuracy: Numbers
+    test_loss: Numbers
+    train_loss: Numbers
+    log_test_error: Numbers
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Numbers]:
         """Return the five fields by name.
 
         >>> list(zero_error(()).as_dict())
@@ -79,7 +81,7 @@ class Prediction(Performance):
     standard_error
         Standard error of each field: 0 in theory.
     order_parameters
-        What the performance was computed from, by name.
+        What the performance was computed from.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -93,10 +95,10 @@ class Prediction(Performance):
     """
 
     standard_error: Performance
-    order_parameters: Any
-    status: Any
-    residual: Any
-    iterations: Any
+    order_parameters: OrderParameters
+    status: Status | npt.NDArray[np.int64]
+    residual: Numbers
+    iterations: int | npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

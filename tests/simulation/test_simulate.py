@@ -30,8 +30,8 @@ def errors_of_independent_nodes(prediction, gcn, test, train):
 
     The output of a test node is Gaussian, and its proximal point is that of a labelled one.
     """
-    orders = prediction.order_parameters
-    mean, deviation, v = (np.asarray(x)[..., None] for x in (orders.mean, np.sqrt(orders.variance), orders.v))
+    output = prediction.order_parameters.output
+    mean, deviation, v = (np.asarray(x)[..., None] for x in (output.mean, np.sqrt(output.variance), output.v))
     z = np.linspace(-9.0, 9.0, 40_001)
     weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
     omega = mean + deviation * z

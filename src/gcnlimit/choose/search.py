@@ -17,7 +17,6 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Polynomial, Scale
 from gcnlimit.network import GCN
-from gcnlimit.numerics.spectral import spectral_radius
 from gcnlimit.performance import Prediction, Status
 from gcnlimit.theory.predict import predict
 
@@ -84,8 +83,7 @@ class Search:
         self.size = math.prod(self.shape)
         self.directed = data.directed
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in ("alpha", "lam", "mu", "rho")}
-        signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
-        self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
+        self.radius = np.broadcast_to(data.operator(gcn.symmetrize).radius, self.shape).ravel()
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
@@ -201,7 +199,7 @@ def margin(prediction: Prediction) -> Array:
 
     >>> import gcnlimit as gl
     >>> p = gl.predict(gl.CSBM(alpha=0.1, lam=9, mu=99, rho=0.5), gl.GCN(gl.Diffusion(t=0.5), symmetrize=False))
-    >>> p.test_accuracy, abs(margin(p) / p.order_parameters["test_margin"] - 1).item() < 1e-14
+    >>> p.test_accuracy, abs(margin(p) / p.order_parameters.test_margin - 1).item() < 1e-14
     (1.0, True)
     """
     failed = np.asarray(prediction.status) == Status.NOT_CONVERGED

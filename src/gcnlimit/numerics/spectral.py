@@ -18,19 +18,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["SpikedSemicircle", "spectral_radius"]
-
-
-def spectral_radius(signal: Array, symmetric: bool) -> Array:
-    r"""Return the spectral radius of the operator, spike included.
-
-    :math:`|\ell| + 1/|\ell|` or 2 if symmetric, :math:`\max(1, |\ell|)` if not.
-
-    >>> spectral_radius(np.array([0.5, 2.0]), symmetric=True)
-    array([2. , 2.5])
-    """
-    size = np.maximum(np.abs(signal), 1.0)
-    return np.asarray(size + 1.0 / size if symmetric else size)
+__all__ = ["SpikedSemicircle"]
 
 
 @dataclass(frozen=True)

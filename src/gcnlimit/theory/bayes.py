@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_array, zero_error
 
 __all__ = ["bayes_optimal"]
 
 _BLOCK = 512  # points solved together: their quadrature fits in a cache
+_CERTAIN = 1e4  # signal on a node that leaves an error of exp(-5000)
 
 
 def bayes_optimal(data: CSBM) -> Prediction:
@@ -44,23 +49,42 @@ def bayes_optimal(data: CSBM) -> Prediction:
     if not isinstance(data, CSBM):
         raise ParameterError(f"bayes_optimal needs a CSBM, got {type(data).__name__}")
     shape = data.shape
-    alpha, mu, rho = (np.broadcast_to(p, shape).ravel() for p in (data.alpha, data.mu, data.rho))
-    signal = np.broadcast_to(data.effective_signal(symmetrize=True), shape).ravel()
-    m, residual = np.empty(alpha.size), np.empty(alpha.size)
-    cross_entropy, iterations = np.empty(alpha.size), np.empty(alpha.size, int)
-    for start in range(0, m.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        m[part], residual[part], iterations[part] = _log_odds(alpha[part], signal[part] ** 2, mu[part], rho[part])
-        cross_entropy[part] = _cross_entropy(m[part])
-    m = m.reshape(shape)
-    return Prediction(
-        **from_margins(np.sqrt(m), np.full(shape, np.inf), cross_entropy.reshape(shape), np.zeros(shape)),
-        standard_error=zero_error(shape),
-        order_parameters={"m": scalar_or_array(m)},
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
-        residual=scalar_or_array(residual.reshape(shape)),
-        iterations=scalar_or_array(iterations.reshape(shape)),
+    signal = data.operator(symmetrize=True).signal
+    alpha, signal, mu, rho = (np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho))
+    parts = [slice(start, start + _BLOCK) for start in range(0, alpha.size, _BLOCK)]
+    found = [_fixed_point(alpha[part], signal[part], mu[part], rho[part]) for part in parts]
+    m, overlap, cross_entropy, residual, iterations = (
+        np.concatenate(column).reshape(shape) for column in zip(*found, strict=True)
     )
+    return Prediction(
+        **from_margins(np.sqrt(m), np.full(shape, np.inf), cross_entropy, np.zeros(shape)),
+        standard_error=zero_error(shape),
+        order_parameters=OrderParameters(
+            test_margin=scalar_or_array(np.sqrt(m)),
+            train_margin=scalar_or_array(np.full(shape, np.inf)),
+            output=Output(*(scalar_or_array(x) for x in (m, m, np.zeros(shape)))),
+            overlap=scalar_or_array(overlap),
+        ),
+        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        residual=scalar_or_array(residual),
+        iterations=scalar_or_array(iterations),
+    )
+
+
+def _fixed_point(alpha: Array, signal: Array, mu: Array, rho: Array) -> tuple[npt.NDArray[Any], ...]:
+    """Signal :math:`m` on a test node, overlap :math:`m_y`, cross-entropy, residual and number of steps of each point."""
+    with np.errstate(over="ignore"):
+        known = signal**2 + mu / alpha * (mu / (1.0 + mu))  # m if every label were known
+    certain = known > _CERTAIN
+    m, overlap, residual = np.where(certain, known, 0.0), np.ones_like(alpha), np.zeros_like(alpha)
+    iterations, cross_entropy = np.zeros(alpha.size, np.int64), np.zeros_like(alpha)
+    rest = np.flatnonzero(~certain)
+    if rest.size:
+        alpha, graph, mu, rho = alpha[rest], signal[rest] ** 2, mu[rest], rho[rest]
+        m[rest], residual[rest], iterations[rest] = _log_odds(alpha, graph, mu, rho)
+        overlap[rest] = rho + (1.0 - rho) * (m[rest] - _deficit(m[rest])[0])
+        cross_entropy[rest] = _cross_entropy(m[rest])
+    return m, overlap, cross_entropy, residual, iterations
 
 
 def _log_odds(alpha: Array, graph: Array, mu: Array, rho: Array) -> tuple[Array, Array, int]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = [
     "constant_residual_limit",
@@ -75,9 +75,8 @@ def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: 
     array([1.732, 0.   , 1.732])
     """
     signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    spike = np.sign(signal) * spectral_radius(signal, symmetric)
-    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
-    leads = (np.abs(signal) > 1.0) & (np.abs(spike + c) > bulk)
+    operator = SpikedOperator(signal, symmetric)
+    leads = (np.abs(signal) > 1.0) & (np.abs(operator.spike + c) > operator.edge + np.abs(c))
     return np.where(leads, pca_margin(signal), 0.0)
 
 
@@ -137,9 +136,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     array([0.    , 1.3863])
     """
     signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    spike = np.where(np.abs(signal) > 1.0, np.sign(signal) * spectral_radius(signal, symmetric), 0.0)
-    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
-    return np.asarray(2.0 * np.log(np.maximum(np.abs(spike + c) / bulk, 1.0)))
+    operator = SpikedOperator(signal, symmetric)
+    return np.asarray(2.0 * np.log(np.maximum(np.abs(operator.spike + c) / (operator.edge + np.abs(c)), 1.0)))
 
 
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:

@@ -15,22 +15,21 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
-from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["Points"]
 
 
 class Points(NamedTuple):
-    r"""Parameters of each point, arrays of one axis; `signal` is :math:`\lambda^e`."""
+    """Parameters of each point, arrays of one axis, and the law of the operator that the network applies there."""
 
     alpha: Array
-    signal: Array
     mu: Array
     rho: Array
     reg: Array
+    operator: SpikedOperator
     filter: Filter
     loss: Loss
-    symmetric: bool
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -40,19 +39,29 @@ class Points(NamedTuple):
                 "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
             )
         shape = broadcast(data=data.shape, network=gcn.shape)
-        signal = data.effective_signal(gcn.symmetrize)
+        signal, symmetric = data.operator(gcn.symmetrize)
         alpha, signal, mu, rho, reg = (
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
-        symmetric = gcn.symmetrize or not data.directed
-        points = cls(alpha, signal, mu, rho, reg, gcn.filter.ravel(shape), gcn.loss, symmetric)
+        operator = SpikedOperator(signal, symmetric)
+        points = cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss)
         points.filter.check_radius(points.radius)
         return points
 
     @property
+    def signal(self) -> Array:
+        r"""Signal :math:`\lambda_e` of the operator."""
+        return self.operator.signal
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the operator is symmetric."""
+        return self.operator.symmetric
+
+    @property
     def radius(self) -> Array:
         """Spectral radius of the operator, spike included."""
-        return spectral_radius(self.signal, self.symmetric)
+        return self.operator.radius
 
     @property
     def size(self) -> int:
@@ -61,8 +70,9 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        alpha, signal, mu, rho, reg = (column[index] for column in self[:5])
-        return type(self)(alpha, signal, mu, rho, reg, self.filter[index], self.loss, self.symmetric)
+        alpha, mu, rho, reg = (column[index] for column in self[:4])
+        operator = SpikedOperator(self.signal[index], self.symmetric)
+        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -18,11 +18,11 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import positive
 from gcnlimit.theory.finite_reg.directed_start import unfelt
-from gcnlimit.theory.finite_reg.equations import NUMBERS, PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
 from gcnlimit.theory.points import Points
 
-__all__ = ["ChainProblem", "Medium", "Response", "backwards", "felt", "outer", "response"]
+__all__ = ["DirectedEquations", "Medium", "Response", "backwards", "felt", "outer", "response"]
 
 _LEAST = 1e-30  # product of stiffness and V_w that is told from 0
 
@@ -107,14 +107,14 @@ class Medium(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ChainProblem(PullProblem):
+class DirectedEquations(Equations):
     """The equations for a batch of points, each with a chain of the same depth."""
 
     signal: Array
     chain: Chain
     back: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "signal", "back")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "signal", "back")
 
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain) -> Self:

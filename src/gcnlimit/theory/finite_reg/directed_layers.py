@@ -20,33 +20,34 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics import positive
 from gcnlimit.numerics.fixed_point import fixed_point
-from gcnlimit.theory.finite_reg.directed import ChainProblem, felt, outer, response
+from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, felt, outer, response
 
-__all__ = ["chain_layers"]
+__all__ = ["directed_layers"]
 
 _GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
 _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 
-def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
-    """Order parameters of the layers of a scaled chain at a solution, by name, in its units; NaN where they were not found."""
-    chain, back = problem.chain, problem.back
+def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution, in its units; NaN where they were not found."""
+    chain, back = equations.chain, equations.back
     b = chain.b
-    pulls, medium = problem.pulls(state), problem.medium(state)
-    weights, _ = problem.evaluate(state)
+    pulls, medium = equations.pulls(state), equations.medium(state)
+    weights = equations.evaluate(state)[0].weights
     V_w = pulls.V_w[:, None]
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    q, h = problem.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
-    from_weights, from_beta = (np.sqrt(problem.mu) * weights.m_w)[:, None], pulls.drive[:, None]
+    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
+    from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
     stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
     node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
     of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
-    variances = np.ones_like(weights.Q_w), pulls.scatter, weights.Q_w
+    variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
     def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
         return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
@@ -54,16 +55,18 @@ def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
     Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
     Lt = node.L.mT
     Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
-    return {
-        "m": h,
-        "m_hat": problem.signal[:, None] * b * q,
-        "V": V,
-        "V_hat": V_hat,
-        "V_qh": b[:, :, None] * Lt,
-        "Q": Q,
-        "Q_hat": Q_hat,
-        "Q_qh": b[:, :, None] * Q_qh,
-    }
+    return OrderFunctions(
+        x=np.arange(chain.depth) / max(chain.depth, 1),
+        m=h,
+        Q=Q,
+        V=V,
+        m_hat=equations.signal[:, None] * b * q,
+        Q_hat=Q_hat,
+        V_hat=V_hat,
+        Q_qh=b[:, :, None] * Q_qh,
+        V_qh=b[:, :, None] * Lt,
+        weights=weights,
+    )
 
 
 class _Node(NamedTuple):

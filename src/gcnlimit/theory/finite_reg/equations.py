@@ -24,9 +24,10 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta, eta_at_zero
+from gcnlimit.order_parameters import Output, Weights
+from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 
-__all__ = ["NUMBERS", "GraphSide", "PullProblem", "Pulls", "Transforms"]
+__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms"]
 
 
 _SOFTEST = 1e-30  # smallest effect of a stiffness that is told from none: kinks may be out of reach
@@ -91,19 +92,14 @@ class Transforms(NamedTuple):
 
 
 class GraphSide(NamedTuple):
-    r"""What the graph makes of the pulls: the law of a test node's output, and the weights with their conjugates."""
+    """Law of a test node's output and order parameters of the weights, given the pulls."""
 
     output: Output
-    m_w: Array
-    Q_w: Array
-    V_w: Array
-    m_hat_w: Array
-    Q_hat_w: Array
-    V_hat_w: Array
+    weights: Weights
 
 
 @dataclass(frozen=True)
-class PullProblem(ABC):
+class Equations(ABC):
     r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
 
     `reg` is in units of the filter's mean squared gain :math:`\tau(gg^T)`; `spike` is that along the labels, in the same units.
@@ -193,7 +189,7 @@ class PullProblem(ABC):
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
-        return Pulls(graph.V_w, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+        return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
 
     def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
         r"""Let the pulls act on the graph.
@@ -220,4 +216,4 @@ class PullProblem(ABC):
         variance = graph.across(features, echo) + graph.stretch**2 * (Q_w * graph.UU + scatter * V_w**2 * graph.WW_bulk)
         output = Output(mean, variance, graph.stretch * V_w * graph.W)
         Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha
-        return GraphSide(output, m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w)
+        return GraphSide(output, Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w))

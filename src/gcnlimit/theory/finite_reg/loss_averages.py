@@ -3,7 +3,7 @@ r"""What the theory needs of a loss: three averages over a Gaussian output, and 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,9 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Square
 from gcnlimit.numerics.gaussian import gaussian_grid
+from gcnlimit.order_parameters import Output
 
-__all__ = ["Eta", "Output", "eta", "eta_at_zero", "expected_envelope", "expected_losses", "slope_at_zero"]
+__all__ = ["Eta", "eta", "eta_at_zero", "expected_envelope", "expected_losses", "slope_at_zero"]
 
 
 _WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
@@ -22,18 +23,6 @@ _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width of a corner below which it is not resolved
 _WIDE = 1e-3  # deviation of the output, over that width, from which on it need not be
 _LOST = 1e-12  # move of an output, over its size, that is lost in rounding
-
-
-class Output(NamedTuple):
-    r"""Mean and variance of the output :math:`\omega` of a test node, and the response `v` of an output to its own loss."""
-
-    mean: Array
-    variance: Array
-    v: Array
-
-    def take(self, rows: npt.NDArray[Any]) -> Output:
-        """Outputs of some of the points."""
-        return Output(*(field[rows] for field in self))
 
 
 class Eta(NamedTuple):

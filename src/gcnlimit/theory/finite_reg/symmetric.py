@@ -12,15 +12,15 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.equations import PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
 from gcnlimit.theory.points import Points
 
-__all__ = ["SpectralProblem"]
+__all__ = ["SymmetricEquations"]
 
 
 @dataclass(frozen=True)
-class SpectralProblem(PullProblem):
+class SymmetricEquations(Equations):
     r"""The equations for a batch of points, on the nodes of a quadrature over the spectrum.
 
     `g`: values of the filter at the nodes, divided by its `gain` :math:`\sqrt{\tau(g^2)}`.
@@ -32,7 +32,7 @@ class SpectralProblem(PullProblem):
     excess: Array
     gain: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "g", "e", "excess", "gain")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g", "e", "excess", "gain")
 
     @classmethod
     def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:

@@ -16,23 +16,23 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.order_parameters import OrderFunctions
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.symmetric import SpectralProblem
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 
-__all__ = ["spectral_layers"]
+__all__ = ["symmetric_layers"]
 
 
-def spectral_layers(points: Points, problem: SpectralProblem, state: Array, scaled: ScaledChain) -> dict[str, Array]:
-    """Order parameters of the layers of a scaled chain at a solution, by name, in its units."""
+def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution, in its units."""
     b, c, g = scaled.chain
-    measure = SpikedSemicircle.of(points.signal, problem.tau.size - 1)
+    measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
     P, R = _polynomials(layer, g)
     gain, after = R[:, :1], b[:, :, None] * R[:, 1:]
-    V_w, kappa, drive, scatter = (p[:, None, None] for p in problem.pulls(state))
-    weights, _ = problem.evaluate(state)
-    start, noise = ((x[:, None, None]) for x in (np.sqrt(points.mu) * weights.m_w, weights.Q_w))
+    V_w, kappa, drive, scatter = (p[:, None, None] for p in equations.pulls(state))
+    weights = equations.evaluate(state)[0].weights
+    start, noise = ((x[:, None, None]) for x in (np.sqrt(equations.mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
 
     # how z and f answer to z_0 and to beta
@@ -47,20 +47,22 @@ def spectral_layers(points: Points, problem: SpectralProblem, state: Array, scal
         return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
 
     sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
-    return {
-        "m": np.sum(h_labels * e, axis=2),
-        "m_hat": points.signal[:, None] * np.sum(q_labels * e, axis=2),
-        "V": V_w * _overlap(P * d * tau, P),
-        "V_hat": kappa * _overlap(after * d * tau, after),
-        "V_qh": b[:, :, None] * _between(layer, tau) - kappa * V_w * _overlap(after * gain * d * tau, P),
-        "Q": second(0, 0),
-        "Q_hat": second(1, 1),
-        "Q_qh": second(1, 0),
-    }
+    return OrderFunctions(
+        x=np.arange(b.shape[1]) / max(b.shape[1], 1),
+        m=np.sum(h_labels * e, axis=2),
+        Q=second(0, 0),
+        V=V_w * _overlap(P * d * tau, P),
+        m_hat=signal[:, None] * np.sum(q_labels * e, axis=2),
+        Q_hat=second(1, 1),
+        V_hat=kappa * _overlap(after * d * tau, after),
+        Q_qh=second(1, 0),
+        V_qh=b[:, :, None] * _between(layer, tau) - kappa * V_w * _overlap(after * gain * d * tau, P),
+        weights=weights,
+    )
 
 
 def _overlap(x: Array, y: Array) -> Array:
-    return np.asarray(x @ y.transpose(0, 2, 1))
+    return np.asarray(x @ y.mT)
 
 
 def _polynomials(layer: Array, g: Array) -> tuple[Array, Array]:
