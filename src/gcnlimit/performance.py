@@ -36,6 +36,11 @@ class Status(enum.IntEnum):
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
     NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
     UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    OUT_OF_RANGE = (
+        4,
+        "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
+    )
+    REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
 
 
 @dataclass(frozen=True)

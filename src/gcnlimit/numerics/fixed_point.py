@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.linear import solve_each
 
 __all__ = ["FixedPoint", "explicit", "fixed_point"]
 
@@ -163,7 +164,7 @@ class _Search:
         self._remember(scaled)
         size = np.trace(self._gram, axis1=1, axis2=2)
         ridge = np.where(size > 1e-280, 1e-12 * size, 1.0)[:, None, None]
-        mix = np.linalg.solve(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
+        mix = solve_each(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
         mix = mix.transpose(0, 2, 1)
         damping = self._damping[:, None]
         self._last_x, self._last_step = self.x, scaled

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast
+from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -18,6 +18,9 @@ from gcnlimit.network import GCN
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["Points"]
+
+
+_LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 
 
 class Points(NamedTuple):
@@ -33,20 +36,40 @@ class Points(NamedTuple):
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
-        """Lay out every combination that broadcasting data and network gives."""
-        if np.any(np.asarray(data.rho) == 0.0):
-            raise ParameterError(
-                "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
-            )
+        """Lay out every combination that broadcasting data and network gives; each must be usable."""
+        return cls.unchecked(data, gcn).checked()
+
+    @classmethod
+    def unchecked(cls, data: CSBM, gcn: GCN) -> Self:
+        """Lay out every combination, whether the filter is defined there or not."""
+        _check_range(data)
         shape = broadcast(data=data.shape, network=gcn.shape)
         signal, symmetric = data.operator(gcn.symmetrize)
         alpha, signal, mu, rho, reg = (
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
         operator = SpikedOperator(signal, symmetric)
-        points = cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss)
-        points.filter.check_radius(points.radius)
-        return points
+        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss)
+
+    def checked(self) -> Self:
+        """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
+        self.filter.check_radius(self.radius)
+        if self.symmetric:
+            self.filter.nodes()
+        else:
+            self.filter.layers(radius=self.radius)
+        return self
+
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Which of the points pass the check."""
+        try:
+            self.checked()
+        except ParameterError:
+            if self.size == 1:
+                return np.zeros(1, bool)
+            halves = np.array_split(np.arange(self.size), 2)
+            return np.concatenate([self.take(half).usable() for half in halves])
+        return np.ones(self.size, bool)
 
     @property
     def signal(self) -> Array:
@@ -83,3 +106,11 @@ class Points(NamedTuple):
             rows = max(1, min(int(budget // first), alike))
             yield order[:rows], self.take(order[:rows])
             order = order[rows:]
+
+
+def _check_range(data: CSBM) -> None:
+    """Refuse parameters at which no network can be trained, or whose products are not floating-point numbers."""
+    if np.any(np.asarray(data.rho) == 0.0):
+        raise ParameterError("rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0")
+    for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0), ("rho", 1.0 / _LARGEST)):
+        real(name, getattr(data, name), low=low, high=_LARGEST)

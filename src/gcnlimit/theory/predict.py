@@ -45,7 +45,8 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     max_iterations
         Iterations after which a point is given up.
     throw
-        Whether to raise `ConvergenceError` if a point did not converge; otherwise look at `status`.
+        Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
+        defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
 
     Examples
     --------
@@ -66,11 +67,13 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     tol = float(real("tol", tol, low=0, high=1e-3, open_low=True))
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    points = Points.of(data, gcn)
+    points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
+    usable = np.ones_like(infinite) if throw else points.usable()
     found = [
-        *_explicit(points, np.flatnonzero(infinite)),
-        *_self_consistent(points, np.flatnonzero(~infinite), tol, max_iterations),
+        *_refused(np.flatnonzero(~usable)),
+        *_explicit(points, np.flatnonzero(usable & infinite)),
+        *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations),
     ]
     if throw:
         _raise_failures(points, found)
@@ -91,6 +94,13 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
+def _refused(rows: Rows) -> Iterator[_Found]:
+    """Points at which the filter is not defined."""
+    if rows.size:
+        nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
+        yield _Found(rows, nothing, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+
+
 def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     """Infinite regularization: explicit formulas, chunk by chunk."""
     if not rows.size:
@@ -101,14 +111,20 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     filter = points.filter
     cost = filter.nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
-        if points.symmetric:
-            averages = symmetric_averages(chunk.filter, chunk.signal, chunk.mu, int(cost[where[0]]))
-        else:
-            averages = directed_averages(chunk.filter, chunk.signal, chunk.mu)
-        test, train = margins(averages, chunk.alpha, chunk.mu, chunk.rho)
-        none = np.zeros(len(where), np.int64)
-        loss = np.full(len(where), at_zero)
-        yield _Found(rows[where], test, train, loss, loss, none + Status.EXPLICIT, none.astype(float), none)
+        with np.errstate(all="ignore"):  # out-of-range points are reported as such
+            test, train = _margins(chunk, int(cost[where[0]]))
+        status = np.where(np.isnan(test + train), Status.OUT_OF_RANGE, Status.EXPLICIT)
+        loss, none = np.full(len(where), at_zero), np.zeros(len(where))
+        yield _Found(rows[where], test, train, loss, loss, status, none, none.astype(np.int64))
+
+
+def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
+    """Margins at infinite regularization."""
+    if points.symmetric:
+        averages = symmetric_averages(points.filter, points.signal, points.mu, quadrature_nodes)
+    else:
+        averages = directed_averages(points.filter, points.signal, points.mu)
+    return margins(averages, points.alpha, points.mu, points.rho)
 
 
 def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
@@ -124,7 +140,8 @@ def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int
             deviation = np.sqrt(variance)
             test, train = mean / deviation, (mean - v * slope) / deviation
             losses = expected_losses(chunk.loss, s.output)
-        yield _Found(rows[where], test, train, *losses, s.status, s.residual, s.iterations, s)
+        status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
+        yield _Found(rows[where], test, train, *losses, status, s.residual, s.iterations, s)
 
 
 def _raise_failures(points: Points, found: list[_Found]) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import positive
+from gcnlimit.numerics.linear import solve_each
 from gcnlimit.theory.finite_reg.directed_start import unfelt
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
@@ -77,7 +78,8 @@ def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Arr
     G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     S = back @ G_0 @ back.mT
-    J = np.asarray(np.linalg.inv(np.eye(chain.depth + 1) + S @ G_h), np.float64)
+    identity = np.broadcast_to(np.eye(chain.depth + 1), S.shape)
+    J = solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
     pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
     return Response(C, L, back.mT @ (G_h @ L), pull_q, pull_h, np.vecdot(chain.g, pull_h))
@@ -234,7 +236,7 @@ class DirectedEquations(Equations):
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
-        mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
+        mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
 
 

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics import positive
 from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.linear import solve_each
 from gcnlimit.order_parameters import OrderFunctions
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, felt, outer, response
 
@@ -115,4 +116,4 @@ def _at_once(node: _Node, source: Array) -> Array:
     )
     if not np.isfinite(around).all():
         return np.full_like(source, np.nan)
-    return np.asarray(np.linalg.solve(np.eye(source.size) - around, source.reshape(-1))).reshape(source.shape)
+    return solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1)).reshape(source.shape)

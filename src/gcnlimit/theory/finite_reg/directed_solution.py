@@ -12,12 +12,11 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions
-from gcnlimit.performance import Status
 from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed import DirectedEquations
 from gcnlimit.theory.finite_reg.directed_layers import directed_layers
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.solution import ACCURACY, FAR, Solution, scaled_chain
+from gcnlimit.theory.finite_reg.solution import ACCURACY, FAR, Solution, scaled_chain, status_of
 from gcnlimit.theory.points import Points
 
 __all__ = ["DirectedSolution"]
@@ -62,7 +61,7 @@ class DirectedSolution(Solution):
             side.weights.in_units(scaled.gain),
             found.residual,
             found.iterations,
-            np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED),
+            status_of(found),
             equations,
             scaled,
         )

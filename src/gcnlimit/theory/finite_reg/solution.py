@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
+from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.order_parameters import OrderFunctions, Output, Weights
+from gcnlimit.performance import Status
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
-__all__ = ["ACCURACY", "FAR", "Solution", "scaled_chain"]
+__all__ = ["ACCURACY", "FAR", "Solution", "scaled_chain", "status_of"]
 
 FAR = 1e15
 """Regularization, over that beyond which the loss is negligible, which is numerically infinite."""
@@ -62,6 +64,12 @@ class Solution(ABC):
         filter = self.points.filter
         long = not filter.deep and np.max(filter.layers(radius=self.points.radius)) > _LONGEST
         return None if long else self.chain_layers()
+
+
+def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
+    """How the search for each point ended; without a residual it never began."""
+    failed = np.where(np.isfinite(found.residual), Status.NOT_CONVERGED, Status.OUT_OF_RANGE)
+    return np.where(found.converged, Status.CONVERGED, failed)
 
 
 def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:

@@ -16,7 +16,7 @@ from gcnlimit.order_parameters import OrderFunctions, gathered
 from gcnlimit.performance import Status
 from gcnlimit.theory.finite_reg.continuation import follow, iterate
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain
+from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain, status_of
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 from gcnlimit.theory.finite_reg.symmetric_layers import symmetric_layers
 from gcnlimit.theory.points import Points
@@ -44,7 +44,7 @@ class SymmetricSolution(Solution):
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
         grids = _Grids.of(points, chain and scaled_chain(points, chain)).even()
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
-        status = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
+        status = status_of(found)
         rough = np.flatnonzero(found.converged)
         while rough.size and grids.nodes[rough[0]] < _FINEST:
             grids.nodes[rough] *= 2
