@@ -58,18 +58,18 @@ class SpikedSemicircle:
         """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
         theta = np.arange(1, n + 1) * (np.pi / (n + 1))
         x = 2.0 * np.cos(theta)
-        w = 2.0 / (n + 1) * np.sin(theta) ** 2
+        w = 2.0 / (n + 1) * np.sin(theta) ** 2  # Eq. 6.1
         sign = np.where(np.arange(1, n + 1) % 2, 1.0, -1.0)
 
         outside = np.abs(signal) > 1.0
         inner = np.where(outside, 1.0 / np.where(signal == 0, 1.0, signal), signal)[:, None]
         ripple = sign * inner ** (n + 1)
         edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)  # 2 - |x|, without rounding
-        density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # denominator 1 + l^2 - l x of Eq. 6.2
-        e = density * (1.0 + ripple)
+        density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # over 1 + l^2 - l x
+        e = density * (1.0 + ripple)  # Eq. 6.2
         excess = density * (ripple - inner * (inner - x))  # e - tau without subtracting them
         scale = inner**2
-        np.copyto(e, scale * e, where=outside[:, None])
+        np.copyto(e, scale * e, where=outside[:, None])  # Eq. 6.3
         np.copyto(excess, density * (scale * ripple - (1.0 - inner * x)), where=outside[:, None])
 
         mass = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)

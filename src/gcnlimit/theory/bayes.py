@@ -15,7 +15,7 @@ from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_arr
 
 __all__ = ["bayes_optimal"]
 
-_BLOCK = 512  # points solved together: their quadrature fits in a cache
+_BLOCK = 512  # points solved together, whose quadrature fits in a cache
 _CERTAIN = 1e4  # signal on a node that leaves an error of exp(-5000)
 
 

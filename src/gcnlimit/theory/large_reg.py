@@ -56,7 +56,7 @@ def margins(averages: Averages, alpha: Array, mu: Array, rho: Array) -> tuple[Ar
     hidden = (1.0 - rho) / rho
     mean = a.excess + mu * a.e_g**2
     weights = a.e_g2 + hidden * a.tau_g2 + mu * a.e_g**2
-    deviation = np.sqrt(a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights)
+    deviation = np.sqrt(a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights)  # Eq. 4.7
     return mean / deviation, (mean + a.tau_g2 / rho) / deviation
 
 
@@ -139,7 +139,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
     return Averages(
         tau_g2=tau_g2,
         e_g2=e_g2,
-        excess=signal * _sum(G[1:], 2.0 * g[:-1] + signal * G[1:]),  # G_i^2 - g_i^2 with G_i - g_i = lam G_{i+1}
+        excess=signal * _sum(G[1:], 2.0 * g[:-1] + signal * G[1:]),  # G_i^2 - g_i^2 by Eq. 4.10
         e_g=G[0],
         coherent=_sum(tail, tail) + N2,
         scattered=M2,

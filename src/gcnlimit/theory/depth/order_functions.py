@@ -31,7 +31,7 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["OrderFunctions", "order_functions"]
 
-_LARGEST = 170.0  # of |t| times the spectral radius: fourth powers of the filter must be floating-point numbers
+_LARGEST = 170.0  # of |t| times the spectral radius, beyond which fourth powers of the filter overflow
 
 
 def order_functions(
@@ -145,9 +145,9 @@ def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float
     def masked(labels: Array, noise: Array) -> Array:
         return rho**2 * labels + rho * (1.0 - rho) * noise
 
-    s = rho * g.phi(end)[0]  # y . q_0 / N
+    s = rho * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
-    Q_w = (Q_hat_w + mu * s**2) / alpha
+    Q_w = (Q_hat_w + mu * s**2) / alpha  # Eq. 4.2
     pull = mu * s / alpha
     E3 = g.E3(x, x)
     returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
