@@ -1,4 +1,4 @@
-"""The losses: convex functions of the margin z = y h, known to the theory through their proximal operator."""
+"""The losses: convex functions of the margin z = y h, which enter the theory through their proximal operator."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["Hinge", "Logistic", "Loss", "Square", "as_loss"]
 
 @runtime_checkable
 class Loss(Protocol):
-    r"""What the theory asks of a loss; write a class with these three methods to use your own.
+    r"""Interface of a loss; write a class with these three methods to use your own.
 
-    All arguments broadcast. The proximal operator is
+    All arguments broadcast. The proximal operator (Eq. 3.6) is
     :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v`. A loss with kinks also offers a
     fourth method, ``breakpoints(v)``: the points where its proximal operator is not smooth, stacked along the first axis
     (see `Hinge`); a loss without it is taken to be smooth, varying on a scale of 1. One more, ``pull(omega, v)``, may return
@@ -105,7 +105,7 @@ class Logistic(Value):
         return np.asarray(1.0 - np.asarray(v, float) * self.pull(omega, v)[1])
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        r"""The pull :math:`\sigma(-x)` at the proximal point, and how it falls with `omega`; exact however small `v` is."""
+        r"""Pull :math:`f = \sigma(-x)` at the proximal point :math:`x`, and :math:`-f'`; exact however small `v` is (Eq. 3.6)."""
         s = expit(-self.prox(omega, v))
         curvature = s * (1.0 - s)
         return s, np.asarray(curvature / (1.0 + np.asarray(v, float) * curvature))
@@ -134,7 +134,7 @@ class Hinge(Value):
         return np.asarray(np.where((omega < 1.0) & (omega + np.asarray(v, float) > 1.0), 0.0, 1.0))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        r"""The pull, :math:`(1 - \omega)/v` between 0 and 1, and how it falls with `omega`."""
+        r"""Pull :math:`f = (1 - \omega)/v`, clipped to [0, 1], and :math:`-f'` (Eq. 3.6)."""
         v = np.asarray(v, float)
         ratio = (1.0 - np.asarray(omega, float)) / v
         return np.clip(ratio, 0.0, 1.0), np.where((ratio > 0.0) & (ratio < 1.0), 1.0 / v, 0.0)

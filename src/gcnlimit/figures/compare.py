@@ -19,7 +19,7 @@ _COLOURS = ("#4477aa", "#66ccee", "#228833", "#aa3377", "#ee6677", "#bb5566", "#
 
 
 def draw(comparison: Comparison, axes: Axes, *, over: tuple[str, Array] | None = None) -> Axes:
-    """Draw a comparison: bars of the accuracy for a single point, curves of what is left to gain where one parameter varies.
+    """Draw a comparison: bars of the accuracy for a single point, curves of the gap to the ceiling where one parameter varies.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def draw(comparison: Comparison, axes: Axes, *, over: tuple[str, Array] | None =
 
 
 def _curves(comparison: Comparison, axes: Axes, name: str, values: Array) -> None:
-    """What each method leaves to gain; principal component analysis may leave the frame."""
+    """Gap of each method to the ceiling; that of principal component analysis may leave the frame."""
     gaps = dict(zip(comparison.methods[:-1], comparison.gap[:-1], strict=True))
     for (method, gap), colour in zip(gaps.items(), _COLOURS, strict=False):
         axes.plot(values, gap, label=method, color=colour, linestyle="--" if method == "all linear filters" else "-")

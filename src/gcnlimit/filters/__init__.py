@@ -1,6 +1,6 @@
 r"""The filters: every network of this library is a scalar function :math:`g` of the graph operator :math:`a`.
 
-A filter knows its function, the chain of layers that computes it, and its action on an operator.
+A filter gives its function, the chain of layers that computes it (Eq. 2.2), and its action on an operator.
 """
 
 from gcnlimit.filters.base import Chain, Filter

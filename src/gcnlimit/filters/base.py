@@ -1,4 +1,4 @@
-"""What a filter is, and the chain of layers that every filter can be written as."""
+"""Filters, and the chain of layers that every filter can be written as."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Chain", "Filter", "to_unit"]
 
 
 class Chain(NamedTuple):
-    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k`.
+    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k` (Eq. 2.2).
 
     The last axis of `b` and `c` has length :math:`K`, that of `g` length :math:`K + 1`.
     """
@@ -48,7 +48,7 @@ class Chain(NamedTuple):
 
 
 class Filter(Value, ABC):
-    """A scalar function of the graph operator; its one parameter may be an array.
+    """A scalar function of the graph operator (Eq. 2.1); its one parameter may be an array.
 
     A new filter is a frozen dataclass with one field that says what is abstract here: `scaled` (its function), `chain` and
     `layers` (the network that computes it), `series` (its action) and `nodes` (how fine a quadrature it needs).
@@ -71,7 +71,7 @@ class Filter(Value, ABC):
     """How `tune` searches the parameter."""
 
     shared: ClassVar[bool] = True
-    """Whether one interval to search is one number for all layers, or else one for each."""
+    """Whether `tune` searches one value shared by all layers, or one for each layer."""
 
     def __post_init__(self) -> None:
         """Check the parameter of a filter that leaves its constructor to `dataclass`."""
@@ -136,7 +136,7 @@ class Filter(Value, ABC):
         `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
         default what the precision of `block` allows. Many columns are shared out among threads (``GCNLIMIT_THREADS``,
-        by default one for each core and at most 4), which change nothing in the answer.
+        by default one for each core and at most 4); the result does not depend on their number.
         """
         flat, count = self.ravel(self.shape), math.prod(self.shape)
         columns = block[:, None] if block.ndim == 1 else block

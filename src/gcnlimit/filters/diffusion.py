@@ -57,7 +57,7 @@ class Diffusion(Filter):
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Refuse :math:`|t| R` beyond what a series can follow."""
+        r"""Raise `ParameterError` if :math:`|t| R` needs too long a series."""
         t, radius = np.broadcast_arrays(self.t, np.asarray(radius, float))
         bad = np.abs(t) * radius > _LONGEST
         if bad.any():
@@ -67,7 +67,7 @@ class Diffusion(Filter):
             )
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
-        """Exponential of what is below the largest exponent."""
+        """Exponential of the exponent less its largest value."""
         exponent = np.asarray(self.t)[..., None] * x
         largest = np.max(exponent, axis=-1)
         return np.exp(exponent - largest[..., None]), largest

@@ -56,7 +56,7 @@ class PageRank(Filter):
         return np.asarray(np.ceil(math.log(accuracy) / np.log(ratio)), np.int64)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Refuse :math:`|\theta| R \ge 1`."""
+        r"""Raise `ParameterError` if :math:`|\theta| R \ge 1`."""
         theta, radius = np.broadcast_arrays(self.theta, np.asarray(radius, float))
         bad = np.abs(theta) * radius >= 1.0
         if bad.any():
@@ -66,7 +66,7 @@ class PageRank(Filter):
             )
 
     def scaled(self, x: Array) -> tuple[Array, Array]:
-        """Value over its largest."""
+        """Values over the largest magnitude."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:

@@ -33,7 +33,7 @@ class Inference:
         How the iteration ended, after how many steps, and the root mean square change of the last.
     performance
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
-        the two classes cannot be told apart, and the better of the two namings counts.
+        the two classes can be exchanged, and the better of the two assignments counts.
     """
 
     labels: Array
@@ -53,7 +53,7 @@ def amp(
     damping: float = 0.0,
     seed: int = 0,
 ) -> Inference:
-    r"""Approximate message passing: the best inference of the labels that knows the model.
+    r"""Approximate message passing: Bayes-optimal inference of the labels, given the parameters of the model.
 
     With :math:`S = A^s/\sqrt N` the symmetrized operator and :math:`\lambda_s` its signal, it iterates
 
@@ -64,6 +64,7 @@ def amp(
                + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M/N}{1 + A_u}\, \hat y^{old}, \quad \hat y = \tanh B_y,
 
     with :math:`\hat y = y` on labelled nodes. Only observations enter; the latents of an instance serve to measure the result.
+    Its accuracy in the large-size limit is that of the state evolution, Eq. 5.1.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def amp(
 
 
 class _Update:
-    """One step of the iteration, on what is observed."""
+    """One step of the iteration, on the observation alone."""
 
     def __init__(self, observation: Observation) -> None:
         self.observation = observation
@@ -115,7 +116,7 @@ class _Update:
         self.S = observation.operator(True)
 
     def start(self, seed: int) -> Array:
-        """Log-odds next to 0; exactly 0 would be a fixed point if no label is known."""
+        """Small random log-odds, since exactly 0 is a fixed point if no label is known."""
         return 1e-2 * np.random.default_rng(whole("seed", seed, low=0)).standard_normal(self.observation.nodes)
 
     def labels(self, log_odds: Array) -> Array:

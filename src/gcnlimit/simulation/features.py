@@ -16,10 +16,10 @@ TILE = 64  # rows drawn from one key of the generator: part of the definition of
 
 @dataclass(frozen=True, eq=False)
 class StreamedFeatures:
-    r"""Features :math:`X = \sqrt{\mu/N}\, y u^T + W` that are never held whole.
+    r"""Features :math:`X = \sqrt{\mu/N}\, y u^T + W` (Eq. 1.2) that are never held whole.
 
     Rows come in tiles, and the Gaussian noise of a tile is drawn from a counter-based generator keyed by the seed and the
-    number of the tile: the same seed gives the same matrix, in whatever order and block it is asked for.
+    number of the tile: the same seed gives the same matrix, in any order and any blocks.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_arr
 
 __all__ = ["bayes_optimal"]
 
-_BLOCK = 512  # points solved together: their quadrature fits in a cache
+_BLOCK = 512  # points solved together, whose quadrature fits in a cache
 _CERTAIN = 1e4  # signal on a node that leaves an error of exp(-5000)
 
 
@@ -23,11 +23,11 @@ def bayes_optimal(data: CSBM) -> Prediction:
     r"""Bayes-optimal performance: the state evolution of approximate message passing.
 
     The posterior log-odds of a test node are :math:`2z`, :math:`z \sim \mathcal N(my, m)`, where :math:`m` is the largest
-    root of
+    root of Eq. 5.1,
 
     .. math::
         m = \frac{\mu^2}{\alpha} \frac{m_y}{1 + \mu m_y} + \lambda_s^2 m_y, \qquad
-        m_y = \rho + (1-\rho)\, \mathbb E \tanh(m + \sqrt m W),
+        m_y = \rho + (1-\rho)\, \mathbb E \tanh(m + \sqrt m\, \zeta), \qquad \zeta \sim \mathcal N(0, 1),
 
     with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one; the accuracy is
     :math:`\Phi(\sqrt m)`. `test_loss` is the expected cross-entropy of the posterior, in nats: the best that any
@@ -88,7 +88,7 @@ def _fixed_point(alpha: Array, signal: Array, mu: Array, rho: Array) -> tuple[np
 
 
 def _log_odds(alpha: Array, graph: Array, mu: Array, rho: Array) -> tuple[Array, Array, int]:
-    r"""Largest root :math:`m` of the state evolution, its residual, and the number of steps.
+    r"""Largest root :math:`m` of the state evolution (Eq. 5.1), its residual, and the number of steps.
 
     Written with the deficit :math:`m - T(m)`, the residual
     :math:`m (1 - s(1-\rho)) - s \rho + s(1-\rho)(m - T) + \frac{\mu^3}{\alpha} \frac{m_y^2}{1 + \mu m_y}`, with
@@ -117,7 +117,7 @@ def _log_odds(alpha: Array, graph: Array, mu: Array, rho: Array) -> tuple[Array,
 
 
 def _deficit(m: Array) -> tuple[Array, Array]:
-    r""":math:`m - T(m)` and its derivative, with :math:`T(m) = \mathbb E \tanh(m + \sqrt m W)`.
+    r"""Deficit :math:`m - T(m)` (Eq. 6.6) and its derivative, with :math:`T(m) = \mathbb E \tanh(m + \sqrt m\, \zeta)`.
 
     By the symmetry of the posterior, averages become even integrals over :math:`z \sim \mathcal N(0, m)`, of positive terms:
     :math:`m - T = e^{-m/2}\, \mathbb E[\sinh z\,(z - \tanh z)]` and :math:`1 - T = e^{-m/2}\, \mathbb E\, \mathrm{sech}\, z`,
@@ -148,7 +148,7 @@ def _cross_entropy(m: Array) -> Array:
 def _even_grid(m: Array) -> tuple[Array, Array]:
     r"""Trapezoid rule for :math:`e^{-m/2}\, \mathbb E f(z)`, :math:`z \sim \mathcal N(0, m)`, of even functions :math:`f`.
 
-    Of functions that decay like :math:`e^{-|z|}` and are analytic for :math:`|\mathrm{Im}\, z| < \pi/2`: the step resolves
+    For functions that decay like :math:`e^{-|z|}` and are analytic for :math:`|\mathrm{Im}\, z| < \pi/2`, the step resolves
     both the function and the Gaussian to rounding.
     """
     safe = np.maximum(m, 1e-300)

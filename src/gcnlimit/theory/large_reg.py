@@ -1,8 +1,8 @@
 r"""Infinite regularization: explicit formulas for any filter.
 
-As :math:`r \to \infty` the weights align with :math:`X^T g(a)^T R y`, and the output on a node is Gaussian around a
-multiple of its label. With :math:`f_0 = \tau(g^2)` and so on, its mean, its variance and the push that training gives to
-a labelled node are sums of positive terms of the same form for symmetric and directed operators (theory page, §4):
+As :math:`r \to \infty` the weights align with :math:`X^T g(a)^T R y` (Eq. 4.1), and the output on a node is Gaussian around
+a multiple of its label. Its mean, its variance and the push that training gives to a labelled node are sums of positive
+terms of the same form for symmetric and directed operators (Eq. 4.7):
 
 .. math::
     \text{mean} &= [e(g^2) - \tau(g^2)] + \mu\, e(g)^2, \qquad \text{push} = \tau(g^2)/\rho, \\
@@ -35,7 +35,8 @@ class Averages(NamedTuple):
     r"""The averages of a filter that enter the accuracy; a common scale of the filter drops out.
 
     `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`;
-    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes.
+    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes
+    (Eqs. 4.7 and 4.13).
     """
 
     tau_g2: Array
@@ -47,7 +48,7 @@ class Averages(NamedTuple):
 
 
 def margins(averages: Averages, alpha: Array, mu: Array, rho: Array) -> tuple[Array, Array]:
-    r"""Return the margins of a test and of a train node, mean over standard deviation.
+    r"""Return the margins of a test and of a train node, mean over standard deviation (Eq. 4.7).
 
     The accuracy is :math:`\Phi` of the margin.
     """
@@ -55,14 +56,14 @@ def margins(averages: Averages, alpha: Array, mu: Array, rho: Array) -> tuple[Ar
     hidden = (1.0 - rho) / rho
     mean = a.excess + mu * a.e_g**2
     weights = a.e_g2 + hidden * a.tau_g2 + mu * a.e_g**2
-    deviation = np.sqrt(a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights)
+    deviation = np.sqrt(a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights)  # Eq. 4.7
     return mean / deviation, (mean + a.tau_g2 / rho) / deviation
 
 
 def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> Averages:
     r"""Return the averages for a symmetric operator; `signal` and `mu` are one-dimensional, as are the filter's parameters.
 
-    `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]`.
+    `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]` (Eq. 4.7).
     """
     measure = SpikedSemicircle.of(signal, nodes)
     return spectral_averages(measure, filter.scaled(measure.x)[0], mu)
@@ -90,7 +91,8 @@ def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Average
 def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     r"""Return the averages for a directed operator, which does not commute with its transpose.
 
-    With the Taylor coefficients :math:`g_i` of the filter and :math:`G_i = \sum_k g_{i+k} \lambda^k`,
+    With the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`
+    (Eqs. 4.10 to 4.13),
 
     .. math::
         \tau(g^2) = \sum_i g_i^2, \quad e(g) = G_0, \quad e(g^2) = \sum_i G_i^2, \quad
@@ -114,20 +116,21 @@ def taylor(filter: Filter, signal: Array) -> tuple[Array, Array]:
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
-    """Return the sums of `directed_averages` from the Taylor coefficients and their tails, powers along the first axis."""
+    """Return the sums of Eqs. 4.11 to 4.13 from the Taylor coefficients and their tails, powers along the first axis."""
     n = g.shape[0]
     R = np.empty_like(G)
     M2 = np.zeros(g.shape[1])
     N2 = np.zeros(g.shape[1])
+    # M_il and N_il (Eq. 4.12) are running sums along each diagonal l - i = lag: n operations instead of n^2
     for lag in range(n):
         R[lag] = _sum(G[: n - lag], G[lag:])
         M = _running_sum(g[: n - lag] * g[lag:])
-        M2 += (2.0 if lag else 1.0) * _sum(M, M)
-        if lag == 0:
+        M2 += (2.0 if lag else 1.0) * _sum(M, M)  # M is symmetric: a diagonal off the main one counts twice
+        if lag == 0:  # without M_00, through which a node sees its own label: that is part of the mean
             M2 = _sum(M[1:], M[1:])
         above = _running_sum(g[: n - lag] * G[lag:])  # l = i + lag
         below = _running_sum(G[: n - lag] * g[lag:])  # i = l + lag
-        if lag == 0:
+        if lag == 0:  # only l >= 1: the column l = 0 is the coefficient of xi^i y, which enters `tail`
             N2 += _sum(above[1:], above[1:])
         else:
             N2 += _sum(above, above) + _sum(below[1:], below[1:])
@@ -136,7 +139,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
     return Averages(
         tau_g2=tau_g2,
         e_g2=e_g2,
-        excess=signal * _sum(G[1:], 2.0 * g[:-1] + signal * G[1:]),  # G_i^2 - g_i^2 with G_i - g_i = lam G_{i+1}
+        excess=signal * _sum(G[1:], 2.0 * g[:-1] + signal * G[1:]),  # G_i^2 - g_i^2 by Eq. 4.10
         e_g=G[0],
         coherent=_sum(tail, tail) + N2,
         scattered=M2,
@@ -162,8 +165,8 @@ def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
     r"""Taylor coefficients :math:`g_i` of a chain and their tails :math:`G_i`, powers first, up to a common scale.
 
     The layer :math:`bx + c` maps :math:`g_i \to b g_{i-1} + c g_i` and :math:`G_i \to b G_{i-1} + c G_i`, except
-    :math:`G_0 \to (b\lambda + c) G_0`. Powers are counted in units of :math:`s = \max(1, |\lambda|)` and each layer is
-    scaled by :math:`|b| s + |c|`, so that nothing overflows.
+    :math:`G_0 \to (b\lambda + c) G_0`. Powers are counted in units of `unit` :math:`= \max(1, |\lambda|)` and each layer is
+    divided by :math:`|b|` `unit` :math:`+ |c|`, so that nothing overflows.
     """
     b, c, out = (np.moveaxis(np.broadcast_to(p, (*signal.shape, p.shape[-1])), -1, 0) for p in chain)
     unit = np.maximum(1.0, np.abs(signal))

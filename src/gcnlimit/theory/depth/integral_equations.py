@@ -2,7 +2,7 @@ r"""The paper's integral equations for the continuous network, as a check that i
 
 On :math:`n` Gauss-Legendre nodes of [0, 1] a function is known by its values, and beside them by the weight of a
 :math:`\delta` at the end where the loss (backward functions, read from 1 to 0) or the features (forward functions) enter:
-`_Grid` treats both together, so that each equation below reads as in the paper. The errata of the theory page are applied:
+`_Grid` treats both together, so that each equation below reads as in the paper. Two misprints of the paper are corrected:
 the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph :math:`Q_{qh}` does
 not act on itself, and its resolvent is that of the plain derivative, 1.
 """

@@ -1,4 +1,4 @@
-r"""Order functions of discrete networks, layer by layer, from the chain equations.
+r"""Order functions of discrete networks, layer by layer, from the equations of a chain (Eqs. 3.8 to 3.11).
 
 At infinite regularization they are explicit, and are given without powers of :math:`r`.
 """

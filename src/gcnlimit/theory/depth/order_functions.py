@@ -1,13 +1,14 @@
 r"""Order functions of a network along its depth.
 
-The continuous network at infinite regularization is known in closed form (theory page, §4). Its states and the signal that
-comes back from the loss are
+The continuous network at infinite regularization is known in closed form. Its states and the signal that comes back from
+the loss are (Eqs. 4.1 and 4.2)
 
 .. math::
-    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu s}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
+    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
     q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
 
-with :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete networks go layer by layer.
+with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete
+networks are solved layer by layer.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["OrderFunctions", "order_functions"]
 
-_LARGEST = 170.0  # of |t| times the spectral radius: fourth powers of the filter must be floating-point numbers
+_LARGEST = 170.0  # of |t| times the spectral radius, beyond which fourth powers of the filter overflow
 
 
 def order_functions(
@@ -134,8 +135,8 @@ def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFuncti
 def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> tuple[dict[str, Array], Weights]:
     r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
 
-    An overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` and that of noise with weight
-    :math:`\rho(1-\rho)`.
+    By Eq. 4.3 an overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` plus that of noise with
+    weight :math:`\rho(1-\rho)`.
     """
     t, end, back = g.t, np.ones(1), 1.0 - x
     ahead = x - x[:, None]
@@ -144,9 +145,9 @@ def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float
     def masked(labels: Array, noise: Array) -> Array:
         return rho**2 * labels + rho * (1.0 - rho) * noise
 
-    s = rho * g.phi(end)[0]
+    s = rho * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
-    Q_w = (Q_hat_w + mu * s**2) / alpha
+    Q_w = (Q_hat_w + mu * s**2) / alpha  # Eq. 4.2
     pull = mu * s / alpha
     E3 = g.E3(x, x)
     returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
