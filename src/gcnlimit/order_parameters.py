@@ -112,7 +112,7 @@ def _enter(whole: Record, rows: Rows, part: Record) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Output(Record):
-    r"""Law of the output :math:`yh` of a test node: `mean` and `variance`; and the response `v` of an output to its own loss."""
+    r"""Output :math:`yh` of a test node: `mean` and `variance` (Eq. 3.17), and response `v` to its own loss (Eq. 3.16)."""
 
     mean: Array
     variance: Array
@@ -127,7 +127,7 @@ class Weights(Record):
 
     With :math:`u` the centroid of the features and :math:`\langle\cdot\rangle` the covariance over trainings at inverse
     temperature :math:`\beta`: :math:`m_w = u \cdot w/N`, :math:`Q_w = |w|^2/N`, :math:`V_w = \beta \langle w \cdot w \rangle/N`;
-    the hatted ones are conjugate to them.
+    the hatted ones are conjugate to them (Eqs. 3.11 and 3.18).
     """
 
     m: Array
@@ -170,7 +170,7 @@ class OrderFunctions(Record):
 
     :math:`V_h` the correlation of thermal fluctuations, :math:`V_{qh}` the response to a field :math:`\eta`, which is 0
     unless :math:`z > x`, and :math:`\hat V_h` the correlation of the responses. :math:`Q_{qh}` and :math:`V_{qh}` act back
-    on the network only if the graph is symmetric. Layers of a discrete network count :math:`t = 1`.
+    on the network only if the graph is symmetric (Eqs. 3.1, 3.9 and 3.10). Layers of a discrete network count :math:`t = 1`.
 
     At infinite regularization everything is the coefficient of the leading power of :math:`r`: :math:`m, m_w, V_h, V_w,
     Q_{qh}` are to be divided by :math:`r`, and :math:`Q_h, Q_w` by :math:`r^2`.
@@ -261,12 +261,12 @@ class Layered(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OrderParameters:
-    r"""What the theory knows of a trained network, or of the best classifier; fields have the shape of the points.
+    r"""Order parameters of a trained network, or of the Bayes-optimal classifier; fields have the shape of the points.
 
     Parameters
     ----------
     test_margin, train_margin
-        Argument of :math:`\Phi` in the accuracies.
+        Argument of :math:`\Phi` in the accuracies (Eq. 3.12).
     output
         Law of the output of a test node. None if all points are at infinite regularization, where it vanishes.
     weights

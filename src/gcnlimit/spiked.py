@@ -14,7 +14,8 @@ __all__ = ["SpikedOperator"]
 class SpikedOperator(NamedTuple):
     r"""Law of the operator :math:`a = \frac{\lambda_e}N yy^T + \xi`: its `signal` :math:`\lambda_e`, and whether it is symmetric.
 
-    The eigenvalues of the noise :math:`\xi` fill the interval :math:`[-2, 2]` if it is symmetric and the unit disc if not.
+    The eigenvalues of the noise :math:`\xi` fill the interval :math:`[-2, 2]` if it is symmetric and the unit disc if not
+    (Eq. 1.3).
 
     Examples
     --------

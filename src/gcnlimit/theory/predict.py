@@ -32,9 +32,9 @@ Rows = npt.NDArray[np.intp]
 def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5000, throw: bool = True) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
-    At infinite regularization the formulas are explicit (theory page, §4); the losses are then all :math:`\ell(0)`,
+    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (theory page, §3), for all points together.
+    (Eqs. 3.11 to 3.19), for all points together.
 
     Parameters
     ----------

@@ -13,13 +13,13 @@ __all__ = ["follow", "iterate"]
 
 
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
-_FURTHER = 10.0  # times the regularization of the first point, where the explicit start is taken as a solution
+_FURTHER = 10.0  # factor above the first regularization at which the explicit start is accepted as a solution
 
 
 def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoint:
     """Solve the equations of each point by continuation in the regularization.
 
-    It starts where the loss is hardly felt and comes down by factors of ten, each solution extrapolated to the next; where a
+    It starts where the loss is negligible and comes down by factors of ten, each solution extrapolated to the next; where a
     step fails it is made smaller and the search more thorough, and at last slow, with strong damping. A point that is still
     not solved is tried once more from further away, in small steps.
     """
@@ -90,6 +90,7 @@ class _Track:
         self._before[won], self.state[won] = self.state[won], state[good]
         self._span[won] = np.log(self.reg[won] / self._solved[won])
         self._solved[won] = self.reg[won]
+        # in the logarithm of reg, steps grow by half after a success and are halved after a failure
         self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])
         aim = self._solved[rows] / self._step[rows]

@@ -1,13 +1,13 @@
 r"""Order parameters of the layers on a directed graph, from the solution for the pulls.
 
-Fields act on a node that answers linearly: their means along the labels, their covariances :math:`\hat Q` (on layers) and
+A node responds linearly to its fields (Eq. 3.28): their means along the labels, their covariances :math:`\hat Q` (on layers) and
 :math:`Q` (on conjugates), the noise of the weights, of variance :math:`Q_w`, and the scatter of :math:`\beta`:
 
 .. math::
     Q &= hh^T + C \hat Q C + L\, bQb\, L^T + \varsigma\, p_h p_h^T + Q_w L_0 L_0^T, \\
     \hat Q &= b\, [\, qq^T + L^T \hat Q L + M\, bQb\, M + \varsigma\, p_q p_q^T + Q_w M_0 M_0^T ]\, b.
 
-The map is linear and positive, and what goes once around the layers comes back smaller.
+The map is linear, positive and a contraction.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
 
 
 class _Node(NamedTuple):
-    """How layers and conjugates of a node answer to the fields on them."""
+    """Linear response of layers and conjugates of a node to the fields on them."""
 
     C: Array
     L: Array
@@ -79,7 +79,7 @@ class _Node(NamedTuple):
     bb: Array
 
     def pass_on(self, overlaps: Array) -> Array:
-        """Return what one node's overlaps add to those of the next: `Q` and `Q_hat`, along the second axis."""
+        """Linear part of Eq. 3.28, for `Q` and `Q_hat` along the second axis."""
         Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
         from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
         conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M

@@ -1,6 +1,6 @@
-r"""The layers of a chain on a directed graph where the loss is hardly felt, from which the search for the others starts.
+r"""Responses of the layers of a directed graph in the limit reg → ∞: the start of the continuation (Eq. 3.25).
 
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` what the output does after layer :math:`k`, all are
+With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output, all are
 traces of polynomials in the operator and its transpose, that is, overlaps of Taylor coefficients.
 """
 

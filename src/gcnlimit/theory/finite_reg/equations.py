@@ -1,14 +1,14 @@
-r"""Finite regularization: how the pulls of the loss and a graph answer each other, four numbers in all (theory page, §3).
+r"""Finite regularization: four self-consistent equations that couple the loss and the graph (Eqs. 3.13 to 3.19).
 
-With the weights at their best the output obeys
+With the weights at their minimum the output obeys (Eq. 3.13)
 
 .. math::
     h = g(a)\, [\sqrt\mu m_w y + \sqrt{Q_w} \zeta + V_w\, g(a)^T f], \qquad
     f_i = -\ell'(h_i) \text{ on labelled nodes, else } 0.
 
-Rotations that leave the labels alone do not change the law of the operator. Seen through it the pulls are therefore
-linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that knows nothing of the graph;
-seen from a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v`. Each side gives the other.
+Rotations that leave the labels alone do not change the law of the operator. To the operator the pulls therefore look
+linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that is independent of the graph;
+to a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v` (Eq. 3.14).
 What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`:
 `gcnlimit.theory.finite_reg.symmetric` has them for symmetric graphs, `gcnlimit.theory.finite_reg.directed` for directed ones.
 """
@@ -30,7 +30,7 @@ from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 __all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms"]
 
 
-_SOFTEST = 1e-30  # smallest effect of a stiffness that is told from none: kinks may be out of reach
+_SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
 
@@ -52,9 +52,9 @@ class Pulls(NamedTuple):
         return self.stiffness * self.V_w
 
     def pack(self, peak: Array) -> Array:
-        r"""One row a point, of numbers that may take any value: logarithms of the positive ones.
+        r"""One row per point, of unconstrained numbers: logarithms of the positive ones.
 
-        The stiffness is given as what it does at the `peak` of the gain, in the bulk or along the labels.
+        The stiffness is packed as :math:`\log(\kappa V_w \cdot` `peak` :math:`)`, with the peak of the squared gain.
         """
         size = self.drive**2 + self.scatter
         stiffness = np.maximum(self.product * peak, _SOFTEST)
@@ -69,7 +69,7 @@ class Pulls(NamedTuple):
 
 
 class Transforms(NamedTuple):
-    r"""Averages of a graph at :math:`s = \kappa V_w`, of :math:`U = (1 + s\,gg^T)^{-1} g` and :math:`W = U g^T`.
+    r"""Averages of a graph at :math:`s = \kappa V_w`, of :math:`U = (1 + s\,gg^T)^{-1} g` and :math:`W = U g^T` (Eq. 3.15).
 
     Over the bulk, :math:`\tau`: `W` and `UU` :math:`= \tau(UU^T)`, `WW_bulk` :math:`= \tau(W^2) - \tau(W)^2` and `stretch`
     :math:`= 1/(1 - s\tau(W))`. Along the labels, :math:`e`: `U`, `excess` :math:`= e(W) - \tau(W)`, and the parts of
@@ -119,7 +119,7 @@ class Equations(ABC):
         """Return averages of the graph, and the next values of the unknowns that are its own."""
 
     def rest(self, pulls: Pulls) -> Array:
-        """Return unknowns of the graph where the pulls are hardly felt."""
+        """Initial values of the unknowns of the graph, those of the limit reg → ∞ (Eq. 3.25)."""
         return np.empty((len(pulls.V_w), 0))
 
     def rest_scale(self, rest: Array) -> Array:
@@ -140,7 +140,7 @@ class Equations(ABC):
 
     @property
     def far(self) -> Array:
-        """Regularization from which on the loss is no longer felt."""
+        """Regularization beyond which the loss is negligible: the larger squared gain, in the bulk or along the labels."""
         return np.maximum(1.0, self.spike)
 
     def start(self) -> Array:
@@ -158,20 +158,20 @@ class Equations(ABC):
         return Pulls.unpack(rows[:, :NUMBERS], self.far)
 
     def scale(self, rows: Array) -> Array:
-        """Size of the entries of a state: they are relative already, and a stiffness counts where it is felt."""
+        """Size of the entries of a state: 1, since they are logarithms; a small stiffness is weighted by its effect."""
         size = np.ones_like(rows)
         size[:, 1] = np.exp(np.maximum(0.0, -rows[:, 1]))
         size[:, NUMBERS:] = self.rest_scale(rows[:, NUMBERS:])
         return size
 
     def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Continue the way from one solution to the next: powers of the regularization are straight lines here."""
+        """Extrapolate the last two solutions linearly: powers of the regularization are straight lines in logarithms."""
         ahead = last.copy()
         ahead[:, :NUMBERS] += np.clip(ratio[:, None] * (last - before)[:, :NUMBERS], -3.0, 3.0)
         return ahead
 
     def next(self, rows: Array) -> Array:
-        """One application of the equations, NaN where a state is not one of a network."""
+        """One application of the equations, NaN where a state is not that of a network."""
         graph, rest = self.evaluate(rows)
         return self._row(self.node_side(graph), rest)
 
@@ -182,7 +182,7 @@ class Equations(ABC):
         return self.graph_side(pulls, transforms), rest
 
     def node_side(self, graph: GraphSide) -> Pulls:
-        r"""Let the nodes answer: :math:`\kappa` makes the slope of :math:`\beta = f + \kappa h` in :math:`\omega` vanish."""
+        r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
         mean, variance, v = graph.output
         pull, square, slope = eta(self.loss, graph.output)
         rho = self.rho
@@ -192,7 +192,7 @@ class Equations(ABC):
         return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
 
     def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
-        r"""Let the pulls act on the graph.
+        r"""Law of the output and weights, given the pulls (Eqs. 3.11 and 3.16 to 3.18).
 
         The conjugate of the weights is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`; the response is
         :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
@@ -205,7 +205,7 @@ class Equations(ABC):
         V_hat_w = kappa * graph.W
         inertia = self.alpha * (self.reg + V_hat_w)
         m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
-        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels
+        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
         m_hat_w = root * along
         feedback = self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2)  # of Q_w on itself; below 1
         Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU

@@ -1,4 +1,4 @@
-r"""What the theory needs of a loss: three averages over a Gaussian output, and two losses."""
+r"""Averages of a loss over a Gaussian output: three for the equations (Eq. 3.7), and the test and train losses (Eq. 3.12)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Eta", "eta", "eta_at_zero", "expected_envelope", "expected_losses", 
 
 _WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
 _GRID = 1 << 20  # numbers held by the grid of one average
-_NARROW = 1e-3  # width of a corner below which it is not resolved
-_WIDE = 1e-3  # deviation of the output, over that width, from which on it need not be
+_NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
+_WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner all the same
 _LOST = 1e-12  # move of an output, over its size, that is lost in rounding
 
 
@@ -29,7 +29,7 @@ class Eta(NamedTuple):
     r"""Averages of the pull :math:`f(\omega) = (\mathrm{prox}_{v\ell}(\omega) - \omega)/v` of the loss on a labelled node.
 
     :math:`\eta_1 = \mathbb E f`, :math:`\eta_2 = \mathbb E f^2` and :math:`\eta_3 = -\mathbb E f'`, which is
-    :math:`\mathbb E[1 - \mathrm{prox}']/v`, over :math:`\omega \sim \mathcal N(\bar\omega, \sigma^2)`.
+    :math:`\mathbb E[1 - \mathrm{prox}']/v` (Eq. 3.7), over :math:`\omega \sim \mathcal N(\bar\omega, \sigma^2)`.
     """
 
     pull: Array
@@ -55,7 +55,7 @@ def eta(loss: Loss, output: Output) -> Eta:
 
 
 def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
-    """Return the averages for an output that vanishes: what a labelled node feels at infinite regularization."""
+    """Return the averages for an output that vanishes, as at infinite regularization."""
     if type(loss) is Square:
         return Eta(*(np.ones(shape) for _ in range(3)))
     tiny = np.full(shape, 1e-12 if hasattr(loss, "pull") else 1e-9)
@@ -67,7 +67,7 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     pull, slope = _pull(loss, omega, output)
     stiffness = _average(weight, slope)
     kinks = _kinks(loss, output)
-    if kinks is not None:  # a corner may fall between two numbers: Stein's lemma does not need to see it
+    if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
         away, deviation = omega - mean[:, None], np.sqrt(variance)
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
@@ -80,7 +80,7 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
 def _pull(loss: Loss, omega: Array, output: Output) -> tuple[Array, Array]:
     """Pull of the loss and how it falls with the output, from the loss itself or from its proximal operator.
 
-    The latter moves an output by `v` times the pull, and cannot tell if that is lost in rounding.
+    The latter is NaN where `v` times the pull is lost in rounding.
     """
     v = output.v[:, None]
     own = getattr(loss, "pull", None)
@@ -106,7 +106,7 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
 
 
 def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
-    r"""Return test and train loss, :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
+    r"""Losses, Eq. 3.12: :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
     if type(loss) is Square:
         mean, variance, v = output
         test = 0.5 * ((1.0 - mean) ** 2 + variance)
@@ -151,7 +151,7 @@ def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
 
 
 def _kinks(loss: Loss, output: Output) -> Array | None:
-    """Where the proximal operator of a loss has corners, one row a corner; None if it is smooth."""
+    """Where the proximal operator of a loss has corners, one row per corner; None if it is smooth."""
     kinks = getattr(loss, "breakpoints", None)
     return None if kinks is None else np.asarray(kinks(output.v), float)
 

@@ -15,14 +15,14 @@ __all__ = ["ScaledChain", "in_units"]
 
 
 def in_units(reg: Array, gain: Array) -> Array:
-    r"""Regularization over the squared gain of the filter; beyond :math:`10^{60}` nothing changes, and squares underflow."""
+    r"""Regularization over the squared gain of the filter (Eq. 6.4), at most :math:`10^{60}`: squares underflow beyond."""
     return np.minimum(reg / gain / gain, 1e60)
 
 
 class ScaledChain(NamedTuple):
     r"""A chain whose layers and filter have gain 1 on the bulk of the spectrum, and the gains that were divided out.
 
-    `layers[k]` is the gain :math:`s_k` of layer :math:`k`, `gain` that of the whole, :math:`\kappa_g = \sqrt{\tau(g^2)}`, and
+    `layers[k]` is the gain :math:`s_k` of layer :math:`k`, `gain` that of the whole, :math:`\Gamma = \sqrt{\tau(gg^T)}`, and
     `spike` the mean squared gain :math:`e(g^2)/\tau(g^2)` along the labels.
     """
 

@@ -1,4 +1,4 @@
-r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (theory page, §3).
+r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (Eq. 3.20).
 
 Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
 """
@@ -67,7 +67,7 @@ class SymmetricEquations(Equations):
         )[level]
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
-        """Averages over the spectrum; there is nothing else to solve for."""
+        """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
         d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
         U = self.g * d
         W = self.g * U
@@ -88,5 +88,5 @@ class SymmetricEquations(Equations):
         ), rest
 
     def _e(self, values: Array) -> Array:
-        """Average over the spectrum as the labels see it."""
+        """Average :math:`e` over the spectral measure of the labels (Eq. 6.2)."""
         return np.asarray(np.einsum("bn,bn->b", self.e, values))

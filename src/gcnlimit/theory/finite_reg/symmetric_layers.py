@@ -1,6 +1,6 @@
 r"""Order parameters of the layers on a symmetric graph, from the solution on its spectrum.
 
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` what the output does after layer :math:`k`,
+With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output (Eq. 3.21),
 
 .. math::
     h_k = P_k(a)\, z, \qquad q_k = R_k(a)\, f, \qquad (1 + \kappa V_w g^2)\, z = z_0 + V_w\, g \beta, \qquad
@@ -35,13 +35,14 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
     start, noise = ((x[:, None, None]) for x in (np.sqrt(equations.mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
 
-    # how z and f answer to z_0 and to beta
+    # linear responses of z and f to z_0 and to beta, Eq. 3.21
     z_from_z, z_from_beta, f_from_z, f_from_beta = d, V_w * gain * d, -kappa * gain * d, d
     h_labels, q_labels = P * (start * z_from_z + drive * z_from_beta), after * (start * f_from_z + drive * f_from_beta)
     h_noise, q_noise = P * z_from_z, after * f_from_z
     h_beta, q_beta = P * z_from_beta, after * f_from_beta
     e, tau = measure.e[:, None], measure.tau
 
+    # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
     def second(x: int, y: int) -> Array:
         (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[x], sides[y]
         return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
