@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
+from gcnlimit._display import Shown, status_names
 from gcnlimit._values import Array, Numbers
 from gcnlimit.order_parameters import OrderParameters
 
@@ -43,8 +44,8 @@ class Status(enum.IntEnum):
     REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
 
 
-@dataclass(frozen=True)
-class Performance:
+@dataclass(frozen=True, repr=False)
+class Performance(Shown):
     """What is measured of a classifier; each field is a float, or an array over the parameters.
 
     Parameters
@@ -71,13 +72,16 @@ class Performance:
         """
         return {f.name: getattr(self, f.name) for f in fields(Performance)}
 
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict()
+
 
 def zero_error(shape: tuple[int, ...]) -> Performance:
     """Return the standard errors of a theory: none."""
     return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction(Performance):
     """Exact performance in the large-size limit.
 
@@ -105,8 +109,11 @@ class Prediction(Performance):
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict() | {"status": status_names(Status, self.status)}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
@@ -123,6 +130,10 @@ class Measurement(Performance):
 
     standard_error: Performance
     trials: int
+
+    def _shown(self) -> dict[str, Any]:
+        errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}
+        return self.as_dict() | errors
 
 
 def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:

@@ -40,20 +40,18 @@ def command(depth: int, order: int, symmetrize: bool, plot: str | None, as_json:
     columns["gap"] = comparison.gap.reshape(-1)
     columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
     if plot is not None:
-        _draw(comparison, grid, plot)
+        _draw(comparison, plot)
     show(columns, len(methods) * size, title="Every family at its best", as_json=as_json)
 
 
-def _draw(comparison: Any, grid: Grid, path: str) -> None:
+def _draw(comparison: Any, path: str) -> None:
     """Draw to a file, without a screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from gcnlimit.figures.compare import draw
-
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
-    draw(comparison, figure.add_subplot(), over=next(iter(grid.axes.items()), None))
+    comparison.plot(axes=figure.add_subplot())
     try:
         figure.savefig(path, dpi=200)
     except (OSError, ValueError) as problem:  # no such folder, or a format that Matplotlib does not write

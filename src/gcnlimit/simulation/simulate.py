@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._labels import labelled
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -82,7 +83,7 @@ def simulate(  # noqa: PLR0917
     workers = workers if workers is None else whole("workers", workers, low=1)
     progress = progress if progress is None else flag("progress", progress)
     results = run(tasks, workers, small=nodes * len(tasks) < 40_000, progress=progress)
-    return _assemble([where for _, _, where in groups], results, trials, shape, nodes)
+    return labelled(_assemble([where for _, _, where in groups], results, trials, shape, nodes), data, gcn)
 
 
 @dataclass(frozen=True)

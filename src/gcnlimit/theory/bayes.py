@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._labels import labelled
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -56,7 +57,7 @@ def bayes_optimal(data: CSBM) -> Prediction:
     m, overlap, cross_entropy, residual, iterations = (
         np.concatenate(column).reshape(shape) for column in zip(*found, strict=True)
     )
-    return Prediction(
+    ceiling = Prediction(
         **from_margins(np.sqrt(m), np.full(shape, np.inf), cross_entropy, np.zeros(shape)),
         standard_error=zero_error(shape),
         order_parameters=OrderParameters(
@@ -69,6 +70,7 @@ def bayes_optimal(data: CSBM) -> Prediction:
         residual=scalar_or_array(residual),
         iterations=scalar_or_array(iterations),
     )
+    return labelled(ceiling, data)
 
 
 def _fixed_point(alpha: Array, signal: Array, mu: Array, rho: Array) -> tuple[npt.NDArray[Any], ...]:

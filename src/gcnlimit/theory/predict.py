@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._labels import labelled
 from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -77,7 +78,8 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     ]
     if throw:
         _raise_failures(points, found)
-    return _prediction(found, shape, layered=points.filter.deep or points.size == 1)
+    prediction = _prediction(found, shape, layered=points.filter.deep or points.size == 1)
+    return labelled(prediction, data, gcn)
 
 
 class _Found(NamedTuple):
