@@ -56,12 +56,12 @@ class Labels:
         return {name: np.broadcast_to(self.parameters[name], shape).reshape(-1) for name in names}
 
     def constants(self, shape: tuple[int, ...]) -> dict[str, Any]:
-        """The parameters that do not vary and name no axis."""
+        """The parameters that are the same at all points and name no axis."""
         axes = self.axes(shape)
         return {
             name: np.reshape(value, -1)[0].item()
             for name, value in self.parameters.items()
-            if name not in axes and not self._spans(name, shape)
+            if name not in axes and np.all(np.ravel(value) == np.ravel(value)[0])
         }
 
     def _spans(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:

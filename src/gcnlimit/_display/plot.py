@@ -63,6 +63,9 @@ def draw_methods(labels: Labels, shown: Mapping[str, npt.NDArray[Any]], name: st
             if name != "gap" or np.any(values != 0.0):
                 axes.plot(x, values, label=method)
         axes.set_ylabel("accuracy below the Bayes-optimal" if name == "gap" else name.replace("_", " "))
+        if name == "gap":  # principal component analysis may leave the frame
+            rest = [v for method, v in zip(methods, shown[name], strict=True) if not method.startswith("PCA")]
+            axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
         axes.legend(fontsize="small", frameon=False)
     else:
         _dots(axes, methods, shown[name], name)
@@ -87,7 +90,7 @@ def _dots(axes: Axes, methods: list[str], values: npt.NDArray[Any], name: str) -
         axes.annotate(f"{value:.4f}", (value, row), (6, 0), textcoords="offset points", va="center", fontsize="small")
     axes.axvline(float(values[-1]), color="black", linestyle=":", linewidth=1)
     axes.set_yticks(rows, methods)
-    axes.margins(x=0.15)
+    axes.margins(x=0.25)
     axes.grid(axis="y", alpha=0.3)
     axes.set_xlabel(name.replace("_", " "))
 
