@@ -57,16 +57,7 @@ def draw_methods(labels: Labels, shown: Mapping[str, npt.NDArray[Any]], name: st
     axes = _ready(axes)
     methods = [str(method) for method in np.ravel(labels.parameters["method"])]
     if points:
-        along = labels.axes(shown[name].shape)[1]
-        x = _place(axes, along, _along(labels.coordinates(shown[name].shape), along, points[0]), "x")
-        for method, values in zip(methods, shown[name], strict=True):
-            if name != "gap" or np.any(values != 0.0):
-                axes.plot(x, values, label=method)
-        axes.set_ylabel("accuracy below the Bayes-optimal" if name == "gap" else name.replace("_", " "))
-        if name == "gap":  # principal component analysis may leave the frame
-            rest = [v for method, v in zip(methods, shown[name], strict=True) if not method.startswith("PCA")]
-            axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
-        axes.legend(fontsize="small", frameon=False)
+        _gaps(axes, labels, methods, shown[name], name)
     else:
         _dots(axes, methods, shown[name], name)
     return axes
@@ -80,6 +71,19 @@ def draw_filter(x: npt.NDArray[Any], g: npt.NDArray[Any], axes: Axes | None) -> 
     axes.set(xlabel="eigenvalue", ylabel="filter")
     axes.legend(frameon=False)
     return axes
+
+
+def _gaps(axes: Axes, labels: Labels, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
+    """One curve for each method; of the gap, none for the ceiling, and principal component analysis may leave the frame."""
+    along = labels.axes(values.shape)[1]
+    x = _place(axes, along, _along(labels.coordinates(values.shape), along, values.shape[1]), "x")
+    for method, curve in list(zip(methods, values, strict=True))[: -1 if name == "gap" else None]:
+        axes.plot(x, curve, label=method)
+    axes.set_ylabel("accuracy below the Bayes-optimal" if name == "gap" else name.replace("_", " "))
+    if name == "gap":
+        rest = [curve for method, curve in zip(methods, values, strict=True) if not method.startswith("PCA")]
+        axes.set_ylim(0.0, 1.1 * float(np.max(rest)))
+    axes.legend(fontsize="small", frameon=False)
 
 
 def _dots(axes: Axes, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
