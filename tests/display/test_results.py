@@ -219,3 +219,11 @@ def test_a_missing_package_is_one_sentence(package, call):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "True"
     assert f"{call} needs {package}, which the extra" in done.stderr.splitlines()[-1]
+
+
+def test_drawn_and_trained_things_are_short_too():
+    graph = gl.sample(POINT, nodes=1000, degree=30)
+    for thing in (graph, gl.fit(graph, DIFFUSION), gl.amp(graph), gl.GCN(gl.Residual.constant(LAM, 64))):
+        assert len(repr(thing)) < 1000
+        assert "\n" not in repr(thing)
+    assert "weights=<250 numbers from" in repr(gl.fit(graph, DIFFUSION))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcnlimit._validation import real, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Performance, Status
 from gcnlimit.simulation.instance import Instance
@@ -18,7 +18,7 @@ __all__ = ["Inference", "amp"]
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class Inference(Brief):
     r"""Posterior of labels and centroid.
 
     Parameters

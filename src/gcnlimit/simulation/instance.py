@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.simulation import exchange
 from gcnlimit.simulation.given import observe
@@ -18,7 +18,7 @@ __all__ = ["Instance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Brief):
     """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.operator import Operator
@@ -21,7 +21,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Observation:
+class Observation(Brief):
     r"""What a learner sees, and the model it was drawn from.
 
     Parameters
@@ -67,7 +67,7 @@ class Observation:
 
 
 @dataclass(frozen=True, eq=False)
-class Latents:
+class Latents(Brief):
     r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features."""
 
     labels: Array

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import real
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Square
@@ -29,7 +29,7 @@ ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held tog
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Brief):
     r"""A trained network; each field has the shape of the network's parameters, then its own.
 
     Parameters
