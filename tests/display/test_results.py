@@ -227,3 +227,9 @@ def test_drawn_and_trained_things_are_short_too():
         assert len(repr(thing)) < 1000
         assert "\n" not in repr(thing)
     assert "weights=<250 numbers from" in repr(gl.fit(graph, DIFFUSION))
+
+
+def test_networks_trained_on_one_graph_are_named_by_their_parameter():
+    fitted = gl.fit(gl.sample(POINT, nodes=100, degree=10), gl.GCN(gl.PageRank([0.0, 0.2, 0.4])))
+    accuracy = fitted.performance.to_xarray().test_accuracy
+    np.testing.assert_array_equal(accuracy.sel(theta=[0.4, 0.0]), fitted.performance.test_accuracy[[2, 0]])

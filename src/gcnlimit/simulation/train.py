@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._labels import labelled
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
@@ -82,7 +83,7 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
         )
     tol = float(real("tol", tol, low=0, high=0.1, open_low=True))
     weights, outputs, gap = train(instance.observation, gcn, tol)
-    performance = evaluate(instance, gcn, outputs)
+    performance = labelled(evaluate(instance, gcn, outputs), instance.data, gcn)
     shape = gcn.shape
     return Fit(
         weights.reshape(*shape, -1), outputs.reshape(*shape, -1), performance, scalar_or_array(gap.reshape(shape))
