@@ -24,8 +24,7 @@ __all__ = ["Shown", "status_names"]
 class Shown:
     """Base of the results: a short `repr`, a table in notebooks, and the ways out to pandas, xarray and Matplotlib.
 
-    A result says in `_shown` what it consists of, by name, each an array of the shape of its points, and in `_points` which
-    parameters it was computed for.
+    Columns and axes carry the names of the parameters that a result was computed for.
 
     Examples
     --------
@@ -45,9 +44,11 @@ class Shown:
     _plotted: ClassVar[str] = "test_accuracy"
 
     def _shown(self) -> dict[str, Any]:
+        """What the result consists of, by name, each an array of the shape of its points."""
         raise NotImplementedError
 
     def _points(self) -> Labels:
+        """The parameters that the result was computed for."""
         return self._labels
 
     def _columns(self) -> tuple[tuple[int, ...], dict[str, npt.NDArray[Any]]]:
