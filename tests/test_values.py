@@ -117,7 +117,7 @@ def test_a_masked_array_that_hides_nothing_is_an_array():
 def test_extreme_data_have_signals_without_a_warning(size):
     """A signal beyond the floating-point numbers is infinite, and never a NaN."""
     for name in ("alpha", "lam", "mu"):
-        for value in (size, [size, 1.0]):
+        for value in (size, [size, DATA[name]]):
             data = gl.CSBM(**DATA | {name: value})
             assert not np.isnan(data.snr).any()
             assert not np.isnan(data.effective_signal(symmetrize=True)).any()
@@ -133,7 +133,7 @@ def test_a_tolerance_is_a_small_positive_number(value):
 
 @pytest.mark.parametrize("value", [0, 8, 2.0, True, None, [], "3", math.nan])
 def test_a_whole_number_lies_in_its_range(value):
-    with pytest.raises(gl.ParameterError, match="workers = .* it must be a whole number from 1 to 7"):
+    with pytest.raises(gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"):
         whole("workers", value, low=1, high=7)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,7 +83,7 @@ class CSBM(Value):
         if not (self.directed and flag("symmetrize", symmetrize)):
             return self.lam
         with np.errstate(over="ignore"):
-            return np.sqrt(2.0).item() * self.lam
+            return math.sqrt(2.0) * self.lam
 
     def operator(self, symmetrize: bool) -> SpikedOperator:
         """Law of the operator that a network applies: its signal at each point, and whether it is symmetric."""

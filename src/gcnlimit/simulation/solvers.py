@@ -20,7 +20,7 @@ from gcnlimit.losses import Logistic, Loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
 
-__all__ = ["Solution", "TrainingRows"]
+__all__ = ["TOLERANCE", "Solution", "TrainingRows"]
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
