@@ -12,8 +12,8 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Performance, Status
 from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.measure import accuracy, mean_over
 from gcnlimit.simulation.observation import Observation
-from gcnlimit.simulation.train import accuracy, mean_over
 
 __all__ = ["Inference", "amp"]
 

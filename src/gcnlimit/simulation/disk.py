@@ -16,7 +16,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.observation import Features, Graph, Latents, Observation, streamed
 from gcnlimit.simulation.parts import (
     check_degree,
@@ -72,10 +72,10 @@ def _read(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     """Fields of an ``.npz`` file; it may hold anything."""
     _check_path(path)
     try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it holds one array instead of the fields of an instance")
-        with file:
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array instead of the fields of an instance")
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, NotImplementedError, *_OF_ZIP) as error:
         raise _unreadable(path, error) from None
@@ -143,7 +143,7 @@ def _features(stored: dict[str, npt.NDArray[Any]], labels: Array) -> Features:
     if "features" in stored:
         return check_features(stored["features"], labels.size)
     spike = check_features(np.atleast_2d(stored["spike"]), 1)
-    key = whole("key", _single(stored, "key"), low=0, high=2**64 - 1)
+    key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
     if stored["spike"].ndim != 1 or np.isnan(labels).any():
         raise ParameterError("spike must be a vector, and every label known, for the features to be regenerated")
     return StreamedFeatures(key, labels, spike[0])

@@ -11,7 +11,7 @@ from gcnlimit._memory import require
 from gcnlimit._validation import whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.observation import Graph, Latents, Observation, feature_count
@@ -91,7 +91,8 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
         adjacency = bernoulli_graph(labels, *edge_probabilities(lam, nodes, size.degree), data.directed, graph)
     centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
     spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(size.dtype)
-    features = StreamedFeatures(int(streams[3].generate_state(1, np.uint64)[0]), labels, spike)
+    key = min(int(streams[3].generate_state(1, np.uint64)[0]), LARGEST_KEY)
+    features = StreamedFeatures(key, labels, spike)
     observation = Observation(
         data=data,
         degree=size.degree,

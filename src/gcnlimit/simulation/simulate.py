@@ -16,10 +16,11 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
+from gcnlimit.simulation.measure import evaluate
 from gcnlimit.simulation.pool import run
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.train import evaluate, train
+from gcnlimit.simulation.train import train
 
 __all__ = ["simulate"]
 
@@ -69,11 +70,12 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size, trials = Size.of("simulate", data, nodes, degree, streamed, dtype), whole("trials", trials, low=1)
-    workers = workers if workers is None else whole("workers", workers, low=1)
+    size, trials = Size.of("simulate", data, nodes, degree, streamed, dtype), whole("trials", trials, low=1, high=10**9)
+    workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
     root = seed_sequence(seed)
+    require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
     workers = _workers(workers, _bytes(data, gcn, size), size)
     groups = _groups(data, gcn, shape)
     tasks = [

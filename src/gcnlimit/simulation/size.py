@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._memory import available
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.features import TILE
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 
@@ -20,7 +22,6 @@ __all__ = ["Size", "edge_probabilities", "labelled_count", "training_bytes"]
 DRAWN = 130.0  # bytes for each edge while a graph is drawn
 KEPT = 16.0  # bytes for each edge of a CSR matrix
 DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
-TILE = 64  # rows of streamed features held at once
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,20 @@ class Size:
 
     def bytes(self) -> float:
         """Memory that the instance takes while it is drawn."""
-        width = 1.0 + self.features
-        rows = min(self.nodes, TILE) if self.streamed else self.nodes
-        features = rows * width * self.dtype.itemsize + 32.0 * width
         drawn, kept = (DENSE, 8.0) if self.degree is None else (DRAWN, KEPT)
-        return max(drawn * self.edges, kept * self.edges + features) + 64.0 * self.nodes
+        return max(drawn * self.edges, kept * self.edges + self._feature_bytes()) + 64.0 * self.nodes
+
+    def _feature_bytes(self) -> float:
+        rows = min(self.nodes, TILE) if self.streamed else self.nodes
+        return (rows * self.dtype.itemsize + 32.0) * (1.0 + self.features)
 
     def remedy(self) -> str:
-        """How the same question is answered in less memory."""
-        if not self.streamed and self.nodes * self.features * self.dtype.itemsize > self.bytes() / 2.0:
-            return "write streamed=True, which stores no features, or take fewer nodes or a larger alpha"
-        return "take fewer nodes" + (" or a degree" if self.degree is None else " or a smaller degree")
+        """How to take less memory."""
+        if self._feature_bytes() < self.bytes() / 2.0:
+            return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
+        if not self.streamed and replace(self, streamed=True).bytes() <= available():
+            return "write streamed=True, which stores no features"
+        return "take fewer nodes or a larger alpha"
 
 
 def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> float:
@@ -107,7 +111,7 @@ def edge_probabilities(lam: float, nodes: int, degree: float) -> tuple[float, fl
     if abs(lam) > largest * (1.0 + 1e-12):
         raise ParameterError(
             f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where |lam| must be at most {largest:.6g} "
-            f"for the edge probabilities to lie in [0, 1]; take a degree of at least {_least_degree(lam, nodes)}"
+            f"for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes)}"
         )
     same, other = (min(max(density + sign * lam * spread, 0.0), 1.0) for sign in (1, -1))
     return same, other
@@ -118,10 +122,14 @@ def labelled_count(nodes: int, rho: float) -> int:
     return math.floor(rho * nodes + 0.5)
 
 
-def _least_degree(lam: float, nodes: int) -> str:
-    r"""Solution of :math:`\lambda^2 = d/(1 - d/N)`."""
+def _enough(lam: float, nodes: int) -> str:
+    r"""What would allow the signal: a degree that solves :math:`\lambda^2 = d/(1 - d/N)`, or more nodes."""
     least = 1.0 / (1.0 / lam / lam + 1.0 / nodes)
-    return f"{least:.4g}" if least <= nodes / 2 else f"{least:.4g} (with more nodes)"
+    return (
+        f"a degree of at least {least:.4g}"
+        if least <= nodes / 2
+        else f"more nodes or a weaker signal, at most {math.sqrt(nodes):.4g} at any degree"
+    )
 
 
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:

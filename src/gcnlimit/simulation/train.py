@@ -19,14 +19,16 @@ from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Square
 from gcnlimit.network import GCN
 from gcnlimit.performance import Performance, scalar_or_array
+from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Mask, Observation, streamed
+from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
-__all__ = ["Fit", "accuracy", "evaluate", "fit", "mean_over", "train"]
+__all__ = ["Fit", "fit", "train"]
 
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 
@@ -97,15 +99,15 @@ def train(
     """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused at the end
+    with np.errstate(all="ignore"):  # what is not finite is refused at the end
         return _train(observation, gcn, tol)
 
 
 def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
     operator = observation.operator(gcn.symmetrize)
     filters = gcn.filter.ravel(gcn.shape)
-    _check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
-    _check_size(filters, operator, observation.features.dtype)
+    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
+    sizes = check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
@@ -113,7 +115,9 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where], tol)
+        rows = TrainingRows(Z)
+        check_reg(rows, gcn.loss, float(np.max(reg[where])), weights.dtype)
+        weights[where], gap[where] = _path(rows, gcn.loss, reg[where], tol)
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
@@ -122,43 +126,8 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
             "take smaller parameters of the filter, or float64"
         )
+    check_rounding(sizes, operator, signal, outputs)
     return weights, np.ascontiguousarray(outputs.T), gap
-
-
-def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any]) -> Performance:
-    """Performance of each row of outputs, against the latent labels where they are known.
-
-    An output of exactly 0 decides nothing, and counts as half right. NaN stands for what no known label measures.
-    """
-    train_mask = instance.train_mask
-    if train_mask.all():
-        raise ParameterError("rho = 1 leaves no node to test on; take rho < 1")
-    margins, test_mask = outputs * instance.labels, ~train_mask & ~np.isnan(instance.labels)
-
-    def loss(mask: Mask) -> Array:
-        mean = mean_over(gcn.loss.value(margins[:, mask])).reshape(gcn.shape)
-        vanishing = np.isinf(gcn.reg) & mask.any()  # at infinite reg the outputs vanish
-        return np.where(vanishing, gcn.loss.value(0.0), mean)
-
-    test, seen = (accuracy(margins[:, mask]).reshape(gcn.shape) for mask in (test_mask, train_mask))
-    with np.errstate(divide="ignore"):
-        log_error = np.log1p(-test)
-    fields = (test, seen, loss(test_mask), loss(train_mask), log_error)
-    return Performance(*(scalar_or_array(field) for field in fields))
-
-
-def accuracy(margins: npt.NDArray[Any]) -> Array:
-    """Fraction of positive margins along the last axis, and half of those that vanish, as of a coin.
-
-    >>> accuracy(np.array([[1.0, -2.0], [0.0, 0.0], [3.0, 0.0]]))
-    array([0.5 , 0.5 , 0.75])
-    """
-    return mean_over(margins > 0) + 0.5 * mean_over(margins == 0)
-
-
-def mean_over(values: npt.NDArray[Any]) -> Array:
-    """Mean along the last axis, NaN if it is empty."""
-    return np.asarray(values.mean(axis=-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan))
 
 
 def _check_memory(observation: Observation, gcn: GCN) -> None:
@@ -170,31 +139,6 @@ def _check_memory(observation: Observation, gcn: GCN) -> None:
         needed,
         "take fewer labelled nodes or parameters",
     )
-
-
-def _check_radius(filters: Filter, operator: Operator, signal: float) -> None:
-    """Refuse a filter that is not defined on the spectrum, and say if the graph is wider than that of the model."""
-    try:
-        filters.check_radius(operator.radius or 0.0)
-    except ParameterError as error:
-        expected = max(2.0, abs(signal) + 1.0 / max(abs(signal), 1.0))
-        if (operator.radius or 0.0) < 1.2 * expected:
-            raise
-        raise ParameterError(
-            f"{error}; the model would have a radius of {expected:.3g}, and nodes of very different degrees widen it: "
-            "divide the adjacency by the root of the degrees of both ends of each edge"
-        ) from None
-
-
-def _check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
-    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
-    radius = operator.radius or 2.0
-    size = float(np.max(filters.scaled(np.linspace(-radius, radius, 65))[1]))
-    if size > 0.48 * np.log(np.finfo(dtype).max):
-        raise ParameterError(
-            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
-            "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
-        )
 
 
 def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
