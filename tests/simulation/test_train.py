@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import gcnlimit as gl
 
@@ -106,3 +107,54 @@ def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize)
     deep = gl.GCN(gl.Residual.constant(100 / 1.5, 100), symmetrize=symmetrize)
     with pytest.raises(gl.ParameterError, match=r"reaches 1e18\d on the spectrum"):
         gl.fit(instance, deep)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("reg", [1.0, math.inf])
+def test_outputs_of_zero_classify_like_a_coin(instance, loss, reg):
+    blank = gl.Instance.of(instance.adjacency, 0.0 * instance.features, instance.labels, instance.train_mask)
+    found = gl.fit(blank, gl.GCN(gl.Diffusion(1.0), loss, reg)).performance
+    assert (found.test_accuracy, found.train_accuracy, found.log_test_error) == (0.5, 0.5, math.log(0.5))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_a_large_reg_is_the_limit_or_refused(instance, loss):
+    """In every precision the accuracy is that at infinity, until the weights are no numbers any more."""
+    limit, refused = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss)).performance.test_accuracy, {}
+    for power in (20, 60, 140, 200, 300, 308):
+        try:
+            found = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss, 10.0**power)).performance.test_accuracy
+        except gl.ParameterError as error:
+            refused[power] = str(error)
+            continue
+        assert found == limit
+    assert all(power > 140 and "reg=math.inf" in why for power, why in refused.items())
+
+
+def test_a_filter_that_is_huge_off_the_spectrum_is_refused():
+    """Accuracy is relative to the largest value on a symmetric interval, of which a strong signal is one end."""
+    i = gl.sample(gl.CSBM(alpha=4, lam=15.0, mu=2.0, rho=0.3), nodes=900, degree=250, seed=0)
+    with pytest.raises(gl.ParameterError, match="lost in its rounding errors"):
+        gl.fit(i, gl.GCN(gl.Diffusion(-1.6)))
+    dense = i.observation.operator(True) @ np.eye(900)
+    g = linalg.expm(-0.5 * dense)
+    expected = g @ i.features @ (i.features.T @ (g @ i.observation.train_labels)) / 900
+    assert np.allclose(
+        gl.fit(i, gl.GCN(gl.Diffusion(-0.5))).outputs, expected, rtol=0, atol=1e-6 * np.abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize("call", [gl.fit, gl.simulate, lambda i, g: gl.amp(g), lambda i, g: gl.sample(g)])
+def test_wrong_types_are_named(call):
+    with pytest.raises(gl.ParameterError, match=r"needs an? \w+.*, got"):
+        call(None, 3)
+
+
+@pytest.mark.parametrize("bad", [None, "x", [], [1e-3], math.nan, math.inf, -1, 0, True, 1j])
+def test_tolerances_are_checked(instance, bad):
+    with pytest.raises(gl.ParameterError, match="tol "):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), tol=bad)
+    with pytest.raises(gl.ParameterError, match="tol "):
+        gl.amp(instance, tol=bad)
+    with pytest.raises(gl.ParameterError, match="max_iterations"):
+        gl.amp(instance, max_iterations=bad)
