@@ -32,33 +32,35 @@ def check_radius(filters: Filter, operator: Operator, signal: float) -> None:
         ) from None
 
 
-def check_size(filters: Filter, operator: Operator, dtype: Any) -> Array:
-    """Logarithm of each filter's largest value; refuse one whose square overflows: weights and outputs each contain it once."""
-    radius = operator.radius or 2.0
-    sizes = filters.scaled(np.linspace(-radius, radius, 65))[1]
-    size = float(np.max(sizes))
+def check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
+    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
+    size = float(np.max(_sizes(filters, operator.radius or 2.0)))
     if size > 0.48 * np.log(np.finfo(dtype).max):
         raise ParameterError(
             f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
             "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
         )
-    return sizes
 
 
-def check_rounding(sizes: Array, operator: Operator, signal: npt.NDArray[Any], outputs: npt.NDArray[Any]) -> None:
-    r"""Refuse outputs that are no larger than the error of the series, a part of :math:`\sup |g|` on a symmetric interval.
+def check_rounding(filters: Filter, operator: Operator, signal: npt.NDArray[Any], outputs: npt.NDArray[Any]) -> None:
+    r"""Refuse outputs that are lost in the rounding of the filter's series, a part of :math:`\sup |g|` on :math:`[-R, R]`.
 
     The spectrum may reach one end of that interval only, and the filter be huge at the other.
     """
-    if operator.radius is None:
-        return
+    radius, single = operator.radius or operator.growth, outputs.dtype == np.float32
+    relative = (1e-6 if single else 1e-12) if operator.symmetric else (1e-6 if single else 1e-15)
+    sizes = _sizes(filters, radius)
     before, after = (np.linalg.norm(block.astype(np.float64), axis=0) for block in (signal, outputs))
-    error = np.log(1e-6 if outputs.dtype == np.float32 else 1e-12) + sizes + np.log(before)
-    if np.any((error > math.log(1e-3) + np.log(after)) & (after > 0.0)):
+    if np.any((np.log(relative * before) + sizes > np.log(1e-3 * after)) & (after > 0.0)):
         raise ParameterError(
-            f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{operator.radius:.3g}, {operator.radius:.3g}], the "
-            f"outputs are lost in its rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
+            f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
+            f"outputs are lost in rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
         )
+
+
+def _sizes(filters: Filter, radius: float) -> Array:
+    r"""Logarithm of :math:`\sup |g|` on :math:`[-R, R]`, of each filter."""
+    return filters.scaled(np.linspace(-radius, radius, 65))[1]
 
 
 def check_reg(rows: TrainingRows, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:

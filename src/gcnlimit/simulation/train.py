@@ -107,7 +107,7 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     operator = observation.operator(gcn.symmetrize)
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
-    sizes = check_size(filters, operator, observation.features.dtype)
+    check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
@@ -126,7 +126,7 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
             "take smaller parameters of the filter, or float64"
         )
-    check_rounding(sizes, operator, signal, outputs)
+    check_rounding(filters, operator, signal, outputs)
     return weights, np.ascontiguousarray(outputs.T), gap
 
 
