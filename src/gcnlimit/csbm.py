@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["CSBM"]
+
+PARAMETERS = ("alpha", "lam", "mu", "rho")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -63,7 +66,7 @@ class CSBM(Value):
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        _ = self.shape
+        broadcast(**{name: np.shape(checked[name]) for name in PARAMETERS})
 
     @classmethod
     def from_homophily(
@@ -139,7 +142,7 @@ class CSBM(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in ("alpha", "lam", "mu", "rho")})
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in PARAMETERS})
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
@@ -149,7 +152,10 @@ class CSBM(Value):
         >>> CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).effective_signal(symmetrize=True)
         1.4142135623730951
         """
-        return np.sqrt(2.0).item() * self.lam if self.directed and symmetrize else self.lam
+        if not (self.directed and flag("symmetrize", symmetrize)):
+            return self.lam
+        with np.errstate(over="ignore"):
+            return math.sqrt(2.0) * self.lam
 
     def operator(self, symmetrize: bool) -> SpikedOperator:
         """Law of the operator that a network applies: its signal at each point, and whether it is symmetric."""
@@ -161,10 +167,16 @@ class CSBM(Value):
 
         :math:`\lambda_s` is the signal of the symmetrized graph: :math:`\sqrt 2 \lambda` for a directed graph, since its
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
-        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1.
+        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1. It is infinite
+        where it exceeds the largest floating-point number.
+
+        >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
+        inf
         """
-        graph = self.lam**2 * (2.0 if self.directed else 1.0)
-        return graph + self.mu**2 / self.alpha
+        with np.errstate(over="ignore", under="ignore"):
+            graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
+            ratio = graph + np.square(self.mu) / self.alpha
+        return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real
+from gcnlimit._validation import broadcast, check_types, flag, real
 from gcnlimit._values import Parameter, Value
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, as_loss
 
-__all__ = ["GCN"]
+__all__ = ["GCN", "check_problem"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -60,9 +61,20 @@ class GCN(Value):
         object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
-        _ = self.shape
+        broadcast(filter=filter.shape, reg=np.shape(self.reg))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         return broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+
+
+def check_problem(function: str, data: object, gcn: object) -> None:
+    """Raise `ParameterError` unless a function was given data and a network.
+
+    >>> check_problem("predict", None, 2)
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: predict needs a CSBM and a GCN, got NoneType and int; write predict(data, gcn)
+    """
+    check_types(function, data=(data, CSBM), gcn=(gcn, GCN))

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Performance, Status
 from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.measure import accuracy, mean_over
 from gcnlimit.simulation.observation import Observation
 
 __all__ = ["Inference", "amp"]
@@ -85,19 +86,23 @@ def amp(
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
     """
-    if not isinstance(instance, Instance | Observation):
-        raise ParameterError(f"amp needs an Instance or an Observation, got {type(instance).__name__}")
+    check_types("amp", instance=(instance, (Instance, Observation)))
+    steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     observation = instance.observation if isinstance(instance, Instance) else instance
-    keep = float(real("damping", damping, low=0, high=1))
+    keep = number("damping", damping, low=0, high=1)
     update = _Update(observation)
     log_odds, old = update.start(seed), np.zeros(observation.nodes)
     y, u = update.labels(log_odds), np.zeros(observation.features.shape[1])
     status, change = Status.NOT_CONVERGED, math.inf
-    for iteration in range(1, whole("max_iterations", max_iterations, low=1) + 1):  # noqa: B007
+    for iteration in range(1, steps + 1):  # noqa: B007
         u, new = update(y, old, u)
         log_odds = (1.0 - keep) * new + keep * log_odds
         old, y = y, update.labels(log_odds)
         change = float(np.sqrt(np.mean((y - old) ** 2)))
+        if not math.isfinite(change):
+            raise ParameterError(
+                f"lam = {observation.data.lam:g}, mu = {observation.data.mu:g}: the log-odds overflow; take weaker signals"
+            )
         if change <= tol:
             status = Status.CONVERGED
             break
@@ -125,12 +130,16 @@ class _Update:
 
     def __call__(self, y: Array, old: Array, u: Array) -> tuple[Array, Array]:
         """New centroid and log-odds."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._step(y, old, u)
+
+    def _step(self, y: Array, old: Array, u: Array) -> tuple[Array, Array]:
         X, n = self.observation.features, self.observation.nodes
         mu, unsure = self.mu / n, np.sum(1.0 - y**2)
         precision = 1.0 + mu * (y @ y)
         root = math.sqrt(mu)
         u = (root * (X.T @ y.astype(X.dtype)) - mu * unsure * u) / precision
-        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal**2 * unsure / n * old
+        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal * self.signal * unsure / n * old
         return u, graph + root * (X @ u.astype(X.dtype)) - mu * X.shape[1] / precision * old
 
 
@@ -138,9 +147,9 @@ def _measure(instance: Instance, log_odds: Array) -> Performance:
     mask = instance.train_mask
     if mask.all():
         raise ParameterError("rho = 1 leaves no node to test on; take rho < 1")
-    margins = (log_odds * instance.labels)[~mask]
-    if not mask.any() and np.mean(margins > 0) < 0.5:
+    margins = (log_odds * instance.labels)[~mask & ~np.isnan(instance.labels)]
+    if not mask.any() and accuracy(margins) < 0.5:
         margins = -margins
-    accuracy = float(np.mean(margins > 0))
-    log_error = math.log1p(-accuracy) if accuracy < 1.0 else -math.inf
-    return Performance(accuracy, 1.0, float(np.mean(np.logaddexp(0.0, -2.0 * margins))), 0.0, log_error)
+    right = float(accuracy(margins))
+    log_error = -math.inf if right == 1.0 else math.log1p(-right)
+    return Performance(right, 1.0, float(mean_over(np.logaddexp(0.0, -2.0 * margins))), 0.0, log_error)

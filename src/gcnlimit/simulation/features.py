@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["StreamedFeatures"]
+__all__ = ["LARGEST_KEY", "TILE", "StreamedFeatures"]
 
+LARGEST_KEY = 2**64 - 1025  # NumPy takes the keys of a generator above 2^63 as floats: the next would round to 2^64
 TILE = 64  # rows drawn from one key of the generator: part of the definition of the matrix
 
 
@@ -24,7 +25,7 @@ class StreamedFeatures:
     Parameters
     ----------
     key
-        Seed of the noise, a 64-bit integer.
+        Seed of the noise, a 64-bit integer up to `LARGEST_KEY`.
     labels, spike
         :math:`y` and :math:`\sqrt{\mu/N}\, u`.
 

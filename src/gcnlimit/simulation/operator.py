@@ -157,6 +157,15 @@ class Operator:
         largest = eigsh(linear, k=1, which="LM", tol=1e-3, v0=start, return_eigenvectors=False)
         return float(abs(largest[0])) * 1.005
 
+    @cached_property
+    def growth(self) -> float:
+        """Factor by which a random vector grows in the last of 12 products: about the spectral radius, symmetric or not."""
+        v, size = np.random.default_rng(0).standard_normal(self.shape[0]).astype(self.matrix.dtype), 1.0
+        for _ in range(12):
+            v = self @ (v / v.dtype.type(size))
+            size = float(np.linalg.norm(v)) or 1.0
+        return size
+
 
 def _narrow(matrix: Any) -> Any:
     """The same CSR matrix with indices of 32 bits if they suffice, which are read faster."""

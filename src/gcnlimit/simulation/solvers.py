@@ -20,7 +20,7 @@ from gcnlimit.losses import Logistic, Loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
 
-__all__ = ["Solution", "TrainingRows"]
+__all__ = ["TOLERANCE", "Solution", "TrainingRows"]
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
@@ -70,7 +70,9 @@ class TrainingRows:
             solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
         if solution is None:
             values, vectors = eigh(self.gram, driver="evd")
-            solution = (vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
+            rounding = np.finfo(float).eps * values.size * values[-1]
+            lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
+            solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
 
     def _product(self, v: Array) -> Array:
