@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, flag, real
-from gcnlimit._values import Parameter, Value
-from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit._values import Array, Parameter, Value
+from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
 
 __all__ = ["GCN"]
@@ -27,7 +27,8 @@ class GCN(Value):
     Parameters
     ----------
     filter
-        The function :math:`g`: `Residual`, `Diffusion`, `PageRank` or `Polynomial`.
+        The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
+        NumPy arrays (see `gcnlimit.filters.Function`).
     loss
         ``"square"``, ``"logistic"``, ``"hinge"``, or an object with `value`, `prox` and `prox_derivative`.
     reg
@@ -50,13 +51,13 @@ class GCN(Value):
     symmetrize: bool
 
     def __init__(
-        self, filter: Filter, loss: Loss | str = "square", reg: ArrayLike = math.inf, symmetrize: bool = True
+        self,
+        filter: Filter | Callable[[Array], ArrayLike],
+        loss: Loss | str = "square",
+        reg: ArrayLike = math.inf,
+        symmetrize: bool = True,
     ) -> None:
-        if not isinstance(filter, Filter):
-            raise ParameterError(
-                f"filter = {filter!r} is not a filter; use Residual, Diffusion, PageRank or Polynomial"
-            )
-        object.__setattr__(self, "filter", filter)
+        object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))

@@ -64,9 +64,9 @@ def test_chain_about_another_center():
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)
-def test_scaled_is_the_filter_over_its_largest_value(filter):
+def test_normalized_is_the_filter_over_its_largest_value(filter):
     x = np.linspace(-2, 2, 41)
-    values, size = filter.scaled(x)
+    values, size = filter.normalized(x)
     assert np.allclose(values * np.exp(size), filter(x), rtol=1e-12)
     assert np.abs(values).max() == pytest.approx(1.0, rel=1e-12)
 
