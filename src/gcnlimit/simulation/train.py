@@ -137,7 +137,7 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any]) -> Perform
 def _check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
     """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
     radius = operator.radius or 2.0
-    size = float(np.max(filters.scaled(np.linspace(-radius, radius, 65))[1]))
+    size = float(np.max(filters.normalized(np.linspace(-radius, radius, 65))[1]))
     if size > 0.48 * np.log(np.finfo(dtype).max):
         raise ParameterError(
             f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
@@ -159,7 +159,7 @@ def _by_filter(
     """Signed training rows of each distinct filter, and the points that use it."""
     if not points.size:
         return
-    values = np.asarray(getattr(filters, filters.parameter))[points].reshape(points.size, -1)
+    values = filters.values[points].reshape(points.size, -1)
     _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)
     labels = observation.train_labels[observation.train_mask]
