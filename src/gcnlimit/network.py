@@ -30,7 +30,7 @@ class GCN(Value):
         The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
         NumPy arrays (see `gcnlimit.filters.Function`).
     loss
-        ``"square"``, ``"logistic"``, ``"hinge"``, or an object with `value`, `prox` and `prox_derivative`.
+        ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
         Regularization :math:`r > 0`; ``math.inf`` is a value like any other.
     symmetrize
@@ -53,7 +53,7 @@ class GCN(Value):
     def __init__(
         self,
         filter: Filter | Callable[[Array], ArrayLike],
-        loss: Loss | str = "square",
+        loss: Loss | Callable[[Array], ArrayLike] | str = "square",
         reg: ArrayLike = math.inf,
         symmetrize: bool = True,
     ) -> None:

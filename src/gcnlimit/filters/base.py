@@ -113,8 +113,8 @@ class Filter(Value, ABC):
         :math:`\sup |g|`.
         """
         raise ParameterError(
-            f"filter = {self!r} is known by its values alone, which is enough on symmetric graphs only: pass symmetrize=True "
-            "to the GCN, or write a Filter with a method chain"
+            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on symmetric graphs only: "
+            "pass symmetrize=True to the GCN, or write a Filter with a method chain"
         )
 
     @property
@@ -137,7 +137,11 @@ class Filter(Value, ABC):
         return np.concatenate([np.full(block.shape, block._series_length()) for block in blocks]).reshape(self.shape)
 
     def _series_length(self) -> int:
-        return len(chebyshev_series(lambda x: self.normalized(x)[0] ** 4, 2.0, 1e-15))
+        def powers(x: Array) -> Array:
+            g = np.atleast_2d(self.normalized(x)[0])
+            return np.concatenate([g, g**4])  # a kink may vanish in the fourth power
+
+        return len(chebyshev_series(powers, 2.0, 1e-15))
 
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
         r"""Chain for a directed operator of each `signal` :math:`\lambda`, whose Taylor coefficients are to be summed there."""
@@ -213,7 +217,9 @@ class Filter(Value, ABC):
             before, total = total, chain.apply(operator, block)
             if np.linalg.norm(total - before) <= accuracy * np.linalg.norm(total):
                 return total
-        raise ParameterError(f"filter = {self!r} does not converge on this operator; use smaller parameters")
+        raise ParameterError(
+            f"the series of {self!r} diverges on this operator; take smaller values of {self.parameter}"
+        )
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`."""

@@ -57,7 +57,7 @@ class Function(Filter):
         bad = ~np.isfinite(g)
         if bad.any():
             raise ParameterError(
-                f"filter = {self!r} is {g[bad][0]} at x = {x[bad][0]:g}; it must be finite on the spectrum of the graph"
+                f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}; it must be finite on the spectrum of the graph"
             )
         return g
 

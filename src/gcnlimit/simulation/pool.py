@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
 import signal
 import sys
 import types
@@ -83,9 +84,8 @@ def _quiet_start(tasks: Sequence[Any]) -> Iterator[None]:
 
 
 def _from_main(task: Any) -> bool:
-    """Whether the task, or a loss of the caller that it carries, is defined in the caller's script."""
-    loss = getattr(getattr(task, "gcn", None), "loss", None)
-    return "__main__" in (type(task).__module__, type(loss).__module__)
+    """Whether the task, or a loss or filter that it carries, is defined in the caller's script."""
+    return b"__main__" in pickle.dumps(task)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from gcnlimit._validation import real
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss, Square
+from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.performance import Performance, scalar_or_array
 from gcnlimit.simulation.instance import Instance
@@ -172,7 +172,7 @@ def _by_filter(
 
 def _path(rows: TrainingRows, loss: Loss, reg: Array, tol: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
-    if type(loss) is Square:
+    if loss.training == "ridge":
         return rows.ridge(reg, tol), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):
