@@ -16,7 +16,7 @@ from gcnlimit.losses.hinge import Hinge
 from gcnlimit.losses.logistic import Logistic
 from gcnlimit.losses.square import Square
 
-__all__ = ["FromValue", "as_loss"]
+__all__ = ["Adapted", "FromValue", "as_loss"]
 
 _BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge}
 _METHODS = "value", "prox", "prox_derivative"
@@ -51,7 +51,7 @@ class FromValue(Value, Loss):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Adapted(Value, Loss):
+class Adapted(Value, Loss):
     """An object that has the methods of a loss without being one."""
 
     own: Any
@@ -60,22 +60,28 @@ class _Adapted(Value, Loss):
         return repr(self.own)
 
     def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z`."""
         return np.asarray(self.own.value(z))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of the object."""
         return np.asarray(self.own.prox(omega, v))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it."""
         return np.asarray(self.own.prox_derivative(omega, v))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        """Pull of the object, if it has one."""
         if not hasattr(self.own, "pull"):
             return super().pull(omega, v)
         pull, slope = self.own.pull(omega, v)
         return np.asarray(pull), np.asarray(slope)
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        return np.asarray(self.own.breakpoints(v), float) if hasattr(self.own, "breakpoints") else None
+        """Kinks that the object names."""
+        kinks = self.own.breakpoints(v) if hasattr(self.own, "breakpoints") else None
+        return None if kinks is None else np.asarray(kinks, float)
 
 
 def as_loss(loss: Any) -> Loss:
@@ -90,7 +96,7 @@ def as_loss(loss: Any) -> Loss:
         return loss
     if not isinstance(loss, str | type):
         if all(hasattr(loss, method) for method in _METHODS):
-            return _Adapted(loss)
+            return Adapted(loss)
         if callable(loss):
             return FromValue(loss)
     problem = "unknown" if isinstance(loss, str) else "not a loss"
