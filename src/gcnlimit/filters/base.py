@@ -204,14 +204,14 @@ class Filter(Value, ABC):
 
         The parameter has one axis. If `shape` is ``(n, 1, 1)``, each of the ``n`` filters acts on the whole block and the
         answer has a leading axis; if it is ``(n,)``, each acts on its own column. By default the chain acts, layer after
-        layer, for a spectral radius that is doubled until the answer stays; `gcnlimit.filters.action` has other sums.
+        layer, and is made twice as long until the answer stays; `gcnlimit.filters.action` has other sums.
         """
         if len(shape) > 1:
             return np.stack([self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
-        chain = self.chain(accuracy=accuracy)
+        chain = self.chain(accuracy=accuracy, radius=1.0)
         total = chain.apply(operator, block)
-        for radius in (4.0, 8.0, 16.0, 32.0):
-            shorter, chain = chain, self.chain(accuracy=accuracy, radius=radius)
+        for power in (2, 4, 8, 16):
+            shorter, chain = chain, self.chain(accuracy=accuracy**power, radius=1.0)
             if chain.depth == shorter.depth:
                 return total
             before, total = total, chain.apply(operator, block)

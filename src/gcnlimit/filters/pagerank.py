@@ -54,8 +54,7 @@ class PageRank(Filter):
 
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
         """Length of the geometric series."""
-        ratio = np.clip(np.abs(self.theta) * np.asarray(radius, float), 1e-300, 1.0 - 1e-12)
-        return np.asarray(np.ceil(math.log(accuracy) / np.log(ratio)), np.int64)
+        return _geometric_length(np.abs(self.theta) * np.asarray(radius, float), accuracy)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         r"""Raise `ParameterError` if :math:`|\theta| R \ge 1`."""
@@ -75,7 +74,7 @@ class PageRank(Filter):
         r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
         self.check_radius(radius)
         theta, radius = np.broadcast_arrays(np.asarray(self.theta), np.asarray(radius, float))
-        depth = int(np.max(self.layers(accuracy=accuracy, radius=radius)))
+        depth = int(np.max(_geometric_length(np.abs(theta) * radius, accuracy)))
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
 
@@ -98,3 +97,8 @@ class PageRank(Filter):
             coherent=tail**2 * q / x + q / (x**4 * y**2),
             scattered=q * (2.0 - q) / x**4,
         )
+
+
+def _geometric_length(ratio: Array, accuracy: float) -> npt.NDArray[np.int64]:
+    r"""Number of terms after which the rest of :math:`\sum q^k` is below `accuracy` times the sum."""
+    return np.asarray(np.ceil(math.log(accuracy) / np.log(np.clip(ratio, 1e-300, 1.0 - 1e-12))), np.int64)
