@@ -12,7 +12,8 @@ from gcnlimit.checks.places import first
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, as_loss
 from gcnlimit.losses.given import Adapted
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta, expected_losses
+from gcnlimit.order_parameters import Output
+from gcnlimit.theory.finite_reg.loss_averages import eta, expected_losses
 
 __all__ = ["check_loss"]
 

@@ -62,9 +62,7 @@ class Solution(ABC):
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a network; None if the filter has none, or too long a series."""
         filter = self.points.filter
-        long = not filter.deep and (
-            not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST
-        )
+        long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
         return None if long else self.chain_layers()
 
 
