@@ -1,4 +1,7 @@
-r"""The filters: every network of this library is a scalar function :math:`g` of the graph operator :math:`a`."""
+r"""The filters: every network of this library is a scalar function :math:`g` of the graph operator :math:`a`.
+
+A filter gives its function (Eq. 2.1) and, for directed graphs, the chain of layers that computes it (Eq. 2.2).
+"""
 
 from gcnlimit.filters.action import power_sum
 from gcnlimit.filters.averages import Averages

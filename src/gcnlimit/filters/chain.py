@@ -28,7 +28,7 @@ Layer = Callable[[int, Any], Any]
 
 
 class Chain(NamedTuple):
-    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k`.
+    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k` (Eq. 2.2).
 
     The last axis of `b` and `c` has length :math:`K`, that of `g` length :math:`K + 1`; the others are those of the parameters.
 
@@ -94,8 +94,8 @@ class Chain(NamedTuple):
 
         Both are given up to a common scale, one for each `signal` :math:`\lambda`. The layer :math:`bx + c` maps
         :math:`g_i \to b g_{i-1} + c g_i` and :math:`G_i \to b G_{i-1} + c G_i`, except :math:`G_0 \to (b\lambda + c) G_0`.
-        Powers are counted in units of :math:`s = \max(1, |\lambda|)` and each layer is scaled by :math:`|b| s + |c|`, so that
-        nothing overflows.
+        Powers are counted in units of `unit` :math:`= \max(1, |\lambda|)` and each layer is divided by :math:`|b|` `unit`
+        :math:`+ |c|`, so that nothing overflows.
         """
         b, c, g = (np.moveaxis(part, -1, 0) for part in self.broadcast(signal.shape))
         unit = np.maximum(1.0, np.abs(signal))

@@ -68,7 +68,7 @@ class Diffusion(Filter):
             )
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
-        """Exponential of what is below the largest exponent."""
+        """Exponential of the exponent less its largest value."""
         exponent = np.asarray(self.t)[..., None] * x
         largest = np.max(exponent, axis=-1)
         return np.exp(exponent - largest[..., None]), largest

@@ -67,7 +67,7 @@ class PageRank(Filter):
             )
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
-        """Value over its largest."""
+        """Values over the largest magnitude."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:

@@ -19,7 +19,7 @@ _LOST = 1e-12  # v over the size of an output below which its move by the proxim
 class Loss(ABC):
     r"""A convex function :math:`\ell` of the margin :math:`z = yh` that decreases at 0; all arguments broadcast.
 
-    A new loss defines `value`, and `kinks` if a derivative of it jumps. Its proximal operator
+    A new loss defines `value`, and `kinks` if a derivative of it jumps. Its proximal operator (Eq. 3.6)
     :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v` is then found by Newton's method, for a loss
     that varies on a scale of 1. Closed forms are faster: `derivatives`, or `prox` and `prox_derivative` with `breakpoints`;
     `gcnlimit.check_loss` checks them. Each method is by default derived from those above it. So a subclass that redefines one

@@ -39,7 +39,7 @@ class Hinge(Value, Loss):
         return np.asarray(np.where((omega < 1.0) & (omega + np.asarray(v, float) > 1.0), 0.0, 1.0))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        r""":math:`(1 - \omega)/v` clipped to :math:`[0, 1]`, and minus its slope."""
+        r""":math:`(1 - \omega)/v` clipped to :math:`[0, 1]`, and minus its slope (Eq. 3.6)."""
         v = np.asarray(v, float)
         ratio = (1.0 - np.asarray(omega, float)) / v
         return np.clip(ratio, 0.0, 1.0), np.where((ratio > 0.0) & (ratio < 1.0), 1.0 / v, 0.0)

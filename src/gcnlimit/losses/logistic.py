@@ -56,7 +56,7 @@ class Logistic(Value, Loss):
         return np.asarray(1.0 - np.asarray(v, float) * self.pull(omega, v)[1])
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        r""":math:`\sigma(-x)` and :math:`\sigma'/(1 + v\sigma')` at the proximal point :math:`x`, exact however small `v` is."""
+        r""":math:`\sigma(-x)` and :math:`\sigma'/(1 + v\sigma')` at the proximal point :math:`x`, exact at any `v` (Eq. 3.6)."""
         s = expit(-self.prox(omega, v))
         curvature = s * (1.0 - s)
         return s, np.asarray(curvature / (1.0 + np.asarray(v, float) * curvature))

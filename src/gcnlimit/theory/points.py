@@ -55,7 +55,7 @@ class Points(NamedTuple):
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
         self.filter.check_radius(self.radius)
         if self.symmetric:
-            self.filter.nodes()
+            self.filter.quadrature_nodes()
         else:
             self.filter.layers(radius=self.radius)
         return self

@@ -1,4 +1,4 @@
-r"""Averages of a loss over a Gaussian output: three of its pull, two of its value."""
+r"""Averages of a loss over a Gaussian output: three for the equations (Eq. 3.7), and the test and train losses (Eq. 3.12)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["Eta", "eta", "eta_at_zero", "expected_envelope", "expected_losses", 
 
 _WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
 _GRID = 1 << 20  # numbers held by the grid of one average
-_NARROW = 1e-3  # corners narrower than this are averaged by Stein's lemma,
-_WIDE = 1e-3  # if the deviation of the output is larger than this fraction of their width
+_NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
+_WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner all the same
 
 
 class Eta(NamedTuple):
@@ -63,7 +63,7 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     pull, slope = loss.pull(omega, output.v[:, None])
     stiffness = _average(weight, slope)
     kinks = loss.breakpoints(output.v)
-    if kinks is not None:  # corners narrower than the grid: Stein's lemma, eta_3 = -E[f (omega - mean)]/variance
+    if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
         away, deviation = omega - mean[:, None], np.sqrt(variance)
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
@@ -88,7 +88,7 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
 
 
 def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
-    r"""Return test and train loss, :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
+    r"""Losses, Eq. 3.12: :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
     closed = loss.gaussian_losses(*output)
     if closed is not None:
         return closed
