@@ -92,7 +92,7 @@ def test_nothing_overflows_on_the_way_to_a_value():
     assert gl.Residual.constant([0.0, 1.0], 3)([]).shape == (2, 0)
 
 
-@pytest.mark.parametrize("lam, t", [(1.0, 1e9), (1e200, 1.0)])
+@pytest.mark.parametrize("lam, t", [(1.0, 1e9), (1e40, 1.0)])
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_a_diffusion_too_long_for_its_series_is_refused(lam, t, symmetrize):
     with pytest.raises(gl.ParameterError, match="too many terms"):
