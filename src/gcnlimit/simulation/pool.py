@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from gcnlimit._threads import cores, one_thread, one_thread_each
+from gcnlimit.errors import ParameterError
 
 __all__ = ["run"]
 
@@ -85,7 +86,13 @@ def _quiet_start(tasks: Sequence[Any]) -> Iterator[None]:
 
 def _from_main(task: Any) -> bool:
     """Whether the task, or a loss or filter that it carries, is defined in the caller's script."""
-    return b"__main__" in pickle.dumps(task)
+    try:
+        return b"__main__" in pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"the network cannot be sent to other processes ({error}); define its functions with def at the top level of a "
+            "module, or pass workers=1"
+        ) from None
 
 
 @contextlib.contextmanager
