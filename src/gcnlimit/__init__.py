@@ -9,6 +9,7 @@
 
 from gcnlimit import depth, results, theory
 from gcnlimit._version import __version__
+from gcnlimit.checks import check_filter, check_loss
 from gcnlimit.choose.best_filter import best_filter
 from gcnlimit.choose.compare import compare, gap_map
 from gcnlimit.choose.tune import tune
@@ -49,6 +50,8 @@ __all__ = [
     "amp",
     "bayes_optimal",
     "best_filter",
+    "check_filter",
+    "check_loss",
     "compare",
     "depth",
     "fit",

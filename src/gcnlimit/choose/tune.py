@@ -238,10 +238,10 @@ def _shaped_network(search: Search, values: Array) -> GCN:
     """The network of the best values, its parameters in the shape of the problem."""
     network = search.network(values, np.arange(search.size))
     filter = network.filter
-    parameter: npt.NDArray[Any] = np.asarray(getattr(filter, filter.parameter))
+    parameter = filter.values
     depth = parameter.shape[1:]
     return GCN(
-        type(filter)(parameter.reshape(search.shape + depth)),  # type: ignore[call-arg]
+        filter.replaced(parameter.reshape(search.shape + depth)),
         network.loss,
         np.reshape(network.reg, search.shape),
         network.symmetrize,

@@ -55,7 +55,7 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
         if kept < 3 * n // 4:
             return np.asarray(coefficients[:, :kept].T)
     raise ParameterError(
-        f"the filter is too steep on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
+        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
     )
 
 

@@ -60,7 +60,7 @@ def check_rounding(filters: Filter, operator: Operator, signal: npt.NDArray[Any]
 
 def _sizes(filters: Filter, radius: float) -> Array:
     r"""Logarithm of :math:`\sup |g|` on :math:`[-R, R]`, of each filter."""
-    return filters.scaled(np.linspace(-radius, radius, 65))[1]
+    return filters.normalized(np.linspace(-radius, radius, 65))[1]
 
 
 def check_reg(rows: TrainingRows, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import pickle
 import signal
 import sys
 import types
@@ -12,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from gcnlimit._threads import cores, one_thread, one_thread_each
+from gcnlimit.errors import ParameterError
 
 __all__ = ["run"]
 
@@ -83,9 +85,14 @@ def _quiet_start(tasks: Sequence[Any]) -> Iterator[None]:
 
 
 def _from_main(task: Any) -> bool:
-    """Whether the task, or a loss of the caller that it carries, is defined in the caller's script."""
-    loss = getattr(getattr(task, "gcn", None), "loss", None)
-    return "__main__" in (type(task).__module__, type(loss).__module__)
+    """Whether the task, or a loss or filter that it carries, is defined in the caller's script."""
+    try:
+        return b"__main__" in pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"the network cannot be sent to other processes ({error}); define its functions with def at the top level of a "
+            "module, or pass workers=1"
+        ) from None
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._values import Array
-from gcnlimit.losses import Logistic, Loss
+from gcnlimit.losses import Loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
 
@@ -97,7 +97,7 @@ class TrainingRows:
         splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
         times the objective, or cannot be improved.
         """
-        if isinstance(loss, Logistic) and (found := logistic_descent(self.Z, reg, start, tol)):
+        if loss.training == "logistic" and (found := logistic_descent(self.Z, reg, start, tol)):
             return Solution(found.weights, found.gap(reg)), found.f
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)

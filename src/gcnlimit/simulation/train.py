@@ -17,7 +17,7 @@ from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss, Square
+from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.performance import Performance, scalar_or_array
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
@@ -110,6 +110,8 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
     check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
+    reg = reg * gain**2
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
     explicit = np.isinf(reg)
@@ -128,6 +130,9 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
             "take smaller parameters of the filter, or float64"
         )
     check_rounding(filters, operator, signal, outputs)
+    if gcn.normalize:  # trained with the filter as it is, at reg in its units
+        weights *= np.where(explicit, 1.0 / gain, gain)[:, None].astype(weights.dtype)
+        outputs *= np.where(explicit, gain**-2, 1.0).astype(outputs.dtype)
     return weights, np.ascontiguousarray(outputs.T), gap
 
 
@@ -156,7 +161,7 @@ def _by_filter(
     """Signed training rows of each distinct filter, and the points that use it."""
     if not points.size:
         return
-    values = np.asarray(getattr(filters, filters.parameter))[points].reshape(points.size, -1)
+    values = filters.values[points].reshape(points.size, -1)
     _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)
     labels = observation.train_labels[observation.train_mask]
@@ -169,7 +174,7 @@ def _by_filter(
 
 def _path(rows: TrainingRows, loss: Loss, reg: Array, tol: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
-    if type(loss) is Square:
+    if loss.training == "ridge":
         return rows.ridge(reg, tol), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):

@@ -12,12 +12,10 @@ terms of the same form for symmetric and directed operators (Eq. 4.7):
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain, Filter, PageRank
+from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
 __all__ = [
@@ -27,24 +25,7 @@ __all__ = [
     "margins",
     "spectral_averages",
     "symmetric_averages",
-    "taylor",
 ]
-
-
-class Averages(NamedTuple):
-    r"""The averages of a filter that enter the accuracy; a common scale of the filter drops out.
-
-    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`;
-    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes
-    (Eqs. 4.7 and 4.13).
-    """
-
-    tau_g2: Array
-    e_g2: Array
-    excess: Array
-    e_g: Array
-    coherent: Array
-    scattered: Array
 
 
 def margins(averages: Averages, alpha: Array, mu: Array, rho: Array) -> tuple[Array, Array]:
@@ -66,7 +47,7 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
     `coherent` is :math:`\mathrm{Var}_e[g^2 + \mu\, e(g)\, g]` and `scattered` is :math:`\mathrm{Var}_\tau[g^2]` (Eq. 4.7).
     """
     measure = SpikedSemicircle.of(signal, nodes)
-    return spectral_averages(measure, filter.scaled(measure.x)[0], mu)
+    return spectral_averages(measure, filter.normalized(measure.x)[0], mu)
 
 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
@@ -75,9 +56,9 @@ def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Average
     tau_g2 = g2 @ measure.tau
     e_g = np.einsum("bn,bn->b", measure.e, g)
     e_g2 = np.einsum("bn,bn->b", measure.e, g2)
-    pull = mu * e_g
-    spread = g2 + pull[:, None] * g
-    spread -= (e_g2 + pull * e_g)[:, None]
+    drive = mu * e_g
+    spread = g2 + drive[:, None] * g
+    spread -= (e_g2 + drive * e_g)[:, None]
     return Averages(
         tau_g2=tau_g2,
         e_g2=e_g2,
@@ -103,16 +84,8 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
     where :math:`M_{il} = \sum_k g_{k+i} g_{k+l}` and :math:`N_{il} = \sum_k g_{k+i} G_{k+l}` are running sums along the
     diagonals.
     """
-    if isinstance(filter, PageRank):
-        return _directed_pagerank(np.asarray(filter.theta), signal, mu)
-    return coefficient_averages(*taylor(filter, signal), signal, mu)
-
-
-def taylor(filter: Filter, signal: Array) -> tuple[Array, Array]:
-    """Return the Taylor coefficients of the filter and their tails, powers along the first axis, up to a common scale."""
-    center = np.where(signal * getattr(filter, "t", 0.0) < 0.0, signal, 0.0)  # keeps every term of a series positive
-    chain = filter.chain(accuracy=1e-18, radius=np.maximum(1.0, np.abs(signal)), center=center)
-    return _taylor(chain, signal)
+    closed = filter.directed_averages(signal, mu)
+    return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu) if closed is None else closed
 
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
@@ -144,52 +117,6 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
         coherent=_sum(tail, tail) + N2,
         scattered=M2,
     )
-
-
-def _directed_pagerank(theta: Array, signal: Array, mu: Array) -> Averages:
-    r"""The sums of `directed_averages` for :math:`g_i = \theta^i`, where :math:`G_i = \theta^i/(1 - \theta\lambda)`."""
-    q = theta**2
-    x, y = 1.0 - q, 1.0 - theta * signal
-    tail = mu / y**2 + 1.0 / (x * y**2)
-    return Averages(
-        tau_g2=1.0 / x,
-        e_g2=1.0 / (x * y**2),
-        excess=theta * signal * (1.0 + y) / (x * y**2),
-        e_g=1.0 / y,
-        coherent=tail**2 * q / x + q / (x**4 * y**2),
-        scattered=q * (2.0 - q) / x**4,
-    )
-
-
-def _taylor(chain: Chain, signal: Array) -> tuple[Array, Array]:
-    r"""Taylor coefficients :math:`g_i` of a chain and their tails :math:`G_i`, powers first, up to a common scale.
-
-    The layer :math:`bx + c` maps :math:`g_i \to b g_{i-1} + c g_i` and :math:`G_i \to b G_{i-1} + c G_i`, except
-    :math:`G_0 \to (b\lambda + c) G_0`. Powers are counted in units of `unit` :math:`= \max(1, |\lambda|)` and each layer is
-    divided by :math:`|b|` `unit` :math:`+ |c|`, so that nothing overflows.
-    """
-    b, c, out = (np.moveaxis(np.broadcast_to(p, (*signal.shape, p.shape[-1])), -1, 0) for p in chain)
-    unit = np.maximum(1.0, np.abs(signal))
-    size = np.abs(b) * unit + np.abs(c)
-    size[size == 0.0] = 1.0
-    with np.errstate(divide="ignore"):
-        height = np.log(np.abs(out))
-    height[1:] += np.cumsum(np.log(size), axis=0)
-    out = np.sign(out) * np.exp(height - np.max(height, axis=0))
-
-    layer = np.zeros((2, chain.depth + 1, *signal.shape))  # the coefficients and the tails of the layer
-    layer[:, 0] = 1.0
-    total = out[0] * layer
-    for k in range(chain.depth):
-        up, stay = b[k] * unit / size[k], c[k] / size[k]
-        first = np.stack([stay, (b[k] * signal + c[k]) / size[k]]) * layer[:, 0]
-        layer[:, 1 : k + 2] = up * layer[:, : k + 1] + stay * layer[:, 1 : k + 2]
-        layer[:, 0] = first
-        if np.any(out[k + 1]):
-            total[:, : k + 2] += out[k + 1] * layer[:, : k + 2]
-    total *= unit ** -np.arange(chain.depth + 1.0)[:, None]
-    total /= np.max(np.abs(total), axis=(0, 1))  # its fourth power must not vanish
-    return total[0], total[1]
 
 
 def _running_sum(terms: Array) -> Array:

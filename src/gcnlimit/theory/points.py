@@ -33,6 +33,7 @@ class Points(NamedTuple):
     operator: SpikedOperator
     filter: Filter
     loss: Loss
+    normalize: bool
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -49,13 +50,13 @@ class Points(NamedTuple):
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
         operator = SpikedOperator(signal, symmetric)
-        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss)
+        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
         self.filter.check_radius(self.radius)
         if self.symmetric:
-            self.filter.nodes()
+            self.filter.quadrature_nodes()
         else:
             self.filter.layers(radius=self.radius)
         return self
@@ -70,6 +71,10 @@ class Points(NamedTuple):
             halves = np.array_split(np.arange(self.size), 2)
             return np.concatenate([self.take(half).usable() for half in halves])
         return np.ones(self.size, bool)
+
+    def units(self, gain: Array) -> Array:
+        """Gain of the filter that the weights see: 1 if it is divided out."""
+        return np.ones_like(gain) if self.normalize else gain
 
     @property
     def signal(self) -> Array:
@@ -95,7 +100,7 @@ class Points(NamedTuple):
         """Points at that index."""
         alpha, mu, rho, reg = (column[index] for column in self[:4])
         operator = SpikedOperator(self.signal[index], self.symmetric)
-        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss)
+        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss, self.normalize)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -111,7 +111,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     slope_at_zero(points.loss)  # refuses a loss that does not push outputs towards their labels
     at_zero = float(points.loss.value(0.0))
     filter = points.filter
-    cost = filter.nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
+    cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))

@@ -26,7 +26,7 @@ def layer_functions(points: Points, shape: tuple[int, ...]) -> OrderFunctions:
 
 def euler_functions(points: Points, shape: tuple[int, ...], layers: int) -> OrderFunctions:
     r"""Order functions of :math:`(1 + \frac tK a)^K`, scaled as those of the continuous network."""
-    t, K = np.asarray(getattr(points.filter, points.filter.parameter)), layers
+    t, K = points.filter.values, layers
     b = np.repeat(t[:, None] / K, K, axis=1)
     last = np.zeros((points.size, K + 1))
     last[:, -1] = 1.0

@@ -115,7 +115,7 @@ def _depths(depths: npt.ArrayLike | None) -> Array:
 
 def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFunctions:
     """Closed form at each point."""
-    times = np.asarray(getattr(points.filter, points.filter.parameter))
+    times = points.filter.values
     reach = np.abs(times) * points.radius
     if np.any(reach > _LARGEST):
         raise ParameterError(

@@ -77,7 +77,7 @@ class SymmetricDepth(DepthAverages):
     @cached_property
     def _measure(self) -> tuple[Array, Array]:
         """Nodes and weights of the spectral measure of the labels (Eq. 6.2)."""
-        measure = SpikedSemicircle.of(np.array([self.signal]), int(Diffusion(self.t).nodes()))
+        measure = SpikedSemicircle.of(np.array([self.signal]), int(Diffusion(self.t).quadrature_nodes()))
         return measure.x[0], measure.e[0]
 
     def _mean(self, x: Array, z: Array, more: float) -> Array:

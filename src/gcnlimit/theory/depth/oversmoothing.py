@@ -20,7 +20,6 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.large_reg import taylor
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
@@ -105,8 +104,8 @@ def _distance(points: Points) -> Array:
 
 def _symmetric_parts(points: Points) -> tuple[Array, Array]:
     """Squared norm of the output off and along the eigenvector, which is the atom of the spectral measure (Eq. 4.4)."""
-    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.nodes())))
-    g, _ = points.filter.scaled(measure.x)
+    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
+    g, _ = points.filter.normalized(measure.x)
     e_g, e_g2 = (np.einsum("bn,bn->b", measure.e, f) for f in (g, g**2))
     labels = measure.e * (g**2 + (points.mu * e_g)[:, None] * g) ** 2
     noise = _noise(points, g**2 @ measure.tau, g**4 @ measure.tau, e_g2, e_g)
@@ -115,7 +114,7 @@ def _symmetric_parts(points: Points) -> tuple[Array, Array]:
 
 def _directed_parts(points: Points) -> tuple[Array, Array]:
     r"""Squared norm of the output off and along the right eigenvector :math:`v \propto \sum_i \lambda^{-i} \xi^i y`."""
-    g, G = (p.T for p in taylor(points.filter, points.signal))
+    g, G = (p.T for p in points.filter.directed_chain(points.signal).taylor(points.signal))
     H, H_tail = hankel(g), hankel(G)
     labels = points.mu[:, None] * G[:, :1] * G + np.einsum("bip,bp->bi", H_tail, G)
     words = np.sum((H @ H_tail[:, :, 1:]) ** 2, axis=(1, 2))  # N_il with l >= 1 (Eq. 4.12)

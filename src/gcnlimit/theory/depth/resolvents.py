@@ -54,7 +54,7 @@ def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric:
     time, signal = np.broadcast_arrays(np.multiply(t, x, dtype=float), np.asarray(signal, float))
     if not symmetric:
         return np.asarray(np.exp(signal * time))
-    measure = SpikedSemicircle.of(signal.ravel(), int(np.max(Diffusion(time).nodes())))
+    measure = SpikedSemicircle.of(signal.ravel(), int(np.max(Diffusion(time).quadrature_nodes())))
     return np.asarray(np.sum(measure.e * np.exp(time.reshape(-1, 1) * measure.x), axis=1).reshape(time.shape))
 
 

@@ -140,7 +140,7 @@ class DirectedEquations(Equations):
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
-        return replace(super().take(rows), chain=Chain(*(p[rows] for p in self.chain)))
+        return replace(super().take(rows), chain=self.chain.take(rows))
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""

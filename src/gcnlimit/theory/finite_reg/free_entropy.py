@@ -8,7 +8,6 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain
 from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderFunctions, Output
 from gcnlimit.performance import scalar_or_array
@@ -62,8 +61,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
         )
     p = layers.flat(len(shape))
     w = p.weights
-    chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
-    b, _, g = chain = Chain(*(np.broadcast_to(part, (points.size, part.shape[-1])) for part in chain))
+    b, _, g = chain = points.filter.chain(accuracy=1e-13, radius=points.radius).broadcast((points.size,))
     C, L, M, pull_q, pull_h, v = response(chain, backwards(chain), w.V, p.V, p.V_hat)
 
     B_h, B = np.zeros_like(g), np.empty_like(g)

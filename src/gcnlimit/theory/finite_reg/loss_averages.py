@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Square
+from gcnlimit.losses import Loss
 from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.order_parameters import Output
 
@@ -22,7 +22,6 @@ _WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more
 _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
 _WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner all the same
-_LOST = 1e-12  # move of an output, over its size, that is lost in rounding
 
 
 class Eta(NamedTuple):
@@ -38,14 +37,13 @@ class Eta(NamedTuple):
 
 
 def eta(loss: Loss, output: Output) -> Eta:
-    """Return the three averages, closed for the square loss, by quadrature for the others.
+    """Return the three averages, in closed form where the loss has one, else by quadrature.
 
     They are NaN where the output is not that of a network: the search that met such a state then steps back.
     """
-    if type(loss) is Square:
-        mean, variance, v = output
-        stiffness = np.where((v > 0.0) & (variance >= 0.0), 1.0 / (1.0 + v), np.nan)
-        return Eta((1.0 - mean) * stiffness, ((1.0 - mean) ** 2 + variance) * stiffness**2, stiffness)
+    closed = loss.gaussian_pull(*output)
+    if closed is not None:
+        return Eta(*closed)
     answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
     for rows in _alike(output):
         part = _eta_by_quadrature(loss, output.take(rows))
@@ -56,17 +54,15 @@ def eta(loss: Loss, output: Output) -> Eta:
 
 def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
     """Return the averages for an output that vanishes, as at infinite regularization."""
-    if type(loss) is Square:
-        return Eta(*(np.ones(shape) for _ in range(3)))
-    tiny = np.full(shape, 1e-12 if hasattr(loss, "pull") else 1e-9)
+    tiny = np.full(shape, loss.smallest_response)
     return eta(loss, Output(np.zeros(shape), tiny**2, tiny))
 
 
 def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     omega, weight = _grid(loss, output)
-    pull, slope = _pull(loss, omega, output)
+    pull, slope = loss.pull(omega, output.v[:, None])
     stiffness = _average(weight, slope)
-    kinks = _kinks(loss, output)
+    kinks = loss.breakpoints(output.v)
     if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
         away, deviation = omega - mean[:, None], np.sqrt(variance)
@@ -75,20 +71,6 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
         by_parts = -_average(weight, pull * away)
         stiffness = np.where(narrow, np.maximum(by_parts, 0.0) / np.where(narrow, variance, 1.0), stiffness)
     return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
-
-
-def _pull(loss: Loss, omega: Array, output: Output) -> tuple[Array, Array]:
-    """Pull of the loss and how it falls with the output, from the loss itself or from its proximal operator.
-
-    The latter is NaN where `v` times the pull is lost in rounding.
-    """
-    v = output.v[:, None]
-    own = getattr(loss, "pull", None)
-    if own is not None:
-        pull, slope = own(omega, v)
-        return np.asarray(pull), np.asarray(slope)
-    v = np.where(v > _LOST * np.max(np.abs(omega), axis=1, keepdims=True), v, np.nan)
-    return (loss.prox(omega, v) - omega) / v, (1.0 - loss.prox_derivative(omega, v)) / v
 
 
 def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
@@ -107,10 +89,9 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
 
 def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     r"""Losses, Eq. 3.12: :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
-    if type(loss) is Square:
-        mean, variance, v = output
-        test = 0.5 * ((1.0 - mean) ** 2 + variance)
-        return test, test / (1.0 + v) ** 2
+    closed = loss.gaussian_losses(*output)
+    if closed is not None:
+        return closed
     test, train = (np.full_like(output.v, np.nan) for _ in range(2))
     for rows in _alike(output):
         omega, weight = _grid(loss, output.take(rows))
@@ -146,14 +127,8 @@ def slope_at_zero(loss: Loss) -> float:
 
 
 def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
-    """Nodes for the output, aware of the kinks of a loss that names them in `breakpoints`."""
-    return gaussian_grid(output.mean, np.sqrt(np.maximum(output.variance, 1e-300)), _kinks(loss, output))
-
-
-def _kinks(loss: Loss, output: Output) -> Array | None:
-    """Where the proximal operator of a loss has corners, one row per corner; None if it is smooth."""
-    kinks = getattr(loss, "breakpoints", None)
-    return None if kinks is None else np.asarray(kinks(output.v), float)
+    """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator."""
+    return gaussian_grid(output.mean, np.sqrt(np.maximum(output.variance, 1e-300)), loss.breakpoints(output.v))
 
 
 def _average(weight: Array, values: Array) -> Array:

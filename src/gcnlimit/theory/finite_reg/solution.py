@@ -60,9 +60,9 @@ class Solution(ABC):
         """Order functions at the layers of the chain that stands for the filter."""
 
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if a continuous one stands for too long a series."""
+        """Order functions at the layers of a network; None if the filter has none, or too long a series."""
         filter = self.points.filter
-        long = not filter.deep and np.max(filter.layers(radius=self.points.radius)) > _LONGEST
+        long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
         return None if long else self.chain_layers()
 
 
@@ -75,4 +75,5 @@ def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
 def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
     """Chain of the filter, or another in its place, brought to gain 1."""
     chain = chain or points.filter.chain(accuracy=ACCURACY, radius=points.radius)
-    return ScaledChain.of(chain, points.signal, points.symmetric)
+    scaled = ScaledChain.of(chain, points.signal, points.symmetric)
+    return scaled._replace(gain=points.units(scaled.gain))

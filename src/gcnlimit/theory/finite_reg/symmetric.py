@@ -39,11 +39,11 @@ class SymmetricEquations(Equations):
         """Put the filter of the points on a grid, or a chain that takes its place."""
         measure = SpikedSemicircle.of(points.signal, nodes)
         if scaled:
-            g, gain = scaled(measure.x), scaled.gain
+            g, gain = scaled.chain.values(measure.x), scaled.gain
         else:
-            g, size = points.filter.scaled(measure.x)
+            g, size = points.filter.normalized(measure.x)
             bulk = np.sqrt(g**2 @ measure.tau)
-            g, gain = g / bulk[:, None], np.exp(size) * bulk
+            g, gain = g / bulk[:, None], points.units(np.exp(size) * bulk)
         return cls(
             alpha=points.alpha,
             mu=points.mu,

@@ -25,10 +25,11 @@ __all__ = ["symmetric_layers"]
 
 def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
     """Order functions at the layers of a scaled chain at a solution, in its units."""
-    b, c, g = scaled.chain
+    b, c, _ = scaled.chain
     measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
-    P, R = _polynomials(layer, g)
+    P, R = scaled.chain.partial_values(measure.x)
+    P = P[:, :-1]
     gain, after = R[:, :1], b[:, :, None] * R[:, 1:]
     V_w, kappa, drive, scatter = (p[:, None, None] for p in equations.pulls(state))
     weights = equations.evaluate(state)[0].weights
@@ -64,18 +65,6 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
 
 def _overlap(x: Array, y: Array) -> Array:
     return np.asarray(x @ y.mT)
-
-
-def _polynomials(layer: Array, g: Array) -> tuple[Array, Array]:
-    """Values on the nodes of P_k (k < K) and of R_k (all k)."""
-    points, K, nodes = layer.shape
-    P, R = np.ones((points, K, nodes)), np.empty((points, K + 1, nodes))
-    R[:, K] = g[:, K, None]
-    for k in range(K, 0, -1):
-        R[:, k - 1] = g[:, k - 1, None] + layer[:, k - 1] * R[:, k]
-    for k in range(1, K):
-        P[:, k] = layer[:, k - 1] * P[:, k - 1]
-    return P, R
 
 
 def _between(layer: Array, tau: Array) -> Array:

@@ -100,7 +100,7 @@ class _Grids:
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain | None) -> Self:
         r"""Grids to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more nodes than powers."""
-        nodes = 2 * (scaled.nodes if scaled else points.filter.nodes()) + 32
+        nodes = 2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32
         return cls(points, np.asarray(nodes, np.int64), scaled)
 
     def even(self) -> Self:
