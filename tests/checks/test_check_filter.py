@@ -35,7 +35,7 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize("filter", RIGHT, ids=repr)
+@pytest.mark.parametrize("filter", RIGHT)
 def test_what_is_right_passes(filter):
     gl.check_filter(filter)
 

@@ -50,7 +50,7 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize("loss", RIGHT, ids=repr)
+@pytest.mark.parametrize("loss", RIGHT)
 def test_what_is_right_passes(loss):
     gl.check_loss(loss)
 
