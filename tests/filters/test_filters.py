@@ -218,3 +218,19 @@ def test_products_and_readouts_of_a_chain_make_its_function(depth, seed):
     g, G = chain.taylor(signal)
     tails = [np.sum(g[i:] * signal ** np.arange(depth + 1 - i)[:, None], axis=0) for i in range(depth + 1)]
     assert np.allclose(G, tails, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("x", ["x", [[1.0, 2.0], [3.0]], np.nan, None, np.ma.masked_array([1.0, 2.0], [True, False])])
+def test_values_are_asked_for_at_numbers(x):
+    with pytest.raises(gl.ParameterError, match="x"):
+        gl.Diffusion(1.0)(x)
+
+
+def test_values_beyond_the_largest_number_are_infinite():
+    for filter, x in ((gl.Diffusion(1e155), 2.0), (gl.Residual([1e200, 1e200]), 1e200), (gl.PageRank(0.5), 2.0)):
+        assert np.isinf(filter(x))
+
+
+def test_a_network_has_at_most_a_million_layers():
+    with pytest.raises(gl.ParameterError, match="depth"):
+        gl.Residual.constant(1.0, 10**30)
