@@ -240,13 +240,16 @@ class Filter(Value, ABC):
         )
 
     def __call__(self, x: npt.ArrayLike) -> Array:
-        """Value :math:`g(x)`, infinite beyond the largest number; the shape of the parameters followed by that of `x`."""
-        x = np.asarray(real("x", x))
-        with np.errstate(over="ignore", divide="ignore"):
-            sign, size = self.normalized(
-                x.reshape(-1, *(1 for _ in self.shape), 1)
-            )  # each value over its own magnitude
-            return np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
+        """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`.
+
+        It is infinite at a pole, and beyond the largest floating-point number.
+        """
+        x = np.asarray(real("x", x, empty_last=True))
+        own = x.reshape(-1, *(1 for _ in self.shape), 1)  # each value over its own magnitude
+        with np.errstate(all="ignore"):
+            sign, size = self.normalized(own)
+            values = np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
+        return np.where(np.isnan(values), np.inf, values)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
