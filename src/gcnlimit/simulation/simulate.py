@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._processes import run
+from gcnlimit._progress import progress_bar
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
-from gcnlimit.simulation.pool import run
 from gcnlimit.simulation.sample import Seed, sample, seed_sequence
 from gcnlimit.simulation.train import fit
 
@@ -81,7 +82,8 @@ def simulate(  # noqa: PLR0917
     ]
     workers = workers if workers is None else whole("workers", workers, low=1)
     progress = progress if progress is None else flag("progress", progress)
-    results = run(tasks, workers, small=nodes * len(tasks) < 40_000, progress=progress)
+    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
+        results = run(tasks, workers, small=nodes * len(tasks) < 40_000, done=bar.advance)
     return _assemble([where for _, _, where in groups], results, trials, shape, nodes)
 
 

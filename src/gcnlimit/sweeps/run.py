@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+from gcnlimit._progress import progress_bar
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.network import GCN
@@ -15,7 +16,6 @@ from gcnlimit.sweeps.execute import runner
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import as_producer
-from gcnlimit.sweeps.progress import progress_bar
 from gcnlimit.sweeps.store import Store
 
 if TYPE_CHECKING:
@@ -82,9 +82,9 @@ def sweep(
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,
-        progress_bar(plan.producer.name, plan.grid.size, progress) as advance,
+        progress_bar(plan.producer.name, plan.grid.size, progress) as bar,
     ):
-        answers = Answers(plan.grid, advance)
+        answers = Answers(plan.grid, bar.advance)
         try:
             for block, columns in run(_missing(plan, kept, answers)):
                 if columns.final:
