@@ -147,9 +147,9 @@ class _Pool(Executor):
         """Submit a call.
 
         This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once
-        more. An empty module stands in for it, unless the arguments are defined there.
+        more. An empty module stands in for it, unless the call needs something defined there.
         """
-        if b"__main__" in pickle.dumps((args, kwargs)):
+        if b"__main__" in pickle.dumps((fn, args, kwargs)):
             return self._pool.submit(fn, *args, **kwargs)
         main = sys.modules["__main__"]
         sys.modules["__main__"] = types.ModuleType("__main__")
