@@ -77,7 +77,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
     ("old", "new", "sentence"),
     [
         ('what = "predict"', 'what = "predcit"', "must be one of predict, bayes_optimal, simulate, tune"),
-        ('what = "predict"', "", "what = None"),
+        ('what = "predict"', "", "what is missing in grid.toml; write what = 'predict'"),
         ("[axes]", "[axs]", "'axs' is not a key of grid.toml; did you mean 'axes'"),
         ("alpha = 4", "alhpa = 4", "'alhpa' is not a key of [data]; did you mean 'alpha'"),
         ("alpha = 4", "", "predict needs alpha"),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import gcnlimit as gl
 from gcnlimit import _version
 from gcnlimit.sweeps import encoding, keys
-from gcnlimit.sweeps import run as run_module
 from gcnlimit.sweeps import store as store_module
 from gcnlimit.sweeps.compute import Columns
 from gcnlimit.sweeps.encoding import decode, encode
@@ -44,7 +43,7 @@ def written(monkeypatch):
     """Keys of the blocks that a sweep writes."""
     keys = []
     put = Store.put
-    monkeypatch.setattr(run_module.Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns)))
+    monkeypatch.setattr(Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns)))
     return keys
 
 

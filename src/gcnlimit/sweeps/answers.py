@@ -13,11 +13,11 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
+from gcnlimit.parameters import long_name
 from gcnlimit.performance import Status
 from gcnlimit.sweeps.compute import DONE, FAILED, Columns
 from gcnlimit.sweeps.grid import Axis, Block, Grid
 from gcnlimit.sweeps.keys import plain
-from gcnlimit.sweeps.parameters import LONG_NAMES
 
 if TYPE_CHECKING:
     import xarray
@@ -33,7 +33,6 @@ _FIELD_NAMES = {
     "log_test_error": "logarithm of the test error",
     "status": "how the computation of the point ended",
     "error": "why the point failed",
-    "seed": LONG_NAMES["seed"],
     "optimum": "where the optimum lies, a TuneStatus",
 }
 
@@ -83,13 +82,13 @@ def _attributes(name: str) -> dict[str, Any]:
         flags = {"flag_values": np.array(list(_FLAGS), np.int8), "flag_meanings": " ".join(_FLAGS.values())}
         return {"long_name": _FIELD_NAMES[name], **flags}
     base = name.removesuffix("_standard_error")
-    long_name = _FIELD_NAMES.get(base, base.replace("_", " "))
-    return {"long_name": f"standard error of the {long_name}" if base != name else long_name} | _units(name)
+    words = _FIELD_NAMES.get(base) or long_name(base)
+    return {"long_name": f"standard error of the {words}" if base != name else words} | _units(name)
 
 
 def _axis_attributes(axis: Axis) -> dict[str, Any]:
     numbers = _units(axis.name) if axis.labels.dtype.kind in "if" else {}
-    return {"long_name": LONG_NAMES.get(axis.name, axis.name.replace("_", " "))} | numbers
+    return {"long_name": long_name(axis.name)} | numbers
 
 
 def _units(name: str) -> dict[str, str]:

@@ -11,9 +11,10 @@ import numpy as np
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.parameters import DATA, SETTINGS, build_data, build_network, check_names, network_names
+from gcnlimit.sweeps.flatten import flatten
 from gcnlimit.sweeps.grid import Axis, Block, Grid, read
 from gcnlimit.sweeps.keys import block_key, point_seed
-from gcnlimit.sweeps.parameters import DATA, NETWORK, SETTINGS, build_data, build_network, check_names, flatten
 from gcnlimit.sweeps.producers import Producer
 
 __all__ = ["Plan"]
@@ -41,7 +42,8 @@ class Plan:
         _check_names(producer, axes, data, gcn, fixed)
         read_axes = [Axis.of(name, values) for name, values in axes.items()]
         values = {axis.name: axis.values for axis in read_axes}
-        common = flatten(data, gcn, {name: read(name, [value])[0] for name, value in fixed.items()}, values)
+        given = {name: read(name, [value])[0] for name, value in fixed.items()}
+        common = dict(given) if producer.identity else flatten(data, gcn, given, values, network=producer.network)
         for name in producer.needed:
             if name not in common and name not in axes:
                 raise ParameterError(
@@ -60,7 +62,7 @@ class Plan:
             common = block.common
             if self.producer.seeded and "seed" not in common:
                 common = common | {"seed": point_seed(identity, common)}
-            yield replace(block, common=common, key=block_key(identity, common, block.arrays))
+            yield replace(block, common=common, key=block_key(identity, self.producer.defaults | common, block.arrays))
 
     def _check_values(self) -> None:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
@@ -74,7 +76,7 @@ class Plan:
     def _build(self, point: dict[str, Any], name: str) -> None:
         if name in DATA or not name:
             build_data(point)
-        if "filter" in (self.producer.allowed or ()) and (name in NETWORK or not name):
+        if self.producer.network and (name in network_names() or not name):
             build_network(point)
 
 
@@ -92,7 +94,7 @@ def _check_names(
         raise ParameterError(
             f"{producer.name} is your own function: give its parameters in axes and fixed, not in data or gcn"
         )
-    if gcn is not None and "filter" not in (allowed or ()):
+    if gcn is not None and not producer.network:
         raise ParameterError(f"{producer.name} knows no network; leave gcn out")
 
 
