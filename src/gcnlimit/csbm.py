@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,7 +66,7 @@ class CSBM(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in ("alpha", "lam", "mu", "rho")})
+        return broadcast(**{f.name: np.shape(getattr(self, f.name)) for f in fields(self)})
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.

@@ -18,6 +18,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Polynomial, Scale
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Prediction, Status
 from gcnlimit.theory.predict import predict
 
@@ -83,7 +84,7 @@ class Search:
         )
         self.size = math.prod(self.shape)
         self.directed = data.directed
-        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in ("alpha", "lam", "mu", "rho")}
+        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
         self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]

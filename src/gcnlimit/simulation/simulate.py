@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
 from gcnlimit.simulation.sample import Seed, sample, seed_sequence
 from gcnlimit.simulation.train import fit
@@ -110,15 +111,14 @@ class _Trial:
 
 def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:
     """Distinct data points, the networks to be measured there, and where they stand in the flattened answer."""
-    columns = np.stack([np.broadcast_to(p, shape).ravel() for p in (data.alpha, data.lam, data.mu, data.rho)], axis=1)
+    columns = np.stack([np.broadcast_to(getattr(data, name), shape).ravel() for name in SIGNALS], axis=1)
     points, which = np.unique(columns, axis=0, return_inverse=True)
     filters, reg = gcn.filter.ravel(shape), np.broadcast_to(gcn.reg, shape).ravel()
     groups = []
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         network = GCN(filters[where], gcn.loss, reg[where], gcn.symmetrize)
-        alpha, lam, mu, rho = point.tolist()
-        groups.append((CSBM(alpha, lam, mu, rho, directed=data.directed), network, where))
+        groups.append((replace(data, **dict(zip(SIGNALS, point.tolist(), strict=True))), network, where))
     return groups
 
 

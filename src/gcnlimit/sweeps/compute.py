@@ -12,7 +12,7 @@ from gcnlimit.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["DONE", "FAILED", "Columns", "compute", "failed"]
+__all__ = ["DONE", "FAILED", "Columns", "compute", "failed", "one_line"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""
@@ -82,4 +82,13 @@ def _joined(first: Columns, second: Columns) -> Columns:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}"
+    return one_line(str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}")
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks.
+
+    >>> one_line("*** in database main ***\\nPage 2")
+    '*** in database main *** Page 2'
+    """
+    return " ".join(text.split())

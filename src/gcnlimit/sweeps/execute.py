@@ -12,7 +12,7 @@ from typing import Any
 from gcnlimit._processes import as_finished, broken, process_pool, submitted
 from gcnlimit._threads import cores
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns, compute, failed
+from gcnlimit.sweeps.compute import Columns, compute, failed, one_line
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
@@ -95,7 +95,7 @@ def _as_finished(
 def _result(future: Future[Columns], block: Block) -> Columns:
     """Columns of a finished block; an error here is not the producer's but of who ran it (a dead worker)."""
     error = future.exception()
-    return future.result() if error is None else failed(f"{type(error).__name__}: {error}", block.size)
+    return future.result() if error is None else failed(one_line(f"{type(error).__name__}: {error}"), block.size)
 
 
 def _alone(producer: Producer, block: Block) -> Columns:
