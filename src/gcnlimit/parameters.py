@@ -13,7 +13,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from gcnlimit._memory import require
 from gcnlimit._validation import real, whole
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -39,6 +41,8 @@ __all__ = [
     "long_name",
     "network_names",
     "real_names",
+    "spaced",
+    "starts",
     "suggestion",
 ]
 
@@ -145,6 +149,16 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     }
 
 
+def spaced(name: str, first: float, last: float, count: int, *, log: bool = False) -> Array:
+    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale.
+
+    >>> spaced("reg", 0.01, 100.0, 3, log=True).round(6).tolist()
+    [0.01, 1.0, 100.0]
+    """
+    require(f"a range of {count:.3g} values of {name}", 100.0 * count, "take fewer")
+    return np.asarray(np.geomspace(first, last, count) if log else np.linspace(first, last, count))
+
+
 def suggestion(name: object, allowed: Collection[str]) -> str:
     """Question that names the nearest allowed name, or nothing.
 
@@ -206,6 +220,22 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         raise ParameterError(f"{name} is one value shared by all layers, so depth is needed; or give {name} as lists")
     shared = np.asarray(real(name, value))
     return make(np.repeat(shared[..., None], whole("depth", depth, low=0), axis=-1))
+
+
+def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """Values with which a search begins for free parameters that are not given: the ones nearest to 0, or one for each layer.
+
+    >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
+    {'t': 1.0, 'c': (0.0, 0.0)}
+    """
+    found: dict[str, Any] = {}
+    for name in families():
+        bounds = np.asarray(free.get(name, ()), float)
+        if bounds.shape == (2,) and name not in given:
+            found[name] = float(np.clip(0.0, *bounds))
+        elif bounds.ndim == 2 and bounds.shape[1] == 2 and name not in given:
+            found[name] = tuple(float(np.clip(0.0, *pair)) for pair in bounds)
+    return found
 
 
 def filter_choices() -> str:

@@ -14,8 +14,7 @@ import scipy
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.parameters import long_name
-from gcnlimit.performance import Status
-from gcnlimit.sweeps.compute import DONE, FAILED, Columns
+from gcnlimit.sweeps.compute import STATUS_NAMES, Columns
 from gcnlimit.sweeps.grid import Axis, Block, Grid
 from gcnlimit.sweeps.keys import plain
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Answers"]
 
-_FLAGS = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",
     "train_accuracy": "fraction of labelled nodes classified correctly",
@@ -79,7 +77,7 @@ class Answers:
 
 def _attributes(name: str) -> dict[str, Any]:
     if name == "status":
-        flags = {"flag_values": np.array(list(_FLAGS), np.int8), "flag_meanings": " ".join(_FLAGS.values())}
+        flags = {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": " ".join(STATUS_NAMES.values())}
         return {"long_name": _FIELD_NAMES[name], **flags}
     base = name.removesuffix("_standard_error")
     words = _FIELD_NAMES.get(base) or long_name(base)

@@ -12,12 +12,16 @@ from gcnlimit.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["DONE", "FAILED", "Columns", "compute", "failed", "one_line"]
+__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "one_line"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""
 DONE = 100
 """Status of a point of a producer that knows no other."""
+
+
+STATUS_NAMES = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
+_LOST = "the answer is not a number; the parameters are too extreme for double precision"
 
 
 class Columns(NamedTuple):
@@ -45,8 +49,12 @@ def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
 def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any], size: int) -> Columns:
     try:
         columns = _columns(producer.evaluate(common | arrays), common, size)
-        astray = np.flatnonzero(columns["status"] == Status.NOT_CONVERGED)
-        return Columns(columns, dict.fromkeys(astray.tolist(), Status.NOT_CONVERGED.message))
+        errors = dict.fromkeys(_where(columns["status"] == Status.NOT_CONVERGED), Status.NOT_CONVERGED.message)
+        if not producer.identity:  # the library's own answers are numbers, or failures
+            lost = np.isnan(columns["test_accuracy"]) & (columns["status"] != Status.NOT_CONVERGED)
+            columns["status"][lost] = FAILED
+            errors |= dict.fromkeys(_where(lost), _LOST)
+        return Columns(columns, errors)
     except Exception as error:
         if size == 1:
             return failed(_reason(error), final=isinstance(error, GCNLimitError))
@@ -56,6 +64,10 @@ def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any],
             _compute(producer, common, {name: a[first] for name, a in arrays.items()}, middle),
             _compute(producer, common, {name: a[second] for name, a in arrays.items()}, size - middle),
         )
+
+
+def _where(points: npt.NDArray[np.bool_]) -> list[int]:
+    return [int(place) for place in np.flatnonzero(points)]
 
 
 def _columns(answer: Any, common: dict[str, Any], size: int) -> dict[str, npt.NDArray[Any]]:

@@ -7,12 +7,12 @@ import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
-from typing import Any
 
 from gcnlimit._processes import as_finished, broken, process_pool, submitted
 from gcnlimit._threads import cores
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.compute import Columns, compute, failed, one_line
+from gcnlimit.sweeps.dask import dask_executor
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
@@ -34,9 +34,11 @@ def runner(
     if len(chosen) > 1:
         raise ParameterError(f"give one of {' and '.join(chosen)}, not several: each says who computes")
     if scheduler is not None:
-        with _dask(scheduler) as cluster:
-            yield lambda blocks: in_executor(producer, blocks, cluster)
+        with dask_executor(scheduler, producer) as (cluster, check):
+            yield lambda blocks: in_executor(producer, blocks, cluster, check)
     elif executor is not None:
+        if not hasattr(executor, "submit"):
+            raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
         yield lambda blocks: in_executor(producer, blocks, executor)
     elif (count := _count(workers, producer)) > 1:
         _check_pickle(producer)
@@ -51,9 +53,11 @@ def in_this_process(producer: Producer, blocks: Iterable[Block]) -> Answers:
         yield block, compute(producer, block)
 
 
-def in_executor(producer: Producer, blocks: Iterable[Block], executor: Executor) -> Answers:
-    """Blocks as they finish in an executor that someone else owns."""
-    for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT):
+def in_executor(
+    producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Callable[[], None] | None = None
+) -> Answers:
+    """Blocks as they finish in an executor that someone else owns; `waiting` is called while nothing finishes."""
+    for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT, waiting):
         if broken(future):
             raise GCNLimitError("the executor broke or was closed; with a store, the same sweep in a new one resumes")
         yield block, _result(future, block)
@@ -86,10 +90,15 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
 
 
 def _as_finished(
-    producer: Producer, blocks: Iterable[Block], executor: Executor, window: int
+    producer: Producer,
+    blocks: Iterable[Block],
+    executor: Executor,
+    window: int,
+    waiting: Callable[[], None] | None = None,
 ) -> Iterator[tuple[Block, Future[Columns]]]:
     """Blocks and their futures as they finish."""
-    return as_finished(executor, functools.partial(compute, producer), ((block, block) for block in blocks), window)
+    pairs = ((block, block) for block in blocks)
+    return as_finished(executor, functools.partial(compute, producer), pairs, window, waiting)
 
 
 def _result(future: Future[Columns], block: Block) -> Columns:
@@ -134,18 +143,3 @@ def _check_pickle(producer: Producer) -> None:
         raise ParameterError(
             f"{producer.name} cannot be sent to other processes; define it at the top of a module, or take workers=1"
         ) from None
-
-
-@contextlib.contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    """Executor of a Dask cluster."""
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise GCNLimitError("a Dask cluster needs distributed; install it with: pip install 'gcnlimit[dist]'") from None
-    try:
-        client: Any = Client(address, timeout="10 s")  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise GCNLimitError(f"no Dask scheduler answers at {address!r} ({error}); check the address") from None
-    with client, client.get_executor() as executor:
-        yield executor

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
@@ -20,6 +19,7 @@ from gcnlimit.parameters import (
     filter_choices,
     filter_names,
     network_names,
+    spaced,
     suggestion,
 )
 from gcnlimit.sweeps.producers import PRODUCERS
@@ -94,7 +94,9 @@ def _load(path: Path) -> dict[str, Any]:
         raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ParameterError(f"{path} is not a sweep: its brackets are nested too deeply") from None
+    except ValueError as error:  # not TOML, or a number of thousands of digits
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -124,13 +126,18 @@ def _spaced(name: str, start: float, stop: float, num: int, scale: str = "linear
         raise ParameterError(f"scale = {scale!r} in the range of {name} must be 'linear' or 'log'")
     if isinstance(num, bool) or not isinstance(num, int) or num < 1:
         raise ParameterError(f"num = {num!r} in the range of {name} must be a whole number >= 1")
-    if not all(
-        isinstance(end, int | float) and np.isfinite(end) and (scale == "linear" or end > 0) for end in (start, stop)
-    ):
+    if not all(_finite(end) and (scale == "linear" or end > 0) for end in (start, stop)):
         raise ParameterError(
             f"start and stop of the range of {name} must be finite{', positive' * (scale == 'log')} numbers"
         )
-    return np.linspace(start, stop, num) if scale == "linear" else np.geomspace(start, stop, num)
+    return spaced(name, float(start), float(stop), num, log=scale == "log")
+
+
+def _finite(number: Any) -> bool:
+    try:
+        return isinstance(number, int | float) and math.isfinite(number)
+    except OverflowError:  # an integer beyond the range of floats
+        return False
 
 
 def _filters(value: Any) -> dict[str, Any]:

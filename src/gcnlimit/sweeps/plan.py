@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gcnlimit._memory import require
+from gcnlimit._validation import flag, real, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.parameters import DATA, SETTINGS, build_data, build_network, check_names, network_names
+from gcnlimit.parameters import DATA, SETTINGS, build_data, build_network, check_names, families, network_names, starts
 from gcnlimit.sweeps.flatten import flatten
 from gcnlimit.sweeps.grid import Axis, Block, Grid, read
 from gcnlimit.sweeps.keys import block_key, point_seed
@@ -19,6 +22,7 @@ from gcnlimit.sweeps.producers import Producer
 
 __all__ = ["Plan"]
 
+_BYTES = 250.0  # of memory for each point of the answer
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
 
@@ -43,12 +47,14 @@ class Plan:
         read_axes = [Axis.of(name, values) for name, values in axes.items()]
         values = {axis.name: axis.values for axis in read_axes}
         given = {name: read(name, [value])[0] for name, value in fixed.items()}
-        common = dict(given) if producer.identity else flatten(data, gcn, given, values, network=producer.network)
+        common = _flat(producer, data, gcn, given, values)
         for name in producer.needed:
             if name not in common and name not in axes:
                 raise ParameterError(
                     f"{producer.name} needs {name}; give it in axes, or where the fixed parameters are"
                 )
+        points = math.prod(len(axis.values) for axis in read_axes)
+        require(f"a sweep of {points:.3g} points", _BYTES * points, "take fewer values of its axes")
         grid = Grid(read_axes, common, vectorised=producer.vectorised, block=_block_size(producer, common, read_axes))
         plan = cls(producer, grid)
         if not producer.identity:
@@ -80,9 +86,10 @@ class Plan:
             build_network(point)
 
 
-def _check_names(
-    producer: Producer, axes: Mapping[str, Any], data: object, gcn: object, fixed: Mapping[str, Any]
-) -> None:
+def _check_names(producer: Producer, axes: object, data: object, gcn: object, fixed: object) -> None:
+    if not isinstance(axes, Mapping) or not isinstance(fixed, Mapping):
+        wrong = "fixed" if isinstance(axes, Mapping) else "axes"
+        raise ParameterError(f"{wrong} must be a dictionary such as {{'lam': [0.5, 1.0]}}")
     if not axes:
         raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
     allowed = producer.allowed
@@ -96,6 +103,33 @@ def _check_names(
         )
     if gcn is not None and not producer.network:
         raise ParameterError(f"{producer.name} knows no network; leave gcn out")
+
+
+def _flat(
+    producer: Producer, data: CSBM | None, gcn: GCN | None, fixed: dict[str, Any], axes: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Parameters that are not swept; those of your own function are left as they are."""
+    if not producer.identity:
+        _check_settings(fixed)
+        if gcn is None and producer.network and not any(name in families() for name in (*fixed, *axes)):
+            fixed = fixed | starts(fixed.get("free", {}), ())
+        return flatten(data, gcn, fixed, axes, network=producer.network)
+    twice = [name for name in fixed if name in axes]
+    if twice:
+        raise ParameterError(f"{twice[0]} is given twice: in fixed, and in axes")
+    return fixed
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse at the door a setting that can never be right, whether or not the points will need it."""
+    if "tol" in settings and np.ndim(real("tol", settings["tol"], low=0, high=0.1, open_low=True)):
+        raise ParameterError("tol must be a single number")
+    if "max_iterations" in settings:
+        whole("max_iterations", settings["max_iterations"], low=1)
+    if "streamed" in settings:
+        flag("streamed", settings["streamed"])
+    if not isinstance(settings.get("free", {}), Mapping):
+        raise ParameterError(f"free = {settings['free']!r} must be a dictionary such as {{'t': (0, 10)}}")
 
 
 def _block_size(producer: Producer, common: Mapping[str, Any], axes: list[Axis]) -> int:

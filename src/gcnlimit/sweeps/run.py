@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+from gcnlimit._extras import need
 from gcnlimit._progress import progress_bar
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import GCNLimitError
 from gcnlimit.network import GCN
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def sweep(
     from gcnlimit.sweeps.producers import as_producer
     from gcnlimit.sweeps.store import Store
 
-    _need_xarray()
+    need("a sweep", "sweep", "xarray")
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
@@ -96,12 +96,15 @@ def sweep(
                     kept.put(block.key, columns)
                 answers.put(block, columns)
         except KeyboardInterrupt as stop:
-            where = (
-                f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
+            stop.add_note(
+                f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {_kept_in(store)}"
             )
-            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {where}")
             raise
     return answers.dataset(plan.producer.name)
+
+
+def _kept_in(store: object) -> str:
+    return f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
 
 
 def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
@@ -112,10 +115,3 @@ def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
             answers.put(block, found)
         else:
             yield block
-
-
-def _need_xarray() -> None:
-    try:
-        import xarray  # noqa: F401
-    except ModuleNotFoundError:
-        raise GCNLimitError("a sweep needs xarray; install it with: pip install 'gcnlimit[sweep]'") from None
