@@ -43,7 +43,7 @@ def _one_point(lam: float, mu: float) -> float:
 
     def negative(t: float) -> float:
         network = gl.GCN(gl.Diffusion(t), symmetrize=True)
-        return -float(gl.predict(data, network).order_parameters["test_margin"])
+        return -float(gl.predict(data, network).order_parameters.test_margin)
 
     found = optimize.minimize_scalar(negative, bounds=(0, 10), method="bounded", options={"xatol": 1e-8})
     network = gl.GCN(gl.Diffusion(found.x), symmetrize=True)
@@ -55,11 +55,11 @@ def best_polynomial(degree: int = 8) -> dict[str, Any]:
 
     def negative(coefficients: Any) -> float:
         network = gl.GCN(gl.Polynomial(coefficients), symmetrize=True)
-        return -float(gl.predict(data, network).order_parameters["test_margin"])
+        return -float(gl.predict(data, network).order_parameters.test_margin)
 
     ours, best = timed(lambda: gl.best_filter(data, degree))
     peer, found = timed(lambda: optimize.minimize(negative, np.ones(degree + 1), method="BFGS"))
-    margin = best.prediction.order_parameters["test_margin"]
+    margin = best.prediction.order_parameters.test_margin
     return row(
         f"best polynomial of degree {degree}",
         ours,

@@ -39,4 +39,5 @@ html_theme = "furo"
 html_title = f"gcnlimit {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False

@@ -10,7 +10,7 @@ import gcnlimit as gl
 
 PUBLIC = """
 CSBM GCN Residual Diffusion PageRank Polynomial Filter Square Logistic Hinge Loss
-predict bayes_optimal simulate sample Instance fit amp tune best_filter compare gap_map sweep
+predict bayes_optimal simulate sample Instance fit amp tune best_filter compare gap_map sweep check_filter check_loss
 Status ConvergenceError GCNLimitError ParameterError __version__
 depth limits results theory
 """

@@ -13,7 +13,10 @@ import gcnlimit as gl
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-FIRST = [ROOT / "README.md", *(DOCS / f"{name}.md" for name in ("index", "getting-started", "errata"))]
+FIRST = [
+    ROOT / "README.md",
+    *(DOCS / f"{name}.md" for name in ("index", "getting-started", "your-words", "results", "faq", "errata")),
+]
 PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md"))]
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 

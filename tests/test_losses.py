@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 import gcnlimit as gl
+from gcnlimit.losses import FromValue
 
 LOSSES = [gl.Square(), gl.Logistic(), gl.Hinge()]
 
@@ -53,3 +54,67 @@ def test_the_pull_keeps_its_digits_at_a_small_response():
     """At v = 0 it is minus the slope of the loss; the difference of the proximal point would have lost seven digits."""
     assert float(gl.Logistic().pull(20.0, 1e-9)[0]) == pytest.approx(1 / (1 + np.exp(20.0)), rel=1e-12)
     assert float(gl.Hinge().pull(-20.0, 1e-9)[0]) == 1.0
+
+
+FROM_VALUE = [
+    (FromValue(lambda z: 0.5 * (1.0 - z) ** 2), gl.Square()),
+    (FromValue(lambda z: np.logaddexp(0.0, -z)), gl.Logistic()),
+    (FromValue(lambda z: np.maximum(0.0, 1.0 - z), kinks=(1.0,)), gl.Hinge()),
+]
+
+
+@pytest.mark.parametrize(("mine", "known"), FROM_VALUE, ids=lambda loss: type(loss).__name__)
+@given(omega=st.floats(-20, 20), v=st.floats(1e-3, 1e3))
+def test_the_value_alone_gives_the_proximal_operator(mine, known, omega, v):
+    x = float(known.prox(omega, v))
+    assert float(mine.prox(omega, v)) == pytest.approx(x, abs=1e-12 * (1 + abs(omega) + v))
+    if known.breakpoints(v) is None or np.min(np.abs(known.breakpoints(v) - omega)) > 1e-9:
+        assert float(mine.prox_derivative(omega, v)) == pytest.approx(float(known.prox_derivative(omega, v)), abs=1e-10)
+        assert np.allclose(mine.pull(omega, v), known.pull(omega, v), rtol=1e-10, atol=1e-10)
+
+
+def test_the_kinks_of_a_value_give_those_of_the_proximal_operator():
+    v = np.array([0.3, 2.0])
+    assert np.allclose(FROM_VALUE[2][0].breakpoints(v), gl.Hinge().breakpoints(v), atol=1e-12)
+
+
+@pytest.mark.parametrize(("mine", "known"), FROM_VALUE[1:], ids=lambda loss: type(loss).__name__)
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_a_loss_from_its_value_alone_is_predicted_and_trained(mine, known, symmetrize):
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    networks = [gl.GCN(gl.Residual([1.0, 0.5]), loss, 0.3, symmetrize) for loss in (mine, known)]
+    left, right = (gl.predict(data, gcn) for gcn in networks)
+    assert left.test_accuracy == pytest.approx(right.test_accuracy, abs=1e-10)
+    assert left.train_loss == pytest.approx(right.train_loss, rel=1e-9)
+    instance = gl.sample(data, nodes=300, degree=20, seed=0)
+    weights = [gl.fit(instance, gcn).weights for gcn in networks]
+    assert np.allclose(*weights, atol=1e-5 * np.abs(weights[1]).max())
+
+
+class OtherValue(gl.Square):
+    """Square loss of twice the slope: only its value is redefined."""
+
+    def value(self, z):
+        return 2.0 * super().value(z)
+
+
+class MyHinge(gl.Hinge):
+    """The hinge under another name."""
+
+
+def test_a_subclass_that_redefines_the_value_is_not_its_parent():
+    """It takes the defaults: its prox, its averages and its training are those of the new value."""
+    data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.5, rho=0.4)
+    networks = [gl.GCN(gl.Residual([0.5]), *loss) for loss in ((OtherValue(), 1.0), ("square", 0.5))]
+    mine, same = (gl.predict(data, gcn).test_accuracy for gcn in networks)
+    assert mine == pytest.approx(same, abs=1e-9)
+    instance = gl.sample(data, nodes=300, degree=20, seed=0)
+    weights = [gl.fit(instance, gcn).weights for gcn in networks]
+    assert np.allclose(*weights, atol=1e-6 * np.abs(weights[1]).max())
+    assert float(OtherValue().prox(0.0, 1.0)) == pytest.approx(2.0 / 3.0, abs=1e-12)
+
+
+def test_a_subclass_that_redefines_nothing_is_its_parent():
+    omega = np.linspace(-3, 3, 7)
+    assert np.array_equal(MyHinge().pull(omega, 0.5), gl.Hinge().pull(omega, 0.5))
+    assert MyHinge().smallest_response == gl.Hinge().smallest_response

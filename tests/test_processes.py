@@ -39,6 +39,11 @@ def alive(pid):
         return False
 
 
+def seconds(pid):
+    """Processor time used by a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+
+
 def wait_for(condition, seconds=30.0):
     end = time.monotonic() + seconds
     while not condition():
@@ -71,7 +76,7 @@ def test_workers_end_with_their_parent(simulation, kind):
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
 def test_an_interruption_ends_the_workers_and_returns_what_is_done(simulation):
     process, workers = simulation
-    time.sleep(2.0)
+    wait_for(lambda: sum(map(seconds, workers)) > 6.0, 60.0)  # the workers have started and finished some trials
     process.send_signal(signal.SIGINT)
     trials = int(process.communicate(timeout=20)[0])
     assert 0 < trials < 3000

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit._validation import tolerance, whole
 
 DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
 
@@ -29,6 +30,10 @@ DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
         ({"lam": [[1.0], [1.0, 2.0]]}, "lam must be a rectangular array"),
         ({"lam": [1, 2, 3], "mu": [1, 2]}, r"shapes do not broadcast together: lam \(3,\), mu \(2,\)"),
         ({"directed": "yes"}, "directed must be True or False"),
+        ({"lam": np.ma.masked_array([4.0, 99.0], [False, True])}, "lam has masked entries"),
+        ({"lam": [np.ma.masked_array([4.0, 99.0], [False, True])]}, "lam has masked entries"),
+        ({"lam": [1.0, np.ma.masked]}, "lam has masked entries"),
+        ({"lam": np.longdouble(10) ** 400}, "lam = inf"),
     ],
 )
 def test_data_refuses(bad, says):
@@ -102,6 +107,34 @@ def test_snr_is_one_at_the_threshold_of_recovery():
         assert data.snr[0] < 1 < data.snr[1]
         assert below == 0.5
         assert above > 0.51
+
+
+def test_a_masked_array_that_hides_nothing_is_an_array():
+    assert np.array_equal(gl.CSBM(**DATA | {"lam": np.ma.masked_array([1.0, 2.0])}).lam, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e155, 1e200, 1e308])
+def test_extreme_data_have_signals_without_a_warning(size):
+    """A signal beyond the floating-point numbers is infinite, and never a NaN."""
+    for name in ("alpha", "lam", "mu"):
+        for value in (size, [size, DATA[name]]):
+            data = gl.CSBM(**DATA | {name: value})
+            assert not np.isnan(data.snr).any()
+            assert not np.isnan(data.effective_signal(symmetrize=True)).any()
+            usual = gl.CSBM(**DATA)
+            assert np.ravel(data.snr)[-1] == usual.snr or isinstance(value, float)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 0.2, math.inf, math.nan, None, "x", True, [1e-3], 1j])
+def test_a_tolerance_is_a_small_positive_number(value):
+    with pytest.raises(gl.ParameterError, match="tol "):
+        tolerance("tol", value)
+
+
+@pytest.mark.parametrize("value", [0, 8, 2.0, True, None, [], "3", math.nan])
+def test_a_whole_number_lies_in_its_range(value):
+    with pytest.raises(gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"):
+        whole("workers", value, low=1, high=7)
 
 
 @pytest.mark.parametrize("call", [lambda: gl.predict(1, 2), lambda: gl.bayes_optimal("data")])

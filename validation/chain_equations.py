@@ -8,15 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit import CSBM, GCN
-from gcnlimit.order_parameters import OrderParameters
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta
-
-WEIGHTS = ("m_w", "Q_w", "V_w", "m_hat_w", "Q_hat_w", "V_hat_w")
-LAYERS = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")
+from gcnlimit.order_parameters import OrderFunctions, Output, Weights
+from gcnlimit.theory.finite_reg.loss_averages import eta
 
 
-def apply_equations(data: CSBM, gcn: GCN, p: OrderParameters) -> dict[str, np.ndarray]:
-    """Apply the equations once to the order parameters of one point; return the new ones by name."""
+def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
+    """Apply the equations once to the order parameters of the layers and weights of one point; return the new ones."""
     symmetric = gcn.symmetrize or not data.directed
     signal = float(data.effective_signal(gcn.symmetrize))
     radius = max(abs(signal), 1.0) + (1.0 / max(abs(signal), 1.0) if symmetric else 0.0)
@@ -26,7 +23,7 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderParameters) -> dict[str, np.nd
     if symmetric:
         D[1:, :-1] -= b[:, None] * p.V_qh.T
     G_0, G_h = np.zeros((K + 1, K + 1)), np.zeros((K + 1, K + 1))
-    G_0[0, 0], G_0[1:, 1:], G_h[:-1, :-1] = p.V_w, np.outer(b, b) * p.V, p.V_hat
+    G_0[0, 0], G_0[1:, 1:], G_h[:-1, :-1] = p.weights.V, np.outer(b, b) * p.V, p.V_hat
     back = np.linalg.inv(D)
     S = back @ G_0 @ back.T
     J = np.linalg.inv(np.eye(K + 1) + S @ G_h)
@@ -37,8 +34,8 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderParameters) -> dict[str, np.nd
     u = np.concatenate([back.T @ J.T @ g, C @ g])
 
     source, noise = np.zeros(2 * K + 2), np.zeros((2 * K + 2, 2 * K + 2))
-    source[:K], source[K + 1], source[K + 2 :] = p.m_hat, np.sqrt(data.mu) * p.m_w, signal * b * p.m
-    noise[:K, :K], noise[K + 1, K + 1], noise[K + 2 :, K + 2 :] = p.Q_hat, p.Q_w, np.outer(b, b) * p.Q
+    source[:K], source[K + 1], source[K + 2 :] = p.m_hat, np.sqrt(data.mu) * p.weights.m, signal * b * p.m
+    noise[:K, :K], noise[K + 1, K + 1], noise[K + 2 :, K + 2 :] = p.Q_hat, p.weights.Q, np.outer(b, b) * p.Q
     if symmetric:
         noise[:K, K + 2 :] = p.Q_qh * b
         noise[K + 2 :, :K] = noise[:K, K + 2 :].T
@@ -56,19 +53,22 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderParameters) -> dict[str, np.nd
     hard = back.T @ (G_h @ J + rho * stiffness * np.outer(J.T @ g, J.T @ g)) @ back
     soft = T[: K + 1, : K + 1] - rho * stiffness * np.outer(u[: K + 1], u[K + 1 :])
     m_hat_w, inertia = np.sqrt(data.mu) * first[0], data.alpha * (gcn.reg + hard[0, 0])
-    return {
-        "m_w": m_hat_w / inertia,
-        "Q_w": data.alpha * (second[0, 0] + m_hat_w**2) / inertia**2,
-        "V_w": 1.0 / inertia,
-        "m_hat_w": m_hat_w,
-        "Q_hat_w": second[0, 0],
-        "V_hat_w": hard[0, 0],
-        "m": first[h],
-        "Q": second[h, h],
-        "V": (C - rho * stiffness * np.outer(u[K + 1 :], u[K + 1 :]))[:-1, :-1],
-        "m_hat": signal * b * first[q],
-        "Q_hat": np.outer(b, b) * second[q, q],
-        "V_hat": np.outer(b, b) * hard[1:, 1:],
-        "V_qh": b[:, None] * soft[1:, :-1],
-        "Q_qh": b[:, None] * second[q, h],
-    }
+    return OrderFunctions(
+        x=p.x,
+        m=first[h],
+        Q=second[h, h],
+        V=(C - rho * stiffness * np.outer(u[K + 1 :], u[K + 1 :]))[:-1, :-1],
+        m_hat=signal * b * first[q],
+        Q_hat=np.outer(b, b) * second[q, q],
+        V_hat=np.outer(b, b) * hard[1:, 1:],
+        V_qh=b[:, None] * soft[1:, :-1],
+        Q_qh=b[:, None] * second[q, h],
+        weights=Weights(
+            m=m_hat_w / inertia,
+            Q=data.alpha * (second[0, 0] + m_hat_w**2) / inertia**2,
+            V=1.0 / inertia,
+            m_hat=m_hat_w,
+            Q_hat=second[0, 0],
+            V_hat=hard[0, 0],
+        ),
+    )

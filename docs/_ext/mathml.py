@@ -22,6 +22,7 @@ _LATEX = (
     (r"\\(cosh?|sinh?|tanh|log)(?![a-z])(?= ?\\?[a-zA-Z])", r"\\\1\\,"),
     (r"\\[bB]igg?(?=[()])", ""),  # fixed sizes are drawn off the axis
 )
+_BOLD = re.compile(r"\\mathbf\s*\{?([A-Z])\}?")
 _MARKUP = (
     (r"<mo( stretchy=\"false\")?>(&#x0007C;|&#x0002F;)</mo>", r'<mo\1 lspace="0" rspace="0">\2</mo>'),  # bar and slash
     (r"<mi>(&#x027E[89];)</mi>", r'<mo stretchy="false">\1</mo>'),  # angle brackets
@@ -43,6 +44,7 @@ def mathml(latex: str, display: str) -> str:
     """Convert a formula; several lines, or lines with alignment marks, become an aligned block."""
     if "\\begin{" not in latex and ("\\\\" in latex or "&" in latex):
         latex = rf"\begin{{align*}}{latex}\end{{align*}}"
+    latex = _BOLD.sub(lambda found: chr(ord(found[1]) - ord("A") + 0x1D400), latex)  # browsers ignore the attribute
     for pattern, replacement in _LATEX:
         latex = re.sub(pattern, replacement, latex)
     markup = convert(latex, display=display)
@@ -60,9 +62,15 @@ def visit_math(self: Any, node: nodes.math) -> None:
 
 
 def visit_displaymath(self: Any, node: nodes.math_block) -> None:
-    """Write a formula of its own line."""
-    self.body.append(self.starttag(node, "div", CLASS="math"))
+    """Write a formula of its own line; one with the label ``eq-3-7`` shows its number, (3.7), a link to itself."""
+    labels = [label for label in node["ids"] if re.fullmatch(r"eq-\d+-\d+", label)]
+    self.body.append(self.starttag(node, "div", CLASS="math numbered" if labels else "math"))
+    self.body.append('<div class="formula">')
     _write(self, node, "block")
+    self.body.append("</div>")
+    for label in labels:
+        number = ".".join(label.split("-")[1:])
+        self.body.append(f'<a class="eqno" href="#{label}" title="Link to this equation">({number})</a>')
     self.body.append("</div>\n")
     raise nodes.SkipNode
 

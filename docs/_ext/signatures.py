@@ -31,9 +31,18 @@ def skip(app: Sphinx, what: str, name: str, item: Any, skipped: bool, options: A
     return True if (getattr(item, "__doc__", None) or "").startswith("Alias for field number") else None
 
 
+_EQUATIONS = re.compile(r"\bEqs?\.\s\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*")
+
+
 def link(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
-    """Turn "theory page, §3" into a link to that section."""
-    lines[:] = [re.sub(r"theory page, §(\d)", r":ref:`theory page, §\1 <s\1>`", line) for line in lines]
+    """Turn "theory page, §3" into a link to that section, and "Eq. 3.7" or "Eqs. 3.7 to 3.9" into links to equations."""
+    text = re.sub(r"theory page,\s§(\d)", r":ref:`theory page, §\1 <s\1>`", "\n".join(lines))
+    lines[:] = _EQUATIONS.sub(lambda found: _linked(found[0]), text).split("\n")
+
+
+def _linked(citation: str) -> str:
+    """Links from a citation to its equations, the first including the word "Eq."."""
+    return re.sub(r"(?:Eqs?\.\s)?(\d+)\.(\d+)", r":ref:`\g<0> <eq-\1-\2>`", citation)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

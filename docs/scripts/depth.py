@@ -51,19 +51,19 @@ def functions(nodes: int = 10_000, trials: int = 8) -> None:
         panels = [
             [("m", ..., r"$m(x)$"), ("m_hat", ..., r"$\hat m(x)$")],
             [
-                ("V_h", -1, r"$V_h(1, x)$"),
+                ("V", -1, r"$V_h(1, x)$"),
                 ("V_qh", 0, r"$V_{qh}(0, x)$"),
-                ("V_hat_h", 0, r"$\hat V_h(0, x)$"),
+                ("V_hat", 0, r"$\hat V_h(0, x)$"),
             ],
             [
-                ("Q_h", -1, r"$Q_h(1, x)$"),
-                ("Q_hat_h", 0, r"$\hat Q_h(0, x)$"),
+                ("Q", -1, r"$Q_h(1, x)$"),
+                ("Q_hat", 0, r"$\hat Q_h(0, x)$"),
                 ("Q_qh", 0, r"$Q_{qh}(0, x)$"),
             ],
         ]
         for ax, panel, title in zip(row, panels, titles, strict=True):
             for color, (name, section, label) in enumerate(panel):
-                values = np.array([run[name][section] for run in runs])
+                values = np.array([run.as_dict()[name][section] for run in runs])
                 start = 1 if name == "V_qh" else 0  # the response begins just after the push
                 ax.plot(x[start:], lines[name][section][start:], f"C{color}", label=label)
                 error = values.std(axis=0, ddof=1) / np.sqrt(trials)
@@ -86,9 +86,12 @@ def discretization() -> None:
     for ax, (graph, symmetrize) in zip(axes[0], GRAPHS.items(), strict=True):
         gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize)
         found = [gl.depth.order_functions(DATA, gcn, layers=K) for K in depths]
-        exact = gl.depth.order_functions(DATA, gcn, found[0].x)
-        for color, name in enumerate(("m", "V_h", "Q_h", "Q_hat_h", "Q_qh")):
-            values = [f[name][(slice(None, None, K // 5),) * f[name].ndim] for f, K in zip(found, depths, strict=True)]
+        discrete = [f.as_dict() for f in found]
+        exact = gl.depth.order_functions(DATA, gcn, found[0].x).as_dict()
+        for color, name in enumerate(("m", "V", "Q", "Q_hat", "Q_qh")):
+            values = [
+                f[name][(slice(None, None, K // 5),) * f[name].ndim] for f, K in zip(discrete, depths, strict=True)
+            ]
             better = [2 * b - a for a, b in itertools.pairwise(values)]
             size = np.abs(exact[name]).max()
             ax.loglog(depths, [np.abs(v - exact[name]).max() / size for v in values], f"C{color}o-", label=name)
@@ -104,7 +107,7 @@ def discretization() -> None:
 
 def residuals() -> None:
     """Print the residuals of the integral equations."""
-    names = ("V_qh", "phi", "Phi", "m", "Q_hat_h", "Q_qh", "Q_h")
+    names = ("V_qh", "phi", "Phi", "m", "Q_hat", "Q_qh", "Q")
     print("| graph | lam | t | nodes | " + " | ".join(names) + " |")
     print("|" + " --- |" * (len(names) + 4))
     for graph, symmetrize in GRAPHS.items():

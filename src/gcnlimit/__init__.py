@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gcnlimit import depth as depth
     from gcnlimit import results as results
     from gcnlimit import theory as theory
+    from gcnlimit.checks import check_filter as check_filter
+    from gcnlimit.checks import check_loss as check_loss
     from gcnlimit.choose.best_filter import best_filter as best_filter
     from gcnlimit.choose.compare import compare as compare
     from gcnlimit.choose.compare import gap_map as gap_map
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 _NAMESPACES = {"depth": "depth", "limits": "theory.limits", "results": "results", "theory": "theory"}
 _HOMES = {
+    "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",
     "choose.compare": "compare gap_map",
     "choose.tune": "tune",

@@ -15,7 +15,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, TypeVar, cast
 
 from gcnlimit._threads import cores, one_thread, one_thread_each
-from gcnlimit.errors import GCNLimitError
+from gcnlimit.errors import GCNLimitError, ParameterError
 
 __all__ = ["as_finished", "broken", "process_pool", "run", "submitted"]
 
@@ -70,6 +70,7 @@ def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int
 
 
 def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+    _check_pickle(tasks[0])
     with process_pool(workers) as pool:
         for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
             if broken(future):
@@ -77,6 +78,16 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[t
                     "a worker process died, perhaps for lack of memory; take fewer workers or smaller problems"
                 )
             yield index, future.result()
+
+
+def _check_pickle(task: object) -> None:
+    try:
+        pickle.dumps(task)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ParameterError(
+            f"the network cannot be sent to other processes ({error}); define its functions with def at the top level of a "
+            "module, or pass workers=1"
+        ) from None
 
 
 def _call(task: Callable[[], R]) -> R:

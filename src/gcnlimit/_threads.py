@@ -16,8 +16,8 @@ __all__ = ["cores", "one_thread", "one_thread_each", "over_blocks", "threads"]
 B = TypeVar("B")
 VARIABLE = "GCNLIMIT_THREADS"
 LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-MOST = 4  # threads by default: the blocks of more would not fit a shared cache
-LARGE = 1 << 18  # numbers in all blocks: less is done before threads have started
+MOST = 4  # threads by default, since the blocks of more would not fit a shared cache
+LARGE = 1 << 18  # numbers in all blocks, below which one thread is faster
 
 _alone: ContextVar[bool] = ContextVar("_alone", default=False)
 
@@ -47,9 +47,8 @@ def threads() -> int:
 def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
     """Call `function` on each block, in threads if there are several blocks and `size`, their numbers, are many.
 
-    Each call writes its own part of the answer, and the blocks do not depend on the number of threads: nor do the
-    numbers, to the last bit. The first error in the order of the blocks is raised; on it, or on Ctrl-C, the blocks that
-    have not begun are dropped.
+    Each call writes its own part of the result, which is bit-identical for any number of threads. The first error in the
+    order of the blocks is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
 
     >>> out = [0, 0, 0]
     >>> over_blocks(lambda k: out.__setitem__(k, k * k), range(3), size=1 << 20)

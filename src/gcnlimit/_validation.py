@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 
-__all__ = ["broadcast", "flag", "real", "whole"]
+__all__ = ["broadcast", "check_types", "flag", "number", "plain_array", "real", "tolerance", "whole"]
 
 
 def real(
@@ -39,13 +40,13 @@ def real(
     empty_last
         Whether the last axis may be empty (a network without layers).
     """
-    try:
-        raw = np.asarray(value)
-    except ValueError:
-        raise ParameterError(f"{name} must be a rectangular array of numbers, got rows of unequal length") from None
+    raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {_show(value)}")
-    array = np.array(raw, dtype=np.float64)
+    with np.errstate(
+        over="ignore"
+    ):  # a longer float beyond the range of float64 becomes infinite, and is judged as such
+        array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
         raise ParameterError(
             f"{name} must be a sequence whose last axis runs over the layers, got {_show(value)}; "
@@ -71,6 +72,44 @@ def real(
     return array
 
 
+def number(
+    name: str, value: npt.ArrayLike, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
+) -> float:
+    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`.
+
+    >>> number("degree", 30, low=0, open_low=True)
+    30.0
+    """
+    checked = real(name, value, low=low, high=high, open_low=open_low)
+    if isinstance(checked, np.ndarray):
+        raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a single number")
+    return checked
+
+
+def tolerance(name: str, value: npt.ArrayLike, *, high: float = 0.1) -> float:
+    """Return a tolerance, in (0, `high`], or raise `ParameterError`: a looser one would accept wrong answers.
+
+    >>> tolerance("tol", 1e-10)
+    1e-10
+    """
+    return number(name, value, low=0, high=high, open_low=True)
+
+
+def plain_array(name: str, value: object) -> npt.NDArray[Any]:
+    """Return `value` as an array, or raise `ParameterError` if its rows have unequal lengths or an entry is masked.
+
+    NumPy itself drops the mask, and what was hidden behind it would count.
+    """
+    if _masked(value):
+        raise ParameterError(
+            f"{name} has masked entries; give plain arrays, with what is missing left out or filled in"
+        )
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise ParameterError(f"{name} must be a rectangular array of numbers, got rows of unequal length") from None
+
+
 def flag(name: str, value: object) -> bool:
     """Return a yes-or-no parameter as `bool`, or raise `ParameterError`."""
     if not isinstance(value, bool | np.bool_):
@@ -78,11 +117,32 @@ def flag(name: str, value: object) -> bool:
     return bool(value)
 
 
-def whole(name: str, value: object, low: int) -> int:
-    """Return a whole number, or raise `ParameterError`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a whole number >= {low}")
-    return int(value)
+def whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
+    if (
+        isinstance(value, int | np.integer)
+        and not isinstance(value, bool)
+        and low <= value <= (value if high is None else high)
+    ):
+        return int(value)
+    wanted = f">= {low}" if high is None else f"from {low} to {high}"
+    raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a whole number {wanted}")
+
+
+def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
+    """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type.
+
+    >>> check_types("predict", data=(None, int), gcn=(1.0, (float, str)))
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: predict needs an int and a float or a str, got NoneType and float; write predict(data, gcn)
+    """
+    if all(isinstance(value, wanted) for value, wanted in arguments.values()):
+        return
+    kinds = [wanted if isinstance(wanted, tuple) else (wanted,) for _, wanted in arguments.values()]
+    needs = " and ".join(" or ".join(map(_one, each)) for each in kinds)
+    got = " and ".join(type(value).__name__ for value, _ in arguments.values())
+    raise ParameterError(f"{function} needs {needs}, got {got}; write {function}({', '.join(arguments)})")
 
 
 def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -96,8 +156,19 @@ def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
         ) from None
 
 
+def _masked(value: object) -> bool:
+    """Whether an entry is masked, of an array or of a list of arrays."""
+    return bool(np.ma.is_masked(value)) or (isinstance(value, list | tuple) and any(map(_masked, value)))
+
+
+def _one(kind: type) -> str:
+    """Name of a type after its article."""
+    return f"{'an' if kind.__name__[0].lower() in 'aeiou' else 'a'} {kind.__name__}"
+
+
 def _show(value: object) -> str:
-    text = repr(value)
+    """One line that shows the value, cut if it is long."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 

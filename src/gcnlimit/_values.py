@@ -8,14 +8,46 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Parameter", "Value"]
+__all__ = ["Array", "Brief", "Numbers", "Parameter", "Value"]
+
+_SHORT = 10  # numbers of an array that is written out
 
 Array = npt.NDArray[np.float64]
 Parameter = float | Array
 """A model parameter as stored: a Python float, or a read-only array of floats."""
 
 
-class Value:
+Numbers = float | Array
+"""An answer: a Python float for a single point, else an array of the shape of the points."""
+
+
+class Brief:
+    """Base of the dataclasses that hold arrays: long arrays are summarized in their `repr`.
+
+    >>> import gcnlimit as gl
+    >>> gl.CSBM(alpha=4, lam=np.linspace(0, 2, 1000), mu=2.0, rho=0.1)
+    CSBM(alpha=4.0, lam=<1000 numbers from 0 to 2>, mu=2.0, rho=0.1, directed=True)
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Give each class the short `repr`, which `dataclass` then leaves alone."""
+        super().__init_subclass__()
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={_brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _brief(value: object) -> str:
+    if not isinstance(value, np.ndarray) or value.size <= _SHORT:
+        return " ".join(repr(value).split())
+    size = " x ".join(map(str, value.shape))
+    return f"<{size} numbers from {value.min():.6g} to {value.max():.6g}>"
+
+
+class Value(Brief):
     """Base of the frozen dataclasses: equality and hash by content, arrays included."""
 
     def _content(self) -> tuple[Any, ...]:

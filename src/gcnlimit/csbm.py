@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, flag, real
 from gcnlimit._values import Parameter, Value
+from gcnlimit.errors import ParameterError
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["CSBM"]
+
+PARAMETERS = ("alpha", "lam", "mu", "rho")
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -61,12 +66,83 @@ class CSBM(Value):
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        _ = self.shape
+        broadcast(**{name: np.shape(checked[name]) for name in PARAMETERS})
+
+    @classmethod
+    def from_homophily(
+        cls,
+        homophily: ArrayLike,
+        degree: ArrayLike,
+        distance: ArrayLike,
+        *,
+        nodes: ArrayLike,
+        features: ArrayLike,
+        labelled: ArrayLike,
+        directed: bool = False,
+    ) -> CSBM:
+        r"""Return the model that has the edge homophily, mean degree and class means of a graph.
+
+        With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, and :math:`N` nodes, :math:`M` features,
+
+        .. math:: \lambda = (2h - 1) \sqrt{\frac{d}{1 - d/N}}, \qquad \mu = \frac\alpha4 D^2, \qquad \alpha = \frac NM.
+
+        Parameters
+        ----------
+        homophily
+            Fraction :math:`h` of the edges that join two nodes of one class: 1/2 if the edges ignore the classes, below it
+            for a heterophilic graph.
+        degree
+            Mean number of edges that leave a node (of neighbours, if the graph is undirected), below `nodes`.
+        distance
+            Euclidean distance :math:`D` of the two class means, the noise of each feature having unit variance: the
+            Mahalanobis distance. With known class means, features alone classify with accuracy :math:`\Phi(D/2)`; means that
+            differ by :math:`\delta` standard deviations in each feature are :math:`D = \delta \sqrt M` apart.
+        nodes, features, labelled
+            Numbers of nodes, of features, and of nodes whose label is known.
+        directed
+            Whether the two directions of an edge are independent; False here, as for most graphs.
+
+        Examples
+        --------
+        >>> data = CSBM.from_homophily(0.6, degree=30, distance=1.5, nodes=2000, features=500, labelled=200)
+        >>> print(f"alpha {data.alpha:g}, lam {data.lam:.4f}, mu {data.mu:g}, rho {data.rho:g}")
+        alpha 4, lam 1.1038, mu 2.25, rho 0.1
+        >>> round(data.homophily(degree=30, nodes=2000), 12), data.distance
+        (0.6, 1.5)
+        """
+        h = real("homophily", homophily, low=0, high=1)
+        distance = real("distance", distance, low=0)
+        sizes = {"nodes": nodes, "features": features, "labelled": labelled}
+        size = {name: real(name, value, low=0, open_low=name != "labelled") for name, value in sizes.items()}
+        if np.any(np.greater(size["labelled"], size["nodes"])):
+            raise ParameterError("labelled is larger than nodes; give the number of nodes whose label is known")
+        alpha = size["nodes"] / size["features"]
+        lam = (2.0 * h - 1.0) * _full_signal(degree, size["nodes"])
+        return cls(alpha, lam, alpha * distance**2 / 4.0, size["labelled"] / size["nodes"], directed)
+
+    def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
+        r"""Fraction :math:`\frac12 + \frac\lambda2 \sqrt{(1 - d/N)/d}` of edges within the classes, at mean degree :math:`d`.
+
+        >>> round(CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).homophily(degree=25), 12)
+        0.6
+        """
+        h = 0.5 + 0.5 * self.lam / _full_signal(degree, nodes)
+        if np.any(np.abs(h - 0.5) > 0.5):
+            raise ParameterError(
+                f"no graph of that degree has the signal lam = {np.max(np.abs(self.lam)):g}: it needs more than "
+                "lam**2 edges at each node; raise degree"
+            )
+        return h
+
+    @property
+    def distance(self) -> Parameter:
+        r"""Distance :math:`2 \sqrt{\mu/\alpha}` of the class means, in units of the noise of a feature."""
+        return 2.0 * (self.mu / self.alpha) ** 0.5
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
-        return broadcast(**{f.name: np.shape(getattr(self, f.name)) for f in fields(self)})
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in PARAMETERS})
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
@@ -76,7 +152,14 @@ class CSBM(Value):
         >>> CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).effective_signal(symmetrize=True)
         1.4142135623730951
         """
-        return np.sqrt(2.0).item() * self.lam if self.directed and symmetrize else self.lam
+        if not (self.directed and flag("symmetrize", symmetrize)):
+            return self.lam
+        with np.errstate(over="ignore"):
+            return math.sqrt(2.0) * self.lam
+
+    def operator(self, symmetrize: bool) -> SpikedOperator:
+        """Law of the operator that a network applies: its signal at each point, and whether it is symmetric."""
+        return SpikedOperator(np.asarray(self.effective_signal(symmetrize)), symmetrize or not self.directed)
 
     @property
     def snr(self) -> Parameter:
@@ -84,7 +167,22 @@ class CSBM(Value):
 
         :math:`\lambda_s` is the signal of the symmetrized graph: :math:`\sqrt 2 \lambda` for a directed graph, since its
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
-        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1.
+        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1. It is infinite
+        where it exceeds the largest floating-point number.
+
+        >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
+        inf
         """
-        graph = self.lam**2 * (2.0 if self.directed else 1.0)
-        return graph + self.mu**2 / self.alpha
+        with np.errstate(over="ignore", under="ignore"):
+            graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
+            ratio = graph + np.square(self.mu) / self.alpha
+        return ratio if isinstance(ratio, np.ndarray) else float(ratio)
+
+
+def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
+    r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
+    d = real("degree", degree, low=0, open_low=True)
+    n = real("nodes", nodes, low=0, open_low=True, infinite=True)
+    if np.any(np.greater_equal(d, n)):
+        raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
+    return (d / (1.0 - d / n)) ** 0.5

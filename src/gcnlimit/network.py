@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real
-from gcnlimit._values import Parameter, Value
-from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit._validation import broadcast, check_types, flag, real
+from gcnlimit._values import Array, Parameter, Value
+from gcnlimit.csbm import CSBM
+from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
 
-__all__ = ["GCN"]
+__all__ = ["GCN", "check_problem"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -27,42 +28,61 @@ class GCN(Value):
     Parameters
     ----------
     filter
-        The function :math:`g`: `Residual`, `Diffusion`, `PageRank` or `Polynomial`.
+        The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
+        NumPy arrays (see `gcnlimit.filters.Function`).
     loss
-        ``"square"``, ``"logistic"``, ``"hinge"``, or an object with `value`, `prox` and `prox_derivative`.
+        ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
         Regularization :math:`r > 0`; ``math.inf`` is a value like any other.
     symmetrize
         Whether the network applies :math:`(A + A^T)/\sqrt 2`, as by default here and in every function that chooses a
         network, or :math:`A` itself, as in most of the paper; without effect if the graph is symmetric. The two directions
         of an edge are independent observations of the same labels, and a tuned network gains from both.
+    normalize
+        Whether the filter is divided by its root mean square gain over the noise, :math:`\sqrt{\tau(gg^T)}`, so that `reg`
+        means the same at every depth and strength. A network with `reg` then has the outputs of one that is not
+        normalized with :math:`r\, \tau(gg^T)`.
 
     Examples
     --------
     >>> from gcnlimit import Diffusion
     >>> GCN(Diffusion(t=1.0))
-    GCN(filter=Diffusion(t=1.0), loss=Square(), reg=inf, symmetrize=True)
+    GCN(filter=Diffusion(t=1.0), loss=Square(), reg=inf, symmetrize=True, normalize=False)
     """
 
     filter: Filter
     loss: Loss
     reg: Parameter
     symmetrize: bool
+    normalize: bool
 
     def __init__(
-        self, filter: Filter, loss: Loss | str = "square", reg: ArrayLike = math.inf, symmetrize: bool = True
+        self,
+        filter: Filter | Callable[[Array], ArrayLike],
+        loss: Loss | Callable[[Array], ArrayLike] | str = "square",
+        reg: ArrayLike = math.inf,
+        symmetrize: bool = True,
+        normalize: bool = False,
     ) -> None:
-        if not isinstance(filter, Filter):
-            raise ParameterError(
-                f"filter = {filter!r} is not a filter; use Residual, Diffusion, PageRank or Polynomial"
-            )
-        object.__setattr__(self, "filter", filter)
+        object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
-        _ = self.shape
+        object.__setattr__(self, "normalize", flag("normalize", normalize))
+        broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         return broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+
+
+def check_problem(function: str, data: object, gcn: object) -> None:
+    """Raise `ParameterError` unless a function was given data and a network.
+
+    >>> check_problem("predict", None, 2)
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: predict needs a CSBM and a GCN, got NoneType and int; write predict(data, gcn)
+    """
+    check_types(function, data=(data, CSBM), gcn=(gcn, GCN))

@@ -1,131 +1,159 @@
-"""The order parameters: what the theory knows of a trained network, labelled."""
+"""Order parameters: the few numbers per point from which every answer of the theory follows, as records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["LAYERED", "VANISHING", "OrderFunctions", "OrderParameters", "unscaled"]
+__all__ = ["OrderFunctions", "OrderParameters", "Output", "Record", "Weights", "gathered"]
 
-LAYERED = ("m", "Q", "V", "m_hat", "Q_hat", "V_hat", "V_qh", "Q_qh")
-"""The order parameters that have axes over the layers."""
-
-VANISHING = ("mean", "variance", "v", "m_w", "Q_w", "V_w", "m", "Q", "V", "Q_qh")
-"""The order parameters that vanish at infinite regularization."""
-
-
-class _WhenAsked:
-    """A field that may be given as a function of no arguments, which is called when the field is first read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return None  # the default of the field
-        value = instance.__dict__[self._name]
-        if callable(value):
-            value = instance.__dict__[self._name] = value()
-        return value
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self._name] = value
-
-
-@dataclass(frozen=True)
-class OrderParameters:
-    r"""Order parameters of a trained network; each has the shape of the points, then its own axes (layers :math:`0 \dots K-1`).
-
-    In the large-size limit, with :math:`u` the centroid of the features and :math:`\langle\cdot\rangle` the covariance over
-    trainings at inverse temperature :math:`\beta`,
-
-    .. math::
-        m_w = u \cdot w/N, \quad Q_w = |w|^2/N, \quad V_w = \beta \langle w \cdot w \rangle/N, \\
-        m_k = y \cdot h_k/N, \quad Q_{kl} = h_k \cdot h_l/N, \quad V_{kl} = \beta \langle h_k \cdot h_l \rangle/N.
-
-    The hatted ones are conjugate to them; :math:`V_{qh}` and :math:`Q_{qh}` are the response of a layer to an earlier one and its
-    correlation with the conjugate field, both without effect on a directed graph. At infinite regularization only the margins
-    are given (beside finite ones, 0 for what vanishes and NaN for the rest); the layers of a continuous filter are those of
-    its series, given for a single point if it is short. Layers are worked out when they are first asked for.
-
-    Parameters
-    ----------
-    test_margin, train_margin
-        Argument of :math:`\Phi` in the accuracies.
-    mean, variance, v
-        Mean and variance of the output :math:`y h` of a test node, and the response :math:`v` of an output to its own loss.
-    """
-
-    test_margin: Any
-    train_margin: Any
-    mean: Any = None
-    variance: Any = None
-    v: Any = None
-    m_w: Any = None
-    Q_w: Any = None
-    V_w: Any = None
-    m_hat_w: Any = None
-    Q_hat_w: Any = None
-    V_hat_w: Any = None
-    m: Any = _WhenAsked()
-    Q: Any = _WhenAsked()
-    V: Any = _WhenAsked()
-    m_hat: Any = _WhenAsked()
-    Q_hat: Any = _WhenAsked()
-    V_hat: Any = _WhenAsked()
-    V_qh: Any = _WhenAsked()
-    Q_qh: Any = _WhenAsked()
-
-    def __getitem__(self, name: str) -> Any:
-        """Order parameter of that name."""
-        return getattr(self, name)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Work out what was not asked for yet: functions do not travel."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def reshape(self, shape: tuple[int, ...]) -> Self:
-        """Give the first axis of each parameter the shape of the points; single numbers become floats."""
-
-        def shaped(value: Any) -> Any:
-            if callable(value):
-                return lambda: shaped(value())
-            if value is None:
-                return None
-            value = np.reshape(value, shape + np.shape(value)[1:])
-            return value.item() if value.ndim == 0 else value
-
-        return type(self)(**{name: shaped(value) for name, value in self.__dict__.items()})
-
-
-def unscaled(values: Mapping[str, Array], gain: Array, layers: Array | None = None) -> dict[str, Array]:
-    r"""Order parameters of a chain whose filter was divided by `gain` and its layer :math:`k` by `layers`, in their own units."""
-    units = {
-        "m_w": 1.0 / gain,
-        "Q_w": gain**-2.0,
-        "V_w": gain**-2.0,
-        "m_hat_w": gain,
-        "Q_hat_w": gain**2,
-        "V_hat_w": gain**2,
-    }
-    if layers is not None:
-        up = layers[:, :-1] / gain[:, None]
-        across, ratio = up[:, :, None] * up[:, None, :], up[:, None, :] / up[:, :, None]
-        units |= {"m": up, "Q": across, "V": across, "V_qh": ratio, "Q_qh": ratio}
-        units |= {"m_hat": 1.0 / up, "Q_hat": 1.0 / across, "V_hat": 1.0 / across}
-    return {name: value * units[name] for name, value in values.items()}
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class OrderFunctions:
+class Record:
+    """Arrays that belong together, by name; the first axes of each run over the points."""
+
+    powers: ClassVar[dict[str, int]] = {}
+    """Powers of 1/reg with which fields vanish at infinite regularization."""
+
+    shared: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are the same for all points."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Values in the order of the fields."""
+        return (getattr(self, f.name) for f in fields(self))
+
+    def _map(self, function: Callable[[str, Any], Any]) -> Self:
+        return type(self)(
+            **{
+                f.name: v if f.name in self.shared else function(f.name, v)
+                for f, v in zip(fields(self), self, strict=True)
+            }
+        )
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """Record of some of the points."""
+        return self._map(lambda _, value: value.take(rows) if isinstance(value, Record) else value[rows])
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Same record with the one axis over the points replaced by their shape; single numbers become floats."""
+
+        def shaped(_: str, value: Any) -> Any:
+            if isinstance(value, Record):
+                return value.reshape(shape)
+            value = np.reshape(value, shape + np.shape(value)[1:])
+            return value.item() if value.ndim == 0 else value
+
+        return self._map(shaped)
+
+    def flat(self, axes: int) -> Self:
+        """Same record with one axis over the points in place of the first `axes`."""
+
+        def flattened(_: str, value: Any) -> Any:
+            if isinstance(value, Record):
+                return value.flat(axes)
+            return np.reshape(value, (-1, *np.shape(value)[axes:]))
+
+        return self._map(flattened)
+
+    def without_powers(self, reg: Array) -> Self:
+        """Coefficients of the leading powers of 1/reg, from values at a large `reg`."""
+
+        def coefficient(name: str, value: Any) -> Any:
+            if isinstance(value, Record):
+                return value.without_powers(reg)
+            return (value.T * reg ** self.powers.get(name, 0)).T
+
+        return self._map(coefficient)
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
+    """One record for all points, from records of some of them, at least one.
+
+    Points without a record are at infinite regularization: 0 for what vanishes there, NaN for the rest.
+    """
+    parts = list(parts)
+    whole = _blank(parts[0][1], size)
+    for rows, part in parts:
+        _enter(whole, rows, part)
+    return whole
+
+
+def _blank(like: AnyRecord, size: int) -> AnyRecord:
+    def column(name: str, value: Any) -> Any:
+        if isinstance(value, Record):
+            return _blank(value, size)
+        return np.full((size, *np.shape(value)[1:]), 0.0 if name in like.powers else np.nan)
+
+    return like._map(column)
+
+
+def _enter(whole: Record, rows: Rows, part: Record) -> None:
+    for f, into, value in zip(fields(part), whole, part, strict=True):
+        if isinstance(value, Record):
+            _enter(into, rows, value)
+        elif f.name not in part.shared:
+            into[rows] = value
+
+
+@dataclass(frozen=True, eq=False)
+class Output(Record):
+    r"""Output :math:`yh` of a test node: `mean` and `variance` (Eq. 3.17), and response `v` to its own loss (Eq. 3.16)."""
+
+    mean: Array
+    variance: Array
+    v: Array
+
+    powers: ClassVar[dict[str, int]] = {"mean": 1, "variance": 2, "v": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(Record):
+    r"""Order parameters of the trained weights and their conjugates.
+
+    With :math:`u` the centroid of the features and :math:`\langle\cdot\rangle` the covariance over trainings at inverse
+    temperature :math:`\beta`: :math:`m_w = u \cdot w/N`, :math:`Q_w = |w|^2/N`, :math:`V_w = \beta \langle w \cdot w \rangle/N`;
+    the hatted ones are conjugate to them (Eqs. 3.11 and 3.18).
+    """
+
+    m: Array
+    Q: Array
+    V: Array
+    m_hat: Array
+    Q_hat: Array
+    V_hat: Array
+
+    powers: ClassVar[dict[str, int]] = {"m": 1, "Q": 2, "V": 1}
+
+    def in_units(self, gain: Array) -> Weights:
+        """Order parameters of a network whose filter was divided by `gain`, in its own units."""
+        square = gain**2
+        return Weights(
+            self.m * (1.0 / gain),
+            self.Q * gain**-2.0,
+            self.V * gain**-2.0,
+            self.m_hat * gain,
+            self.Q_hat * square,
+            self.V_hat * square,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OrderFunctions(Record):
     r"""Order functions of a network along its depth, predicted or measured on an instance.
 
     Each array has the axes of the parameters, then one axis over the depths `x` for each of its arguments. With
@@ -142,7 +170,7 @@ class OrderFunctions:
 
     :math:`V_h` the correlation of thermal fluctuations, :math:`V_{qh}` the response to a field :math:`\eta`, which is 0
     unless :math:`z > x`, and :math:`\hat V_h` the correlation of the responses. :math:`Q_{qh}` and :math:`V_{qh}` act back
-    on the network only if the graph is symmetric. Layers of a discrete network count :math:`t = 1`.
+    on the network only if the graph is symmetric (Eqs. 3.1, 3.9 and 3.10). Layers of a discrete network count :math:`t = 1`.
 
     At infinite regularization everything is the coefficient of the leading power of :math:`r`: :math:`m, m_w, V_h, V_w,
     Q_{qh}` are to be divided by :math:`r`, and :math:`Q_h, Q_w` by :math:`r^2`.
@@ -151,9 +179,9 @@ class OrderFunctions:
     ----------
     x
         Depths in [0, 1]; layer :math:`k` of :math:`K` stands at :math:`k/K`.
-    m, Q_h, V_h, Q_qh, V_qh, m_hat, Q_hat_h, V_hat_h
+    m, Q, V, m_hat, Q_hat, V_hat, Q_qh, V_qh
         The functions above.
-    m_w, Q_w, V_w, m_hat_w, Q_hat_w, V_hat_w
+    weights
         The same for the weights, without depth.
 
     Examples
@@ -161,42 +189,117 @@ class OrderFunctions:
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
     >>> f = gl.depth.order_functions(data, gcn, [0.0, 0.5, 1.0])
-    >>> f["V_h"].shape, (f.V_h[0, 0] / f.V_w).round(12).item()  # at depth 0 the states respond as the weights do
+    >>> f.V.shape, (f.V[0, 0] / f.weights.V).round(12).item()  # at depth 0 the states respond as the weights do
     ((3, 3), 1.0)
     """
 
     x: Array
     m: Array
-    Q_h: Array
-    V_h: Array
+    Q: Array
+    V: Array
+    m_hat: Array
+    Q_hat: Array
+    V_hat: Array
     Q_qh: Array
     V_qh: Array
-    m_hat: Array
-    Q_hat_h: Array
-    V_hat_h: Array
-    m_w: Array
-    Q_w: Array
-    V_w: Array
-    m_hat_w: Array
-    Q_hat_w: Array
-    V_hat_w: Array
+    weights: Weights
 
-    def __getitem__(self, name: str) -> Array:
-        """Order function of that name."""
-        return np.asarray(getattr(self, name))
+    powers: ClassVar[dict[str, int]] = {"m": 1, "Q": 2, "V": 1, "Q_qh": 1}
+    shared: ClassVar[frozenset[str]] = frozenset({"x"})
+
+    def in_units(self, gain: Array, layers: Array) -> OrderFunctions:
+        """Order functions of a chain whose filter was divided by `gain` and its layer `k` by ``layers[:, k]``, in its units."""
+        up = layers[:, :-1] / gain[:, None]
+        across, ratio = up[:, :, None] * up[:, None, :], up[:, None, :] / up[:, :, None]
+        return OrderFunctions(
+            x=self.x,
+            m=self.m * up,
+            Q=self.Q * across,
+            V=self.V * across,
+            m_hat=self.m_hat * (1.0 / up),
+            Q_hat=self.Q_hat * (1.0 / across),
+            V_hat=self.V_hat * (1.0 / across),
+            Q_qh=self.Q_qh * ratio,
+            V_qh=self.V_qh * ratio,
+            weights=self.weights.in_units(gain),
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the parameters."""
         return np.shape(self.m)[:-1]
 
+    def as_dict(self) -> dict[str, Array]:
+        """Return the functions by name, those of the weights with ``_w`` at their end.
+
+        >>> import gcnlimit as gl
+        >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Residual([1.0]))
+        >>> list(gl.depth.order_functions(data, gcn).as_dict())[:4]
+        ['m', 'Q', 'V', 'm_hat']
+        """
+        functions = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.name not in {"x", "weights"}}
+        return functions | {f"{f.name}_w": np.asarray(getattr(self.weights, f.name)) for f in fields(self.weights)}
+
     def to_xarray(self) -> xarray.Dataset:
         """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""
         import xarray
 
         points = tuple(f"point_{i}" for i in range(len(self.shape)))
-        variables: dict[str, Any] = {}
-        for field in fields(self)[1:]:
-            values = self[field.name]
-            variables[field.name] = ((*points, *("x", "z")[: values.ndim - len(points)]), values)
+        variables = {
+            name: ((*points, *("x", "z")[: values.ndim - len(points)]), values)
+            for name, values in self.as_dict().items()
+        }
         return xarray.Dataset(variables, {"x": self.x, "z": self.x})
+
+
+class Layered(Protocol):
+    """Where the order functions of the layers of some points come from."""
+
+    def layers(self) -> OrderFunctions | None:
+        """Order functions at the layers, None if there are too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderParameters:
+    r"""Order parameters of a trained network, or of the Bayes-optimal classifier; fields have the shape of the points.
+
+    Parameters
+    ----------
+    test_margin, train_margin
+        Argument of :math:`\Phi` in the accuracies (Eq. 3.12).
+    output
+        Law of the output of a test node. None if all points are at infinite regularization, where it vanishes.
+    weights
+        Order parameters of the weights; likewise.
+    overlap
+        Overlap :math:`y \cdot \hat y/N` of the labels with their estimates, of the Bayes-optimal classifier.
+
+    Among points of finite regularization, those at infinite regularization have 0 for what vanishes and NaN for the rest.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
+    >>> bool(abs(p.test_margin - p.output.mean / p.output.variance**0.5) < 1e-12), p.layers.Q.shape
+    (True, (2, 2))
+    """
+
+    test_margin: float | Array
+    train_margin: float | Array
+    output: Output | None = None
+    weights: Weights | None = None
+    overlap: float | Array | None = None
+    sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
+
+    @cached_property
+    def layers(self) -> OrderFunctions | None:
+        """Order functions at the layers, worked out when first asked for.
+
+        They are those of a discrete network, or of the series that stands for a continuous one, if it is a single point and
+        the series is short; None elsewhere.
+        """
+        parts = [(rows, found) for rows, source in self.sources if (found := source.layers()) is not None]
+        if not parts:
+            return None
+        return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

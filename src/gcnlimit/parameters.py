@@ -16,7 +16,7 @@ import numpy as np
 from gcnlimit._memory import require
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, PARAMETERS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
@@ -46,7 +46,7 @@ __all__ = [
     "suggestion",
 ]
 
-SIGNALS = tuple(f.name for f in fields(CSBM) if f.type == "Parameter")
+SIGNALS = PARAMETERS
 """Real parameters of the data."""
 DATA = tuple(f.name for f in fields(CSBM))
 LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
@@ -72,6 +72,7 @@ _LONG_NAMES = {
     "loss": "loss",
     "reg": "regularization",
     "symmetrize": "symmetrized graph",
+    "normalize": "regularization relative to the gain of the filter",
     "nodes": "number of nodes",
     "degree": "average degree",
     "trials": "number of trials",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
-from gcnlimit._values import Array
+from gcnlimit._display import Shown, status_names
+from gcnlimit._values import Array, Numbers
+from gcnlimit.order_parameters import OrderParameters
 
 __all__ = ["Measurement", "Performance", "Prediction", "Status", "from_margins", "scalar_or_array", "zero_error"]
 
@@ -22,22 +24,28 @@ class Status(enum.IntEnum):
     'explicit formula, nothing to converge'
     """
 
-    EXPLICIT = 0
-    CONVERGED = 1
-    NOT_CONVERGED = 2
+    message: str
 
-    @property
-    def message(self) -> str:
-        """One sentence for the user."""
-        return {
-            Status.EXPLICIT: "explicit formula, nothing to converge",
-            Status.CONVERGED: "the fixed point was reached to the requested tolerance",
-            Status.NOT_CONVERGED: "the fixed point was not reached; allow more iterations or a larger tolerance",
-        }[self]
+    def __new__(cls, value: int, message: str = "") -> Self:
+        """Member of that value, with its sentence."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        return member
+
+    EXPLICIT = 0, "explicit formula, nothing to converge"
+    CONVERGED = 1, "the fixed point was reached to the requested tolerance"
+    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
+    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    OUT_OF_RANGE = (
+        4,
+        "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
+    )
+    REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
 
 
-@dataclass(frozen=True)
-class Performance:
+@dataclass(frozen=True, repr=False)
+class Performance(Shown):
     """What is measured of a classifier; each field is a float, or an array over the parameters.
 
     Parameters
@@ -50,13 +58,13 @@ class Performance:
         ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
     """
 
-    test_accuracy: Any
-    train_accuracy: Any
-    test_loss: Any
-    train_loss: Any
-    log_test_error: Any
+    test_accuracy: Numbers
+    train_accuracy: Numbers
+    test_loss: Numbers
+    train_loss: Numbers
+    log_test_error: Numbers
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Numbers]:
         """Return the five fields by name.
 
         >>> list(zero_error(()).as_dict())
@@ -64,13 +72,16 @@ class Performance:
         """
         return {f.name: getattr(self, f.name) for f in fields(Performance)}
 
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict()
+
 
 def zero_error(shape: tuple[int, ...]) -> Performance:
     """Return the standard errors of a theory: none."""
     return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction(Performance):
     """Exact performance in the large-size limit.
 
@@ -79,7 +90,7 @@ class Prediction(Performance):
     standard_error
         Standard error of each field: 0 in theory.
     order_parameters
-        What the performance was computed from, by name.
+        What the performance was computed from.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -93,13 +104,16 @@ class Prediction(Performance):
     """
 
     standard_error: Performance
-    order_parameters: Any
-    status: Any
-    residual: Any
-    iterations: Any
+    order_parameters: OrderParameters
+    status: Status | npt.NDArray[np.int64]
+    residual: Numbers
+    iterations: int | npt.NDArray[np.int64]
+
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict() | {"status": status_names(Status, self.status)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
@@ -116,6 +130,10 @@ class Measurement(Performance):
 
     standard_error: Performance
     trials: int
+
+    def _shown(self) -> dict[str, Any]:
+        errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}
+        return self.as_dict() | errors
 
 
 def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What the functions of the library return, in one place: for type annotations and for reading."""
 
+from gcnlimit._display import Shown
 from gcnlimit.choose.best_filter import BestFilter, FilterCeiling
 from gcnlimit.choose.compare import Comparison, GapMap
 from gcnlimit.choose.tune import Tuned, TuneStatus
@@ -24,6 +25,7 @@ __all__ = [
     "Oversmoothing",
     "Performance",
     "Prediction",
+    "Shown",
     "Status",
     "TuneStatus",
     "Tuned",

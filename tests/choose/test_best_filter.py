@@ -29,7 +29,7 @@ def test_margin_is_that_of_predict_and_its_gradient_is_exact(family, symmetrize)
 
     network = gl.GCN(gl.Polynomial(filters.coefficients(a)), symmetrize=symmetrize)
     prediction = gl.predict(gl.CSBM(alpha, SIGNAL, mu, rho, directed=not symmetrize), network)
-    np.testing.assert_allclose(filters.margin(a, everyone), prediction.order_parameters["test_margin"], rtol=1e-11)
+    np.testing.assert_allclose(filters.margin(a, everyone), prediction.order_parameters.test_margin, rtol=1e-11)
 
     shift = h * np.eye(degree + 1)
     slope = [(filters.margin(a + d, everyone) - filters.margin(a - d, everyone)) / (2 * h) for d in shift]

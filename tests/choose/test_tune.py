@@ -297,14 +297,14 @@ class Heat(gl.Filter):
     def _diffusion(self):
         return gl.Diffusion(2.0 * np.asarray(self.s))
 
-    def nodes(self):
-        return self._diffusion().nodes()
+    def quadrature_nodes(self):
+        return self._diffusion().quadrature_nodes()
 
     def layers(self, **how):
         return self._diffusion().layers(**how)
 
-    def scaled(self, x):
-        return self._diffusion().scaled(x)
+    def normalized(self, x):
+        return self._diffusion().normalized(x)
 
     def chain(self, **how):
         return self._diffusion().chain(**how)

@@ -6,6 +6,8 @@ from scipy import sparse
 
 import gcnlimit as gl
 
+NETWORK = gl.GCN(gl.Diffusion(1.0))
+
 
 def parts(instance):
     return {
@@ -31,11 +33,58 @@ def test_the_parts_of_an_instance_give_the_same_fit(directed, form):
         assert one.performance == two.performance
 
 
-def test_scaling_the_weights_of_the_edges_scales_the_uncentred_operator():
+@pytest.mark.parametrize("weight", [3.7, 1e-300, 1e300])
+def test_the_unit_of_the_weights_plays_no_part(weight):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3), nodes=600, degree=30, seed=1)
+    edges = i.adjacency.tocoo()
+    twice = sparse.coo_array((np.tile(edges.data, 2), (np.tile(edges.row, 2), np.tile(edges.col, 2))), edges.shape)
+    plain = gl.Instance.of(**parts(i))
+    for adjacency in (weight * i.adjacency, twice):
+        other = gl.Instance.of(**(parts(i) | {"adjacency": adjacency}))
+        assert other.data.lam == pytest.approx(plain.data.lam, rel=1e-12)
+        assert np.allclose(gl.fit(other, NETWORK).outputs, gl.fit(plain, NETWORK).outputs, rtol=1e-9)
+
+
+def test_the_noise_of_a_weighted_operator_has_unit_variance():
+    """Over all pairs of nodes, sqrt(N) times the operator has mean 0 and variance 1, whatever the weights."""
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=300, degree=20, seed=1)
-    one, two = (gl.Instance.of(**(parts(i) | {"adjacency": w * i.adjacency})) for w in (1.0, 2.0))
-    first, second = (x.observation.operator(True).matrix for x in (one, two))
-    assert np.allclose((second - 2.0 * first).data, 0.0)
+    rng = np.random.default_rng(0)
+    for weights in (rng.exponential(5.0, i.adjacency.nnz), rng.normal(0.3, 1.0, i.adjacency.nnz)):
+        weighted = sparse.csr_array((weights, i.adjacency.indices, i.adjacency.indptr), shape=(300, 300))
+        mine = gl.Instance.of(**(parts(i) | {"adjacency": weighted}))
+        entries = np.sqrt(300) * (mine.observation.operator(False) @ np.eye(300))
+        assert abs(entries.mean()) < 1e-12
+        assert entries.var() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_weights_without_a_signal_dilute_that_of_the_graph():
+    r"""Independent weights of mean m and square q keep a part m/sqrt(q) of the signal of a sparse graph."""
+    i = gl.sample(gl.CSBM(alpha=4, lam=2.0, mu=2.0, rho=1.0), nodes=4000, degree=30, seed=1)
+    weighted = i.adjacency.copy()
+    weighted.data = np.random.default_rng(0).exponential(1.0, weighted.nnz)
+    plain, mine = (gl.Instance.of(**(parts(i) | {"adjacency": A})).data.lam for A in (i.adjacency, weighted))
+    assert abs(mine - plain / np.sqrt(2)) < 4 / np.sqrt(4000)
+
+
+def test_unknown_labels_play_no_part():
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=400, degree=20, seed=1)
+    known = i.train_mask | (np.arange(400) % 2 == 0)
+    some = gl.Instance.of(**(parts(i) | {"labels": np.where(known, i.labels, np.nan)}), data=i.data)
+    none = gl.Instance.of(**(parts(i) | {"labels": np.where(i.train_mask, i.labels, np.nan)}), data=i.data)
+    for run in (lambda x: gl.fit(x, NETWORK), gl.amp):
+        full, half, blind = run(gl.Instance.of(**parts(i), data=i.data)), run(some), run(none)
+        decided = full.outputs if hasattr(full, "outputs") else full.log_odds
+        right = (decided * i.labels > 0)[known & ~i.train_mask]
+        assert half.performance.test_accuracy == right.mean()
+        assert half.performance.train_accuracy == full.performance.train_accuracy == blind.performance.train_accuracy
+        assert np.isnan(blind.performance.test_accuracy)
+
+
+def test_unknown_labels_survive_the_disk(tmp_path):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=100, degree=20, seed=1)
+    mine = gl.Instance.of(**(parts(i) | {"labels": np.where(i.train_mask, i.labels, np.nan)}))
+    mine.save(tmp_path / "mine.npz")
+    assert np.array_equal(gl.Instance.load(tmp_path / "mine.npz").labels, mine.labels, equal_nan=True)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -61,7 +110,7 @@ def test_a_weighted_graph_survives_the_disk(tmp_path):
     mine = gl.Instance.of(**(parts(i) | {"adjacency": weighted}))
     mine.save(tmp_path / "mine.npz")
     gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
-    assert np.allclose(gl.fit(gl.Instance.load(tmp_path / "mine.npz"), gcn).outputs, gl.fit(mine, gcn).outputs)
+    assert np.array_equal(gl.fit(gl.Instance.load(tmp_path / "mine.npz"), gcn).outputs, gl.fit(mine, gcn).outputs)
 
 
 def test_single_precision_is_kept(instance):
@@ -86,11 +135,22 @@ NAN[2, 1] = np.nan
         ({"features": np.ones(4)}, r"features have shape \(4,\)"),
         ({"features": NAN}, "features = nan at row 2, column 1"),
         ({"features": np.full((4, 2), "a")}, "features have dtype"),
-        ({"labels": [0, 1, 1, 0]}, r"labels contain 0; .* -1 or \+1: write np\.where"),
+        ({"labels": [0, 1, 1, 0]}, r"labels contain 0; .* -1 or \+1, or NaN where it is unknown"),
         ({"labels": ["a", "b", "a", "b"]}, "labels contain a"),
         ({"labels": [True, False, True, False]}, "labels contain True"),
         ({"labels": [1, -1, 1]}, r"labels have shape \(3,\)"),
-        ({"labels": [1, -1, 1, np.nan]}, "labels contain nan"),
+        ({"labels": [1, np.nan, 1, np.nan]}, "labels are NaN on 1 nodes of train_mask"),
+        ({"labels": [1, None, 1, 1]}, "labels contain 1"),
+        ({"adjacency": [[0, 1], [1, 0]]}, r"got list; write scipy\.sparse\.csr_array"),
+        ({"adjacency": "graph"}, r"got str; write scipy\.sparse\.coo_array"),
+        ({"adjacency": sparse.csr_array(np.diag([1.0, -1.0, 1.0, -1.0]))}, "weights that sum to 0; .* positive"),
+        ({"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))}, "adjacency holds NaN or infinity"),
+        ({"features": [[1.0], [1.0, 2.0]]}, "features must be a rectangular array"),
+        ({"features": np.full((4, 2), 1e-200)}, "features reach 1e-200 in size"),
+        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reach 1e\+30 in size, .* in float32"),
+        ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 node"),
+        ({"degree": [2.0]}, "degree = .* single number"),
+        ({"degree": 5e-324}, "degree = 4.94066e-324"),
         ({"train_mask": [0, 1]}, r"train_mask has dtype int64 and shape \(2,\); .* np\.isin"),
         ({"train_mask": np.zeros(4, bool)}, "train_mask is False everywhere"),
         ({"degree": 0}, "degree = 0"),

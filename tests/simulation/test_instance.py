@@ -81,6 +81,10 @@ def test_pyg(instance):
         ({"seed": -1}, "seed"),
         ({"dtype": np.int32}, "dtype"),
         ({"streamed": 1}, "streamed"),
+        ({"dtype": "abc"}, "dtype = 'abc' is not allowed"),
+        ({"degree": [5.0]}, "degree"),
+        ({"degree": 5e-324}, "degree"),
+        ({"nodes": 10**30}, "nodes"),
     ],
 )
 def test_bad_parameters_are_named(data, change, message):
@@ -91,3 +95,45 @@ def test_bad_parameters_are_named(data, change, message):
 def test_one_instance_has_single_parameters():
     with pytest.raises(gl.ParameterError, match="shape"):
         gl.sample(gl.CSBM(alpha=4, lam=[1.0, 2.0], mu=2.0, rho=0.1), nodes=100, degree=10)
+
+
+def test_memory_is_asked_for_beforehand(monkeypatch):
+    """What is refused at one bound is drawn at a higher one; streamed features need less."""
+    data = gl.CSBM(alpha=0.1, lam=1.0, mu=2.0, rho=0.1)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.02")
+    with pytest.raises(gl.ParameterError, match=r"needs about 0\.08\d+ GB of memory, of 0\.02 GB .* streamed=True"):
+        gl.sample(data, nodes=1000, degree=10)
+    gl.sample(data, nodes=1000, degree=10, streamed=True)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "1")
+    gl.sample(data, nodes=1000, degree=10)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "much")
+    with pytest.raises(gl.ParameterError, match="GCNLIMIT_MEMORY = 'much'"):
+        gl.sample(data, nodes=1000, degree=10)
+
+
+@pytest.mark.parametrize("degree", [10, None])
+@pytest.mark.parametrize("change", [{"nodes": 10**9}, {"alpha": 1e-9}, {"alpha": 1e-300}, {"alpha": 1e-320}])
+def test_what_no_machine_holds_is_refused_at_once(change, degree):
+    data = gl.CSBM(alpha=change.get("alpha", 4), lam=1.0, mu=2.0, rho=0.1)
+    for streamed in (False, True):
+        size = {"nodes": change.get("nodes", 1000), "degree": degree, "streamed": streamed}
+        for call in (lambda: gl.sample(data, **size), lambda: gl.simulate(data, gl.GCN(gl.Diffusion(1.0)), **size)):  # noqa: B023
+            with pytest.raises(gl.ParameterError, match=r"needs about .* GB of memory"):
+                call()
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1e155, 1e200, 1e308])
+@pytest.mark.parametrize("name", ["lam", "mu", "reg", "t"])
+def test_extremes_are_answered_or_refused_without_a_warning(size, name):
+    values = {"lam": 1.0, "mu": 2.0, "reg": 1.0, "t": 1.0} | {name: size}
+    data = gl.CSBM(alpha=4, lam=values["lam"], mu=values["mu"], rho=0.2)
+    for loss in ("square", "logistic", "hinge"):
+        for dtype, degree in (("float64", None), ("float32", 10)):
+            try:
+                instance = gl.sample(data, 60, degree, dtype=dtype)
+                measured = gl.fit(instance, gl.GCN(gl.Diffusion(values["t"]), loss, values["reg"])).performance
+                assert gl.amp(instance).performance.test_accuracy >= 0.5
+            except gl.GCNLimitError:
+                continue
+            assert all(np.isfinite(value) or field == "log_test_error" for field, value in measured.as_dict().items())
+            assert measured.train_accuracy > 0.5

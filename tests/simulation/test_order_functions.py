@@ -30,7 +30,7 @@ def measure(symmetrize, trials=6):
         measure_order_functions(gl.sample(data, nodes=2500, degree=60, seed=k), gcn, X, probes=8, seed=k)
         for k in range(trials)
     ]
-    names = ("m", "m_hat", "Q_h", "Q_hat_h", "Q_qh", "V_h", "V_qh", "V_hat_h")
+    names = ("m", "m_hat", "Q", "Q_hat", "Q_qh", "V", "V_qh", "V_hat")
     return {
         n: (
             np.mean([getattr(r, n) for r in runs], axis=0),
@@ -58,15 +58,15 @@ def test_symmetrized_order_functions():
     expected = {
         "m": RHO / ALPHA * (e(X + 1) + MU * e(X) * e(1.0)),
         "m_hat": RHO * signal * T * e(1 - X),
-        "Q_h": pull**2 * e(x + z)
+        "Q": pull**2 * e(x + z)
         + 2 * pull * RHO / ALPHA * e(x + z + 1)
         + both(x + z + 2) / ALPHA**2
         + (n + MU * s**2) / ALPHA * tau(x + z),
-        "Q_hat_h": T**2 * both(2 - x - z),
+        "Q_hat": T**2 * both(2 - x - z),
         "Q_qh": T * (pull * RHO * e(1 - x + z) + both(2 - x + z) / ALPHA),
-        "V_h": tau(x + z) / ALPHA,
+        "V": tau(x + z) / ALPHA,
         "V_qh": np.where(z > x, T * tau(z - x), 0.0),
-        "V_hat_h": RHO * T**2 * tau(2 - x - z),
+        "V_hat": RHO * T**2 * tau(2 - x - z),
     }
     for name, value in expected.items():
         assert_close(measured[name], value, slack=0.01)
@@ -78,9 +78,9 @@ def test_directed_order_functions():
     x, z = X[:, None], X[None, :]
     expected = {
         "m_hat": RHO * LAM * T * np.exp(LAM * T * (1 - X)),
-        "V_h": i0(2 * T * np.sqrt(x * z)) / ALPHA,
+        "V": i0(2 * T * np.sqrt(x * z)) / ALPHA,
         "V_qh": np.where(z > x, T, 0.0),
-        "V_hat_h": RHO * T**2 * i0(2 * T * np.sqrt((1 - x) * (1 - z))),
+        "V_hat": RHO * T**2 * i0(2 * T * np.sqrt((1 - x) * (1 - z))),
     }
     for name, value in expected.items():
         assert_close(measured[name], value, slack=0.01)

@@ -30,8 +30,8 @@ def errors_of_independent_nodes(prediction, gcn, test, train):
 
     The output of a test node is Gaussian, and its proximal point is that of a labelled one.
     """
-    orders = prediction.order_parameters
-    mean, deviation, v = (np.asarray(x)[..., None] for x in (orders.mean, np.sqrt(orders.variance), orders.v))
+    output = prediction.order_parameters.output
+    mean, deviation, v = (np.asarray(x)[..., None] for x in (output.mean, np.sqrt(output.variance), output.v))
     z = np.linspace(-9.0, 9.0, 40_001)
     weight = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum()
     omega = mean + deviation * z
@@ -190,3 +190,21 @@ def test_bad_parameters_are_named(data, change):
     arguments = {"nodes": 300, "degree": 20, "trials": 2, "workers": 1} | change
     with pytest.raises(gl.ParameterError, match=next(iter(change))):
         gl.simulate(data, gl.GCN(gl.Diffusion(1.0), symmetrize=False), **arguments)
+
+
+def test_workers_share_the_memory(monkeypatch):
+    """A bound that holds one trial refuses four at once; by default it gives the same numbers with fewer workers."""
+    problem = gl.CSBM(alpha=1.0, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0))
+    size = {"nodes": 1000, "degree": 10, "trials": 4}
+    expected = gl.simulate(*problem, **size, workers=1)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.02")
+    with pytest.raises(gl.ParameterError, match=r"a trial in each of 4 workers needs about .* take fewer workers"):
+        gl.simulate(*problem, **size, workers=4)
+    assert gl.simulate(*problem, **size) == expected
+
+
+@pytest.mark.parametrize("name", ["trials", "workers"])
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "x", [], 10**30])
+def test_counts_are_whole_numbers(name, value):
+    with pytest.raises(gl.ParameterError, match=f"{name} = .* whole number from 1"):
+        gl.simulate(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0)), nodes=60, **{name: value})

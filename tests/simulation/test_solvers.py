@@ -5,6 +5,7 @@ import pytest
 from scipy.special import expit, xlogy
 
 from gcnlimit import Hinge, Logistic, Square
+from gcnlimit.losses import as_loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
@@ -144,7 +145,7 @@ class SquaredHinge:
 @pytest.mark.parametrize("n, m", SHAPES)
 def test_any_loss_with_a_proximal_operator_is_trained(n, m):
     Z = rows(n, m).Z
-    solution, _ = rows(n, m).solve(SquaredHinge(), 0.7)
+    solution, _ = rows(n, m).solve(as_loss(SquaredHinge()), 0.7)
     w = solution.weights
     assert np.allclose(0.7 * w - Z.T @ np.maximum(0, 1 - Z @ w), 0, atol=1e-8)
 

@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import gcnlimit as gl
 
@@ -106,3 +107,59 @@ def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize)
     deep = gl.GCN(gl.Residual.constant(100 / 1.5, 100), symmetrize=symmetrize)
     with pytest.raises(gl.ParameterError, match=r"reaches 1e18\d on the spectrum"):
         gl.fit(instance, deep)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("reg", [1.0, math.inf])
+def test_outputs_of_zero_classify_like_a_coin(instance, loss, reg):
+    blank = gl.Instance.of(instance.adjacency, 0.0 * instance.features, instance.labels, instance.train_mask)
+    found = gl.fit(blank, gl.GCN(gl.Diffusion(1.0), loss, reg)).performance
+    assert (found.test_accuracy, found.train_accuracy, found.log_test_error) == (0.5, 0.5, math.log(0.5))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_a_large_reg_is_the_limit_or_refused(instance, loss):
+    """In every precision the accuracy is that at infinity, until the weights are no numbers any more."""
+    limit, refused = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss)).performance.test_accuracy, {}
+    for power in (20, 60, 140, 200, 300, 308):
+        try:
+            found = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss, 10.0**power)).performance.test_accuracy
+        except gl.ParameterError as error:
+            refused[power] = str(error)
+            continue
+        assert found == limit
+    assert all(power > 140 and "reg=math.inf" in why for power, why in refused.items())
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_outputs_are_precise_or_refused(symmetrize):
+    """A strong signal is one end of the spectrum, and the filter may be huge at the other: then digits cancel."""
+    i = gl.sample(gl.CSBM(alpha=4, lam=15.0, mu=2.0, rho=0.3), nodes=300, degree=145, seed=0)
+    refused = {}
+    for t in (0.5, -0.5, -1.0, -1.6, -2.5, -3.0):
+        g = linalg.expm(t * dense(i, symmetrize))
+        expected = g @ i.features @ (i.features.T @ (g.T @ i.observation.train_labels)) / 300
+        try:
+            outputs = gl.fit(i, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)).outputs
+        except gl.ParameterError as error:
+            refused[t] = str(error)
+            continue
+        assert np.allclose(outputs, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+    assert not refused.keys() & {0.5, -0.5}
+    assert "lost in rounding errors" in refused[-3.0]
+
+
+@pytest.mark.parametrize("call", [gl.fit, gl.simulate, lambda i, g: gl.amp(g), lambda i, g: gl.sample(g)])
+def test_wrong_types_are_named(call):
+    with pytest.raises(gl.ParameterError, match=r"needs an? \w+.*, got"):
+        call(None, 3)
+
+
+@pytest.mark.parametrize("bad", [None, "x", [], [1e-3], math.nan, math.inf, -1, 0, True, 1j])
+def test_tolerances_are_checked(instance, bad):
+    with pytest.raises(gl.ParameterError, match="tol "):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), tol=bad)
+    with pytest.raises(gl.ParameterError, match="tol "):
+        gl.amp(instance, tol=bad)
+    with pytest.raises(gl.ParameterError, match="max_iterations"):
+        gl.amp(instance, max_iterations=bad)

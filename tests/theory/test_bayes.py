@@ -41,7 +41,9 @@ def test_against_plain_iteration(data, steps):
 def test_just_above_the_transition_without_labels():
     """Near snr = 1 on a symmetric graph without features, m = (lam^2 - 1) + O((lam^2 - 1)^2)."""
     excess = np.array([1e-12, 1e-9, 1e-6])
-    m = gl.bayes_optimal(gl.CSBM(alpha=1, lam=np.sqrt(1 + excess), mu=0, rho=0, directed=False)).order_parameters["m"]
+    m = gl.bayes_optimal(
+        gl.CSBM(alpha=1, lam=np.sqrt(1 + excess), mu=0, rho=0, directed=False)
+    ).order_parameters.output.mean
     assert np.allclose(m, excess, rtol=5e-4)
 
 
@@ -58,14 +60,16 @@ def test_few_labels_select_the_informed_branch():
 
 def test_at_the_transition_a_few_labels_give_a_square_root():
     rho = np.array([1e-12, 1e-10])
-    m = gl.bayes_optimal(gl.CSBM(alpha=1, lam=1.0, mu=0, rho=rho, directed=False)).order_parameters["m"]
+    m = gl.bayes_optimal(gl.CSBM(alpha=1, lam=1.0, mu=0, rho=rho, directed=False)).order_parameters.output.mean
     assert np.allclose(m, np.sqrt(rho), rtol=1e-4)
 
 
 def test_all_labels_known_but_one():
     """With every other label known the posterior is that of one node: m = lam_s^2 + mu^2 / (alpha (1 + mu))."""
     data = gl.CSBM(alpha=2.0, lam=0.8, mu=1.5, rho=1.0)
-    assert gl.bayes_optimal(data).order_parameters["m"] == pytest.approx(2 * 0.64 + 1.5**2 / (2 * 2.5), rel=1e-14)
+    assert gl.bayes_optimal(data).order_parameters.output.mean == pytest.approx(
+        2 * 0.64 + 1.5**2 / (2 * 2.5), rel=1e-14
+    )
 
 
 def test_learning_rate_one_down_to_tiny_errors():

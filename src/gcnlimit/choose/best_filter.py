@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
+from gcnlimit._display import Labels, Shown, draw_filter, status_names
+from gcnlimit._labels import each_layer
 from gcnlimit._values import Array
 from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters
 from gcnlimit.csbm import CSBM
@@ -19,6 +21,9 @@ from gcnlimit.numerics.optimize import ascend, spread
 from gcnlimit.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
 
@@ -53,8 +58,8 @@ class FilterCeiling:
     status: Any
 
 
-@dataclass(frozen=True)
-class BestFilter:
+@dataclass(frozen=True, repr=False)
+class BestFilter(Shown):
     """The best polynomial filter of a order at infinite regularization.
 
     Parameters
@@ -78,6 +83,21 @@ class BestFilter:
     x: Any
     g: Any
     status: Any
+
+    def _points(self) -> Labels:
+        return self.prediction._points().without(self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        return each_layer("coefficients", self.coefficients, first=0)
+
+    def _shown(self) -> dict[str, Any]:
+        return self.prediction.as_dict() | {"status": status_names(Status, self.status)} | self._chosen()
+
+    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw the filter over the spectrum, the spike as a dot; or a quantity by name, as for every result."""
+        if name is not None or np.ndim(self.x) > 1:
+            return super().plot(name, axes=axes)
+        return draw_filter(self.x, self.g, axes)
 
     @cached_property
     def ceiling(self) -> FilterCeiling:

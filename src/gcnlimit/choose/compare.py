@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
+from gcnlimit._display import Labels, Shown, draw_methods
+from gcnlimit._labels import labelled
 from gcnlimit._validation import flag
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import best_filter
@@ -22,13 +24,16 @@ from gcnlimit.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["Comparison", "Entry", "GapMap", "compare", "gap_map"]
 
 _ANYWHERE = (-math.inf, math.inf)
 
 
-@dataclass(frozen=True)
-class GapMap:
+@dataclass(frozen=True, repr=False)
+class GapMap(Shown):
     """What a tuned network leaves to gain.
 
     Parameters
@@ -41,6 +46,15 @@ class GapMap:
 
     tuned: Tuned
     ceiling: Prediction
+
+    _plotted = "gap"
+
+    def _points(self) -> Labels:
+        return self.tuned._points()
+
+    def _shown(self) -> dict[str, Any]:
+        gaps = {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap, "log_ratio": self.log_ratio}
+        return self.tuned._shown() | gaps
 
     @property
     def gap(self) -> Any:
@@ -98,8 +112,8 @@ class Entry:
         return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Methods side by side on the same data, each at its best.
 
     Parameters
@@ -116,6 +130,26 @@ class Comparison:
     """
 
     entries: tuple[Entry, ...]
+
+    def _points(self) -> Labels:
+        methods = np.reshape(self.methods, (-1, *(1 for _ in self.gap.shape[1:])))
+        return Labels({"method": methods} | dict(self._labels.parameters))
+
+    def _shown(self) -> dict[str, Any]:
+        return {
+            "test_accuracy": self.test_accuracy,
+            "log_test_error": np.stack([np.asarray(entry.log_test_error) for entry in self.entries]),
+            "gap": self.gap,
+            "chosen": np.reshape([entry.chosen for entry in self.entries], self.gap.shape),
+        }
+
+    def __repr__(self) -> str:
+        """The table, or one line."""
+        return str(self)
+
+    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw the accuracy of each method for a single point, what each leaves to gain where one parameter varies."""
+        return draw_methods(self._points(), self._columns()[1], name, axes)
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""
@@ -187,7 +221,7 @@ def compare(data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = T
     residual = Residual.constant(1.0, depth)
     best, ceiling = best_filter(data, order, symmetrize), bayes_optimal(data)
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
-    return Comparison(
+    comparison = Comparison(
         (
             tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
             tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
@@ -199,6 +233,7 @@ def compare(data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = T
             Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error),
         )
     )
+    return labelled(comparison, data)
 
 
 def _text(values: Array) -> str:

@@ -15,9 +15,8 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, Polynomial, Scale
+from gcnlimit.filters import Filter, Polynomial, SearchScale
 from gcnlimit.network import GCN
-from gcnlimit.numerics.spectral import spectral_radius
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Prediction, Status
 from gcnlimit.theory.predict import predict
@@ -31,19 +30,19 @@ _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer
 _REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
 
 
-_REG = Scale(to=np.log, back=np.exp, far=1e6)
+_REG = SearchScale(to=np.log, back=np.exp, largest=1e6)
 
 
 @dataclass(frozen=True)
 class Axis:
     r"""One free number: its interval for each problem and the scale on which it is searched.
 
-    `unit` multiplies the parameter before the scale is applied: the spectral radius, or 1 (see `Scale.per_radius`).
+    `unit` multiplies the parameter before the scale is applied: the spectral radius, or 1 (see `SearchScale.per_radius`).
     `layer` is the number of the layer, or -1 if the number is shared by all layers.
     """
 
     name: str
-    scale: Scale
+    scale: SearchScale
     layer: int
     low: Array
     high: Array
@@ -85,8 +84,7 @@ class Search:
         self.size = math.prod(self.shape)
         self.directed = data.directed
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
-        signal = np.broadcast_to(data.effective_signal(gcn.symmetrize), self.shape).ravel()
-        self.radius = spectral_radius(signal, gcn.symmetrize or not data.directed)
+        self.radius = np.broadcast_to(data.operator(gcn.symmetrize).radius, self.shape).ravel()
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
@@ -106,13 +104,13 @@ class Search:
 
     def _check_layers(self, free: Mapping[str, Bounds]) -> None:
         """Refuse bounds of a continuous filter within which its series is too long to be solved on a directed graph."""
-        family: Any = type(self.gcn.filter)
+        replaced = self.gcn.filter.replaced
         for axis in (axis for axis in self.axes if axis.name != "reg"):
             largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
-            layers = int(np.max(family(largest).layers(radius=self.radius)))
+            layers = int(np.max(replaced(largest).layers(radius=self.radius)))
             if layers > _LONGEST:
                 shorter = np.linspace(0.0, np.max(largest), 501)
-                allowed = shorter[family(shorter).layers(radius=np.max(self.radius)) <= _LONGEST][-1]
+                allowed = max(p for p in shorter if replaced(p).layers(radius=np.max(self.radius)) <= _LONGEST)
                 raise ParameterError(
                     f"free[{axis.name!r}] = {free[axis.name]} reaches series of {layers} layers, too long for a directed graph "
                     f"at finite regularization; keep |{axis.name}| below {allowed:.3g}, symmetrize, or tune at reg = inf"
@@ -120,12 +118,12 @@ class Search:
 
     @property
     def _layers(self) -> int:
-        return int(np.shape(getattr(self.gcn.filter, self.gcn.filter.parameter))[-1])
+        return int(self.gcn.filter.values.shape[-1])
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
         scale = _REG if name == "reg" else self.gcn.filter.scale
         unit = self.radius if scale.per_radius else np.ones(self.size)
-        limit = scale.far / unit
+        limit = scale.largest / unit
         low, high = (np.full(self.size, bound) for bound in asked)
         if scale.strict:
             low, high = np.maximum(low, -limit), np.minimum(high, limit)
@@ -174,7 +172,7 @@ class Search:
                 parameter = np.repeat(parameter[:, None], self._layers, axis=1)
             if isinstance(filter, Polynomial):
                 parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
-            filter = type(filter)(parameter)  # type: ignore[call-arg]
+            filter = filter.replaced(parameter)
         else:
             filter = filter.ravel(self.shape)[which]
         reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
@@ -202,7 +200,7 @@ def margin(prediction: Prediction) -> Array:
 
     >>> import gcnlimit as gl
     >>> p = gl.predict(gl.CSBM(alpha=0.1, lam=9, mu=99, rho=0.5), gl.GCN(gl.Diffusion(t=0.5), symmetrize=False))
-    >>> p.test_accuracy, abs(margin(p) / p.order_parameters["test_margin"] - 1).item() < 1e-14
+    >>> p.test_accuracy, abs(margin(p) / p.order_parameters.test_margin - 1).item() < 1e-14
     (1.0, True)
     """
     failed = np.asarray(prediction.status) == Status.NOT_CONVERGED
@@ -218,7 +216,7 @@ def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
                 f"free contains {name!r}, which is unknown here: the filter is {type(filter).__name__}, "
                 f"whose parameter is {filter.parameter!r}; choose among {filter.parameter}, reg"
             )
-    if filter.deep and filter.parameter in free and np.shape(getattr(filter, filter.parameter))[-1] == 0:
+    if filter.deep and filter.parameter in free and filter.values.shape[-1] == 0:
         raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
 
 

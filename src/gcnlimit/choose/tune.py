@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._display import Labels, Shown, status_names
+from gcnlimit._labels import each_layer
 from gcnlimit._values import Array
 from gcnlimit.choose.search import Axis, Bounds, Search, performance
 from gcnlimit.csbm import CSBM
@@ -53,8 +55,8 @@ class TuneStatus(enum.IntEnum):
         }[self]
 
 
-@dataclass(frozen=True)
-class Tuned:
+@dataclass(frozen=True, repr=False)
+class Tuned(Shown):
     r"""The best network of a family, for each point of the data.
 
     Parameters
@@ -77,6 +79,20 @@ class Tuned:
     parameters: dict[str, Any]
     curvature: dict[str, Any]
     status: Any
+
+    def _points(self) -> Labels:
+        return self.prediction._points().without(self._chosen())
+
+    def _chosen(self) -> dict[str, Any]:
+        """The free parameters, each layer by itself where the layers differ."""
+        chosen: dict[str, Any] = {}
+        for name, values in self.parameters.items():
+            layers = np.ndim(values) > np.ndim(self.prediction.test_accuracy)
+            chosen |= each_layer(name, values, first=int(self.gcn.filter.shared)) if layers else {name: values}
+        return chosen
+
+    def _shown(self) -> dict[str, Any]:
+        return self._chosen() | self.prediction.as_dict() | {"status": status_names(TuneStatus, self.status)}
 
 
 def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
@@ -222,10 +238,10 @@ def _shaped_network(search: Search, values: Array) -> GCN:
     """The network of the best values, its parameters in the shape of the problem."""
     network = search.network(values, np.arange(search.size))
     filter = network.filter
-    parameter: npt.NDArray[Any] = np.asarray(getattr(filter, filter.parameter))
+    parameter = filter.values
     depth = parameter.shape[1:]
     return GCN(
-        type(filter)(parameter.reshape(search.shape + depth)),  # type: ignore[call-arg]
+        filter.replaced(parameter.reshape(search.shape + depth)),
         network.loss,
         np.reshape(network.reg, search.shape),
         network.symmetrize,

@@ -34,15 +34,16 @@ VERBS = {
 
 _SPOKEN = [
     (r"; write \w+\([^)]*\)", ""),
-    (r", or (?:pass|give) an? (?:loss )?object.*", ""),
+    (r", or pass an? .*", ""),
     (r",? ?\(?gcnlimit\.limits [^);]*\)?", ""),
     (r"write (\w+)=\[([^\]]*)\] for one entry", r"write --\1 \2"),
-    (r"raise max_iterations or tol, or pass throw=False.*", "raise --max-iterations or --tol"),
+    (r"[,;] (?:or )?pass throw=False.*", ""),
+    (r"raise max_iterations or tol", "raise --max-iterations or --tol"),
+    (r"\bnormalize=True\b", "--normalize"),
     (r"free=\{'(\w+)': \((\S+), (\S+)\)\}", r"--free \1=\2:\3"),
     (r"\bmath\.inf\b", "inf"),
     (r"\bstreamed=True\b", "--streamed"),
     (r"\bworkers=(\d+)", r"--workers \1"),
-    (r"(?<!-)\bmax_iterations\b", "--max-iterations"),
 ]
 """Advice that names Python, and how the command line says it."""
 

@@ -43,10 +43,7 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     columns["gap"] = comparison.gap.reshape(-1)
     columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
     if plot is not None:
-        from gcnlimit.figures.compare import draw as paint
-
-        over = next(iter(grid.axes.items()), None)
-        draw(plot, lambda panel: paint(comparison, panel, over=over))
+        draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
     keys = len(grid.axes) + 1
     show(columns, len(methods) * size, title="Every family at its best", form=form, inputs=inputs, keys=keys)

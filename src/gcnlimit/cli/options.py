@@ -15,7 +15,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS, build_data, build_network, families, layered, long_name, spaced
+from gcnlimit.parameters import LEARNING, SIGNALS, build_data, build_network, families, layered, long_name, spaced
 
 __all__ = ["Grid", "Numbers", "data_options", "graph_options", "network_options", "symmetrize_option"]
 
@@ -76,6 +76,7 @@ def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ]
     for option in (
         symmetrize_option,
+        click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
         click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
         click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
         click.option("--depth", type=int, help="Number of layers that share one value."),
@@ -163,7 +164,7 @@ class Grid:
             )
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        self.inputs |= {name: given[name] for name in ("loss", "symmetrize")}
+        self.inputs |= {name: given[name] for name in LEARNING if name != "reg"}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = families()[name]

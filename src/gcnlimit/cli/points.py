@@ -9,10 +9,11 @@ import click
 import numpy as np
 
 from gcnlimit._progress import progress_bar
+from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.performance import Performance
-from gcnlimit.sweeps.compute import FAILED, STATUS_NAMES, Columns, compute
+from gcnlimit.sweeps.compute import STATUS_NAMES, Columns, compute
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import as_producer
 
@@ -29,7 +30,7 @@ class Answer:
         self._errors, self._grid = errors, grid
         self.status = np.array([STATUS_NAMES[int(code)] for code in fields["status"]])
         self.fields = {name: values for name, values in fields.items() if name != "status"}
-        if np.all(fields["status"] == FAILED):
+        if len(errors) == grid.size and np.all(np.isnan(self.fields["test_accuracy"])):
             raise GCNLimitError(f"{errors[0]}{f' (all {grid.size} points failed)' if grid.size > 1 else ''}")
 
     def ending(self, form: str) -> dict[str, Any]:
@@ -44,7 +45,7 @@ class Answer:
             return
         click.echo(f"{len(self._errors)} of {self._grid.size} points failed or did not converge:", err=True)
         for place, reason in list(self._errors.items())[:_SHOWN]:
-            click.echo(f"  {self._grid.place(place)}: {reason}", err=True)
+            click.echo(f"  {self._grid.place(place)}: {spoken(reason)}", err=True)
         if len(self._errors) > _SHOWN:
             click.echo(f"  and {len(self._errors) - _SHOWN} others; --output json has the reason of each", err=True)
 

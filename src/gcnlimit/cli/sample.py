@@ -42,7 +42,7 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     columns = {
         "file": str(out),
         "nodes": nodes,
-        "edges": instance.adjacency.nnz if instance.data.directed else (instance.adjacency.nnz + _loops(instance)) // 2,
+        "edges": _edges(instance),
         "features": instance.features.shape[1],
         "labelled": int(instance.train_mask.sum()),
     }
@@ -50,6 +50,7 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     show(columns, 1, title="Sampled graph", form=form, inputs=inputs)
 
 
-def _loops(instance: Any) -> int:
-    """Self-loops, which a symmetric matrix holds once."""
-    return int(instance.adjacency.diagonal().sum())
+def _edges(instance: Any) -> int:
+    """Number of edges: a symmetric matrix holds each of them twice, but a self-loop once."""
+    held, loops = instance.adjacency.nnz, int(instance.adjacency.diagonal().sum())
+    return int(held if instance.data.directed else (held + loops) // 2)

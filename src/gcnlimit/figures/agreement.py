@@ -1,4 +1,4 @@
-"""How theory and simulation agree, and which of the paper's statements the numbers bear out."""
+"""How theory and simulation agree, and which of the paper's statements the numbers support."""
 
 from __future__ import annotations
 

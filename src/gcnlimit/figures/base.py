@@ -1,4 +1,4 @@
-"""What a figure of the paper is: numbers, a drawing of them, and the statements that they should bear out."""
+"""A figure of the paper: numbers, a drawing of them, and the statements that they should support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
 
 LITTLE, FEW_PERCENT = 0.02, 0.05
-"""What the words "little", "close to the limit" and "a few percent" of the paper are taken to mean, in accuracy.
+"""Accuracies that stand for the words "little" or "close to the limit", and "a few percent", of the paper.
 
 The paper gives no numbers for them; these were chosen with the first results in view, so that a verdict near them is a
 matter of taste.
@@ -60,7 +60,7 @@ class PaperFigure:
     curves
         Number of simulated curves of dots; 0 for a figure of theory alone.
     statements
-        The sentences of the paper that the numbers should bear out.
+        The sentences of the paper that the numbers should support.
     """
 
     name: str

@@ -31,7 +31,7 @@ class Simulation:
     store
         File that keeps every finished point, from which an interrupted run resumes; ``None`` for none.
     executor
-        Who computes; by default one process for each core.
+        Executor of the simulations; by default one process for each core.
     advance
         Called after each curve of dots.
     """
@@ -83,7 +83,7 @@ class Simulation:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the numbers of a figure must say of its dots."""
+        """Sizes of the simulation, to be stored with the numbers of a figure."""
         return {"nodes": self.nodes, "degree": self.degree, "trials": self.trials}
 
 

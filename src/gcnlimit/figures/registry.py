@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.paper import (
@@ -17,7 +20,7 @@ from gcnlimit.figures.paper import (
     train_error,
 )
 
-__all__ = ["FIGURES", "find"]
+__all__ = ["FIGURES", "find", "load"]
 
 FIGURES = {
     figure.name: figure
@@ -38,11 +41,25 @@ FIGURES = {
 
 
 def find(name: str) -> PaperFigure:
-    """Figure of that name.
+    """Figure of that name, or of a file of your own, ``NAME.py``.
 
     >>> find("introduction").panels
     (1, 1)
     """
+    if name.endswith(".py"):
+        return load(name)
     if name not in FIGURES:
-        raise ParameterError(f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}")
+        raise ParameterError(
+            f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
+        )
     return FIGURES[name]
+
+
+def load(path: str | Path) -> PaperFigure:
+    """Figure of a file outside the package: run it, and return its ``FIGURE``."""
+    if not Path(path).is_file():
+        raise ParameterError(f"there is no file {path}; give a Python file that defines FIGURE")
+    figure = runpy.run_path(str(path)).get("FIGURE")
+    if not isinstance(figure, PaperFigure):
+        raise ParameterError(f"{path} defines no FIGURE of type PaperFigure; see the page on adding a figure")
+    return figure

@@ -121,6 +121,6 @@ def shades(count: int) -> list[Any]:
 
 
 def label_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
-    """Write what is fixed above each panel."""
+    """Write the fixed parameters above each panel."""
     for panel, title in zip(axes, titles, strict=True):
         panel.set_title(title)

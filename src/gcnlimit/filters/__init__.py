@@ -1,13 +1,30 @@
 r"""The filters: every network of this library is a scalar function :math:`g` of the graph operator :math:`a`.
 
-A filter knows its function, the chain of layers that computes it, and its action on an operator.
+A filter gives its function (Eq. 2.1) and, for directed graphs, the chain of layers that computes it (Eq. 2.2).
 """
 
-from gcnlimit.filters.base import Chain, Filter
+from gcnlimit.filters.action import power_sum
+from gcnlimit.filters.averages import Averages
+from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.chain import Chain
 from gcnlimit.filters.diffusion import Diffusion
+from gcnlimit.filters.function import Function, as_filter
 from gcnlimit.filters.pagerank import PageRank
 from gcnlimit.filters.polynomial import Polynomial
 from gcnlimit.filters.residual import Residual
-from gcnlimit.filters.search_scale import Scale
+from gcnlimit.filters.search_scale import SearchScale
 
-__all__ = ["Chain", "Diffusion", "Filter", "PageRank", "Polynomial", "Residual", "Scale"]
+__all__ = [
+    "Averages",
+    "Chain",
+    "Diffusion",
+    "Filter",
+    "Function",
+    "PageRank",
+    "Polynomial",
+    "Residual",
+    "SearchScale",
+    "as_filter",
+    "power_sum",
+    "to_unit",
+]

@@ -56,15 +56,15 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
         if kept < 3 * n // 4:
             return np.asarray(coefficients[:, :kept].T)
     raise ParameterError(
-        f"the filter is too steep on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
+        f"the filter is too steep or not smooth on [-{radius:g}, {radius:g}]: its Chebyshev series does not converge"
     )
 
 
 def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float, accuracy: float = 0.0) -> Block:
     r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`.
 
-    The terms whose weights are so small that single precision computes them to `accuracy` times :math:`\sup |g|` are
-    computed so, in half the time, if the operator has a copy of itself in single precision, ``operator.single``.
+    Terms whose weights are so small that single precision gives them to `accuracy` times :math:`\sup |g|` are computed in
+    single precision, in half the time, if the operator has such a copy of itself, ``operator.single``.
     """
     total: Block = weights[0] * block
     if len(weights) == 1:
@@ -124,7 +124,7 @@ def _double_terms(weights: Block, accuracy: float) -> int:
 
 
 def _add_product(operator: Any, block: Block, out: Block, factor: float) -> None:
-    """``out += factor * (operator @ block)``, in place if the operator knows how."""
+    """``out += factor * (operator @ block)``, in place if the operator can."""
     if hasattr(operator, "add_product"):
         operator.add_product(block, out, factor)
     else:

@@ -1,10 +1,11 @@
-"""What a filter is, and the chain of layers that every filter can be written as."""
+"""What a filter is: its function, from which its quadrature and its action follow, and the layers that compute it."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,44 +15,22 @@ from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
-from gcnlimit.filters.search_scale import Scale
+from gcnlimit.filters.averages import Averages
+from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.search_scale import SearchScale
 
-__all__ = ["Chain", "Filter", "to_unit"]
+__all__ = ["Filter", "to_unit"]
 
-
-class Chain(NamedTuple):
-    r"""Layers :math:`h_k = (b_k a + c_k) h_{k-1}`, :math:`k = 1 \dots K`, read out as :math:`\sum_{k=0}^K g_k h_k`.
-
-    The last axis of `b` and `c` has length :math:`K`, that of `g` length :math:`K + 1`.
-    """
-
-    b: Array
-    c: Array
-    g: Array
-
-    @property
-    def depth(self) -> int:
-        """Number of layers :math:`K`."""
-        return int(self.b.shape[-1])
-
-    def __call__(self, x: npt.ArrayLike) -> Array:
-        """Value of the chain on a scalar in place of the operator; shape of the parameters, then of `x`."""
-        x = np.asarray(x, float)
-        axes = tuple(range(-x.ndim, 0))
-        b, c, g = (np.expand_dims(np.moveaxis(p, -1, 0), axes) for p in self)
-        state = np.ones_like(x)
-        total = g[0] * state
-        for k in range(self.depth):
-            state = (b[k] * x + c[k]) * state
-            total = total + g[k + 1] * state
-        return np.asarray(total)
+_TOGETHER = 1 << 10  # filters whose Chebyshev series are computed at once
 
 
 class Filter(Value, ABC):
-    """A scalar function of the graph operator; its one parameter may be an array.
+    """A scalar function of the graph operator (Eq. 2.1); its one parameter may be an array.
 
-    A new filter is a frozen dataclass with one field that says what is abstract here: `scaled` (its function), `chain` and
-    `layers` (the network that computes it), `series` (its action) and `nodes` (how fine a quadrature it needs).
+    A new filter is a frozen dataclass with one field and one method, `normalized`: its function. That is enough on symmetric
+    graphs; a second method, `chain`, gives the layers that compute it, which directed graphs need. Everything else follows
+    from these two and may be overridden by what is known in closed form (`quadrature_nodes`, `layers`, `series`,
+    `directed_chain`, `directed_averages`, `check_radius`).
 
     Examples
     --------
@@ -67,11 +46,11 @@ class Filter(Value, ABC):
     deep: ClassVar[bool] = False
     """Whether the last axis of the parameter runs over the layers."""
 
-    scale: ClassVar[Scale] = Scale()
+    scale: ClassVar[SearchScale] = SearchScale()
     """How `tune` searches the parameter."""
 
     shared: ClassVar[bool] = True
-    """Whether one interval to search is one number for all layers, or else one for each."""
+    """Whether `tune` searches one value shared by all layers, where it is given one interval."""
 
     def __post_init__(self) -> None:
         """Check the parameter of a filter that leaves its constructor to `dataclass`."""
@@ -83,49 +62,112 @@ class Filter(Value, ABC):
         object.__setattr__(self, self.parameter, checked)
 
     @property
+    def values(self) -> Array:
+        """Values of the parameter."""
+        return np.asarray(getattr(self, self.parameter))
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the parameter (the depth is not an axis of it)."""
-        shape: tuple[int, ...] = np.shape(getattr(self, self.parameter))
+        shape: tuple[int, ...] = self.values.shape
         return shape[:-1] if self.deep else shape
+
+    def replaced(self, values: npt.ArrayLike) -> Self:
+        """Same filter with other values of the parameter, which are checked.
+
+        >>> from gcnlimit import Diffusion
+        >>> Diffusion(t=1.0).replaced(2.0)
+        Diffusion(t=2.0)
+        """
+        return dataclasses.replace(self, **{self.parameter: values})  # type: ignore[type-var]
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
         """Filter whose parameter is broadcast to `shape` and flattened to one axis (and the depth)."""
-        values = np.asarray(getattr(self, self.parameter))
+        values = self.values
         depth = values.shape[-1:] if self.deep else ()
         return self._with(np.broadcast_to(values, shape + depth).reshape(math.prod(shape), *depth))
 
     def __getitem__(self, index: Any) -> Self:
         """Filters at that index of the parameter's axes, the depth left whole."""
-        return self._with(np.asarray(getattr(self, self.parameter))[index])
+        return self._with(self.values[index])
 
     def _with(self, values: Array) -> Self:
         """Same filter with other values of the parameter, known to be valid."""
         other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
         object.__setattr__(other, self.parameter, values)
         return other
 
     @abstractmethod
-    def nodes(self) -> npt.NDArray[np.int64]:
-        r"""Number of quadrature nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding; shape of the parameter."""
-
-    @abstractmethod
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
-        """Number of layers that `chain` needs, for each parameter and `radius`."""
-
-    @abstractmethod
-    def scaled(self, x: Array) -> tuple[Array, Array]:
+    def normalized(self, x: Array) -> tuple[Array, Array]:
         r"""Values :math:`g(x)` over the largest magnitude along the last axis of `x`, and the logarithm of that magnitude.
 
-        `x` broadcasts against the parameters with one axis added at their end. Nothing overflows.
+        `x` broadcasts against the parameters with one axis added at their end. Nothing overflows: `to_unit` makes the pair
+        from values that cannot.
         """
 
-    @abstractmethod
-    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Chain that computes the filter, for operators of spectral radius `radius`.
 
-        A polynomial filter is a chain exactly. The others are series about `center`, cut where the rest is below
-        `accuracy` relative to :math:`\sup |g|`.
+        A polynomial filter is a chain exactly. The others are series, cut where the rest is below `accuracy` relative to
+        :math:`\sup |g|`.
         """
+        raise ParameterError(
+            f"the filter, a {type(self).__name__}, is known by its values alone, which suffice on symmetric graphs only: "
+            "pass symmetrize=True to the GCN, or write a Filter with a method chain"
+        )
+
+    @property
+    def has_chain(self) -> bool:
+        """Whether the filter is known as a chain of layers, which directed graphs need."""
+        return type(self).chain is not Filter.chain
+
+    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
+        """Number of layers that `chain` needs for each parameter and `radius`; by default that of all of them together."""
+        shape = np.broadcast_shapes(self.shape, np.shape(radius))
+        return np.full(shape, self.chain(accuracy=accuracy, radius=radius).depth)
+
+    def log_gain(self, symmetric: bool) -> Array:
+        r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator.
+
+        An average of :math:`g^2` over the semicircle if it is symmetric, else the sum of the squared Taylor coefficients.
+
+        >>> from gcnlimit import Residual
+        >>> np.exp(2 * Residual([1.0, 0.0]).log_gain(symmetric=False)).round(12).item()  # of x^2 + x
+        2.0
+        """
+        if not symmetric:
+            with np.errstate(over="ignore"):
+                g = self.chain(accuracy=1e-15, radius=1.0).coefficients()[1][..., 0, :]
+                return np.asarray(0.5 * np.log(np.sum(g**2, axis=-1)))
+        n = int(np.max(self.quadrature_nodes(), initial=1))
+        theta = np.arange(1, n + 1) * (np.pi / (n + 1))
+        g, size = self.normalized(2.0 * np.cos(theta))
+        return np.asarray(size + 0.5 * np.log(g**2 @ (2.0 / (n + 1) * np.sin(theta) ** 2)))
+
+    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
+        r"""Number of nodes on :math:`[-2, 2]` that average :math:`g^4` to rounding; shape of the parameter.
+
+        By default the length of the Chebyshev series of :math:`g^4`.
+        """
+        flat, count = self.ravel(self.shape), math.prod(self.shape)
+        blocks = (flat[start : start + _TOGETHER] for start in range(0, count, _TOGETHER))
+        return np.concatenate([np.full(block.shape, block._series_length()) for block in blocks]).reshape(self.shape)
+
+    def _series_length(self) -> int:
+        def powers(x: Array) -> Array:
+            g = np.atleast_2d(self.normalized(x)[0])
+            return np.concatenate([g, g**4])  # a kink may vanish in the fourth power
+
+        return len(chebyshev_series(powers, 2.0, 1e-15))
+
+    def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
+        r"""Chain for a directed operator of each `signal` :math:`\lambda`, whose Taylor coefficients are to be summed there."""
+        return self.chain(accuracy=accuracy, radius=np.maximum(1.0, np.abs(signal)))
+
+    def directed_averages(self, signal: Array, mu: Array) -> Averages | None:
+        """Averages on a directed graph in closed form; None if only the sums over Taylor coefficients are known."""
+        return None
 
     def apply(
         self, operator: Any, block: Block, *, radius: float | None = None, accuracy: float | None = None
@@ -136,7 +178,7 @@ class Filter(Value, ABC):
         `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
         default what the precision of `block` allows. Many columns are shared out among threads (``GCNLIMIT_THREADS``,
-        by default one for each core and at most 4), which change nothing in the answer.
+        by default one for each core and at most 4); the result does not depend on their number.
         """
         flat, count = self.ravel(self.shape), math.prod(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
@@ -175,19 +217,36 @@ class Filter(Value, ABC):
         weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
         return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius, accuracy)
 
-    @abstractmethod
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.
 
         The parameter has one axis. If `shape` is ``(n, 1, 1)``, each of the ``n`` filters acts on the whole block and the
-        answer has a leading axis; if it is ``(n,)``, each acts on its own column. `gcnlimit.filters.action` has the sums.
+        answer has a leading axis; if it is ``(n,)``, each acts on its own column. By default the chain acts, layer after
+        layer, and is made twice as long until the answer stays; `gcnlimit.filters.action` has other sums.
         """
+        if len(shape) > 1:
+            return np.stack([self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
+        chain = self.chain(accuracy=accuracy, radius=1.0)
+        total = chain.apply(operator, block)
+        for power in (2, 4, 8, 16):
+            shorter, chain = chain, self.chain(accuracy=accuracy**power, radius=1.0)
+            if chain.depth == shorter.depth:
+                return total
+            before, total = total, chain.apply(operator, block)
+            if np.linalg.norm(total - before) <= accuracy * np.linalg.norm(total):
+                return total
+        raise ParameterError(
+            f"the series of {self!r} diverges on this operator; take smaller values of {self.parameter}"
+        )
 
     def __call__(self, x: npt.ArrayLike) -> Array:
-        """Value :math:`g(x)`; the result has the shape of the parameters followed by that of `x`."""
-        x = np.asarray(x, float)
-        sign, size = self.scaled(x.reshape(-1, *(1 for _ in self.shape), 1))  # each value over its own magnitude
-        return np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
+        """Value :math:`g(x)`, infinite beyond the largest number; the shape of the parameters followed by that of `x`."""
+        x = np.asarray(real("x", x))
+        with np.errstate(over="ignore", divide="ignore"):
+            sign, size = self.normalized(
+                x.reshape(-1, *(1 for _ in self.shape), 1)
+            )  # each value over its own magnitude
+            return np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""

@@ -13,8 +13,9 @@ from scipy.special import gammainc
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.base import Chain, Filter
-from gcnlimit.filters.search_scale import Scale
+from gcnlimit.filters.base import Filter
+from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.search_scale import SearchScale
 
 __all__ = ["Diffusion"]
 
@@ -41,13 +42,13 @@ class Diffusion(Filter):
     """
 
     parameter = "t"
-    scale = Scale(far=200.0, per_radius=True)
+    scale = SearchScale(largest=200.0, per_radius=True)
     t: Parameter
 
     def __init__(self, t: npt.ArrayLike) -> None:
         self._store(t)
 
-    def nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
         r"""Length of the Chebyshev series of :math:`e^{4tx}`."""
         z = 8.0 * np.abs(self.t)
         return np.asarray(np.ceil(np.minimum(np.sqrt(90.0 * z), z) + 0.15 * z + 28.0), np.int64)
@@ -57,7 +58,7 @@ class Diffusion(Filter):
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Refuse :math:`|t| R` beyond what a series can follow."""
+        r"""Raise `ParameterError` if :math:`|t| R` needs too long a series."""
         t, radius = np.broadcast_arrays(self.t, np.asarray(radius, float))
         bad = np.abs(t) * radius > _LONGEST
         if bad.any():
@@ -66,8 +67,8 @@ class Diffusion(Filter):
                 f"terms; |t| must be at most {_LONGEST / radius[bad][0]:.6g} (gcnlimit.limits has the limit of long times)"
             )
 
-    def scaled(self, x: Array) -> tuple[Array, Array]:
-        """Exponential of what is below the largest exponent."""
+    def normalized(self, x: Array) -> tuple[Array, Array]:
+        """Exponential of the exponent less its largest value."""
         exponent = np.asarray(self.t)[..., None] * x
         largest = np.max(exponent, axis=-1)
         return np.exp(exponent - largest[..., None]), largest
@@ -81,6 +82,11 @@ class Diffusion(Filter):
         b = t[..., None] / np.arange(1, depth + 1)
         c = -b * center[..., None]
         return Chain(b, c, np.broadcast_to(np.exp(np.maximum(t * center, -700.0))[..., None], (*t.shape, depth + 1)))
+
+    def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
+        r"""Series about :math:`\lambda` where :math:`\lambda t < 0`: every term is then positive, and nothing cancels."""
+        center = np.where(signal * self.t < 0.0, signal, 0.0)
+        return self.chain(accuracy=accuracy, radius=np.maximum(1.0, np.abs(signal)), center=center)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Taylor series, summed to convergence."""

@@ -12,8 +12,10 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.base import Chain, Filter, to_unit
-from gcnlimit.filters.search_scale import Scale
+from gcnlimit.filters.averages import Averages
+from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.search_scale import SearchScale
 
 __all__ = ["PageRank"]
 
@@ -37,14 +39,14 @@ class PageRank(Filter):
     """
 
     parameter = "theta"
-    scale = Scale(to=np.arctanh, back=np.tanh, far=math.tanh(5.0), per_radius=True, strict=True)
+    scale = SearchScale(to=np.arctanh, back=np.tanh, largest=math.tanh(5.0), per_radius=True, strict=True)
     theta: Parameter
 
     def __init__(self, theta: npt.ArrayLike) -> None:
         self._store(theta)
         self.check_radius(1.0)
 
-    def nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
         r"""Length of the Chebyshev series of :math:`(1-\theta x)^{-4}`, from the distance of its pole to the spectrum."""
         theta = np.minimum(np.abs(self.theta), 0.5 - 1e-9)
         rate = np.arccosh(0.5 / np.maximum(theta, 1e-8))
@@ -52,11 +54,10 @@ class PageRank(Filter):
 
     def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
         """Length of the geometric series."""
-        ratio = np.clip(np.abs(self.theta) * np.asarray(radius, float), 1e-300, 1.0 - 1e-12)
-        return np.asarray(np.ceil(math.log(accuracy) / np.log(ratio)), np.int64)
+        return _geometric_length(np.abs(self.theta) * np.asarray(radius, float), accuracy)
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Refuse :math:`|\theta| R \ge 1`."""
+        r"""Raise `ParameterError` if :math:`|\theta| R \ge 1`."""
         theta, radius = np.broadcast_arrays(self.theta, np.asarray(radius, float))
         bad = np.abs(theta) * radius >= 1.0
         if bad.any():
@@ -65,15 +66,15 @@ class PageRank(Filter):
                 f"{radius[bad][0]:.6g}; |theta| must be below {1 / radius[bad][0]:.6g}"
             )
 
-    def scaled(self, x: Array) -> tuple[Array, Array]:
-        """Value over its largest."""
+    def normalized(self, x: Array) -> tuple[Array, Array]:
+        """Values over the largest magnitude."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 
-    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
         self.check_radius(radius)
         theta, radius = np.broadcast_arrays(np.asarray(self.theta), np.asarray(radius, float))
-        depth = int(np.max(self.layers(accuracy=accuracy, radius=radius)))
+        depth = int(np.max(_geometric_length(np.abs(theta) * radius, accuracy)))
         b = np.broadcast_to(theta[..., None], (*theta.shape, depth))
         return Chain(b, np.zeros_like(b), np.ones((*theta.shape, depth + 1)))
 
@@ -81,3 +82,23 @@ class PageRank(Filter):
         """Geometric series, summed to convergence."""
         theta = np.asarray(self.theta).reshape(shape).astype(block.dtype)
         return series_sum(theta, lambda k: 1.0, operator, block, accuracy, "theta")
+
+    def directed_averages(self, signal: Array, mu: Array) -> Averages:
+        r"""Geometric sums: the coefficients are :math:`g_i = \theta^i`, their tails :math:`\theta^i/(1 - \theta\lambda)`."""
+        theta = np.asarray(self.theta)
+        q = theta**2
+        x, y = 1.0 - q, 1.0 - theta * signal
+        tail = mu / y**2 + 1.0 / (x * y**2)
+        return Averages(
+            tau_g2=1.0 / x,
+            e_g2=1.0 / (x * y**2),
+            excess=theta * signal * (1.0 + y) / (x * y**2),
+            e_g=1.0 / y,
+            coherent=tail**2 * q / x + q / (x**4 * y**2),
+            scattered=q * (2.0 - q) / x**4,
+        )
+
+
+def _geometric_length(ratio: Array, accuracy: float) -> npt.NDArray[np.int64]:
+    r"""Number of terms after which the rest of :math:`\sum q^k` is below `accuracy` times the sum."""
+    return np.asarray(np.ceil(math.log(accuracy) / np.log(np.clip(ratio, 1e-300, 1.0 - 1e-12))), np.int64)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, power_sum
-from gcnlimit.filters.base import Chain, Filter, to_unit
-from gcnlimit.filters.search_scale import Scale
+from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.search_scale import SearchScale
 
 __all__ = ["Polynomial"]
 
@@ -34,7 +35,7 @@ class Polynomial(Filter):
 
     parameter = "coefficients"
     deep = True
-    scale = Scale(to=np.positive, back=np.positive, far=1e6)
+    scale = SearchScale(to=np.positive, back=np.positive, largest=1e6)
     shared = False
     coefficients: Array
 
@@ -48,15 +49,11 @@ class Polynomial(Filter):
         """Highest power :math:`K`."""
         return int(self.coefficients.shape[-1]) - 1
 
-    def nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
         """Four times the order, and one."""
         return np.full(self.shape, 4 * self.order + 1)
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
-        """The order."""
-        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.order)
-
-    def scaled(self, x: Array) -> tuple[Array, Array]:
+    def normalized(self, x: Array) -> tuple[Array, Array]:
         """Horner's rule in :math:`x / max|x|`, on coefficients scaled to match."""
         x, _ = np.broadcast_arrays(x, np.zeros((*self.shape, 1)))
         largest = np.max(np.abs(x), axis=-1, keepdims=True)
@@ -71,10 +68,9 @@ class Polynomial(Filter):
         g, more = to_unit(g)
         return g, top + more
 
-    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         """Powers of the operator, read out with the coefficients."""
-        layers = np.ones((*self.shape, self.order))
-        return Chain(layers, np.zeros_like(layers), self.coefficients)
+        return Chain.polynomial(self.coefficients)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Powers of the operator."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.filters.action import Block
-from gcnlimit.filters.base import Chain, Filter, to_unit
+from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.chain import Chain
 
 __all__ = ["Residual"]
+
+
+_DEEPEST = 10**6  # layers: more are a typing error
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -45,22 +47,18 @@ class Residual(Filter):
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], whole("depth", depth, low=0), axis=-1))
+        return cls(np.repeat(c[..., None], whole("depth", depth, low=0, high=_DEEPEST), axis=-1))
 
     @property
     def depth(self) -> int:
         """Number of layers :math:`K`."""
         return int(self.c.shape[-1])
 
-    def nodes(self) -> npt.NDArray[np.int64]:
+    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
         """Four times the degree, and one."""
         return np.full(self.shape, 4 * self.depth + 1)
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
-        """The depth."""
-        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.depth)
-
-    def scaled(self, x: Array) -> tuple[Array, Array]:
+    def normalized(self, x: Array) -> tuple[Array, Array]:
         """Product of the layers, scaled to 1 after each."""
         g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
         for k in range(self.depth):
@@ -68,16 +66,8 @@ class Residual(Filter):
             size = size + more
         return g, size
 
-    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0, center: npt.ArrayLike = 0.0) -> Chain:
+    def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         """The network itself: :math:`b_k = 1`, read out at the end."""
         last = np.zeros(self.depth + 1)
         last[-1] = 1.0
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
-
-    def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
-        """Layer after layer."""
-        if len(shape) > 1:
-            return np.stack([self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
-        for c in self.c.T.astype(block.dtype):
-            block = operator @ block + c * block
-        return block

@@ -1,1 +1,1 @@
-"""Numerical tools that know nothing of graphs."""
+"""Numerical tools, independent of graphs and networks."""

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.linear import solve_each
 
-__all__ = ["FixedPoint", "fixed_point"]
+__all__ = ["FixedPoint", "explicit", "fixed_point"]
 
 Update = Callable[[Array, npt.NDArray[np.intp]], Array]
-"""Maps the states of some problems, one a row, and their indices to the next states; NaN where a state is not allowed."""
+"""Maps the states of some problems, one per row, and their indices to the next states; NaN where a state is not allowed."""
 
 
-_TOLERATED = 30.0
+_TOLERATED = 30.0  # residual, relative to the best of its row, above which a step is rejected
 
 
 class FixedPoint(NamedTuple):
@@ -26,6 +27,12 @@ class FixedPoint(NamedTuple):
     residual: Array
     iterations: npt.NDArray[np.int64]
     converged: npt.NDArray[np.bool_]
+
+
+def explicit(state: Array) -> FixedPoint:
+    """States that are solutions without a search."""
+    points = len(state)
+    return FixedPoint(state, np.zeros(points), np.zeros(points, np.int64), np.ones(points, bool))
 
 
 def fixed_point(
@@ -41,7 +48,7 @@ def fixed_point(
 ) -> FixedPoint:
     r"""Solve :math:`x = G(x)` for each row of `start`.
 
-    Anderson's acceleration combines the last `memory` steps; where the residual explodes or stalls, the row falls back to its
+    Anderson acceleration combines the last `memory` steps; where the residual explodes or stalls, the row falls back to its
     best state with an empty memory and half the damping. Rows that have converged leave the batch, and
     so do those whose start is not allowed.
 
@@ -50,7 +57,7 @@ def fixed_point(
     update
         The map :math:`G`, on a batch of rows.
     start
-        First states, one a row.
+        First states, one per row.
     scale
         Size of each entry of the states, by which residuals are measured; by default the largest entry of a row. The residual of
         a row is the largest :math:`|G(x) - x|` over the scale of :math:`G(x)`.
@@ -109,17 +116,18 @@ def _weight(size: Array) -> Array:
 
 
 class _Search:
-    """States of the active rows and what is remembered of their past.
+    """States of the active rows, their best states and their last steps.
 
-    The maps of this library are far from normal: on the way to a solution the residual grows for a while before it falls.
-    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved on it for long.
+    The maps of this library are far from normal, and on the way to a solution the residual grows for a while before it falls.
+    A row is therefore sent back only if its residual exceeds its best `_TOLERATED` times, or has not improved for `patience`
+    steps.
     """
 
     def __init__(self, x: Array, memory: int, damping: float, patience: int) -> None:
         rows, size = x.shape
         self.x = x
         self.accepted = np.ones(rows, bool)
-        self._weight = np.ones_like(x)  # of the residuals that are combined, renewed when a row starts anew
+        self._weight = np.ones_like(x)  # of the residuals that are combined, renewed when a row restarts
         self._best_x, self._best_step = x.copy(), np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
         self._damping = np.full(rows, damping)
@@ -140,14 +148,16 @@ class _Search:
         self._stalled = np.where(improved, 0, self._stalled + 1)
         self.accepted &= self._stalled < self._patience
         bad = ~self.accepted
-        self._stalled[bad] = 0
+        self._stalled[bad] = 0  # the next attempt from the best state gets its full patience
         self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]
         self._best_error[improved] = error[improved]
+        # weights stay fixed while the memory lasts, since differences of steps scaled differently cannot be combined
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
+        # the memory that led astray is dropped; zero rows of the Gram matrix take no part in the combination
         self._fresh[bad] = True
         self._moves[bad] = self._turns[bad] = self._gram[bad] = 0.0
 
@@ -157,7 +167,7 @@ class _Search:
         self._remember(scaled)
         size = np.trace(self._gram, axis1=1, axis2=2)
         ridge = np.where(size > 1e-280, 1e-12 * size, 1.0)[:, None, None]
-        mix = np.linalg.solve(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
+        mix = solve_each(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
         mix = mix.transpose(0, 2, 1)
         damping = self._damping[:, None]
         self._last_x, self._last_step = self.x, scaled

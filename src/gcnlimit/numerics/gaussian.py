@@ -1,7 +1,7 @@
 r"""Averages over one Gaussian variable.
 
 The trapezoid rule on :math:`\pm 8.5\sigma` converges exponentially for smooth functions. A function with kinks is integrated
-piece by piece with Gauss and Legendre.
+piece by piece with the Gauss-Legendre rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PIECE = 64
 
 
 def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = None) -> tuple[Array, Array]:
-    r"""Nodes and weights, one row a variable, for averages over :math:`\mathcal N(mean, deviation^2)`.
+    r"""Nodes and weights, one row per variable, for averages over :math:`\mathcal N(mean, deviation^2)`.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
         args=(which.astype(float),),
         tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": accuracy},
     )
-    found = refined.status != -1  # a plateau, level to rounding, is no bracket
+    found = refined.status != -1  # a plateau, level to rounding, is not a bracket
     u = np.where(found, refined.x, grid[peak + 1])
     value = np.where(found, -refined.f_x, values[which, peak + 1])
     return _best(
@@ -80,7 +80,7 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
 
 
 def _favour(value: Array, accuracy: float) -> Array:
-    """Raise by a few errors: of two equal maxima, the one at the end of the interval is told."""
+    """Raise a value by a few rounding errors, so that ties go to the end of the interval."""
     return value + max(1e-13, 10.0 * accuracy) * (1.0 + np.abs(value))
 
 
@@ -132,7 +132,7 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
 
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
     Gradients are central differences, all taken in one call; their step, the cube root of the accuracy, balances its two
-    errors, and slopes that are not told from noise are none.
+    errors, and slopes below the noise are set to 0.
     """
     h = 1.4 * np.cbrt(accuracy)
     noise = 20.0 * accuracy / h

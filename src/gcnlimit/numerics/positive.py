@@ -1,4 +1,4 @@
-"""Batches of positive matrices as rows of free numbers."""
+"""Batches of positive matrices as rows of unconstrained numbers."""
 
 from __future__ import annotations
 

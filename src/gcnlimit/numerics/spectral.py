@@ -1,11 +1,11 @@
 r"""Quadrature on the semicircle and on the spectral measure of a spiked matrix.
 
-Let :math:`\mathrm{sc}` be the semicircle law on :math:`[-2, 2]` and :math:`\nu` the spectral measure that the vector
-:math:`y/\sqrt N` sees in :math:`\frac\ell N yy^T + \Xi/\sqrt N`:
+Let :math:`\mathrm{sc}` be the semicircle law on :math:`[-2, 2]` and :math:`\nu` the spectral measure of the vector
+:math:`y/\sqrt N` in :math:`\frac{\lambda_e}N yy^T + \xi` (Eq. 4.4):
 
 .. math::
-    d\nu = \frac{\mathrm{sc}(x)\,dx}{1 + \ell^2 - \ell x}
-           + (1 - \ell^{-2})\,\delta_{\ell + 1/\ell} \quad (\text{the atom if } |\ell| > 1).
+    d\nu = \frac{\mathrm{sc}(x)\,dx}{1 + \lambda_e^2 - \lambda_e x}
+           + (1 - \lambda_e^{-2})\,\delta(x - \lambda_e - \lambda_e^{-1})\,dx \quad (\text{the atom if } |\lambda_e| > 1).
 
 Averages over them are written :math:`\tau(f)` and :math:`e(f)`.
 """
@@ -18,33 +18,23 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["SpikedSemicircle", "spectral_radius"]
-
-
-def spectral_radius(signal: Array, symmetric: bool) -> Array:
-    r"""Return the spectral radius of the operator, spike included.
-
-    :math:`|\ell| + 1/|\ell|` or 2 if symmetric, :math:`\max(1, |\ell|)` if not.
-
-    >>> spectral_radius(np.array([0.5, 2.0]), symmetric=True)
-    array([2. , 2.5])
-    """
-    size = np.maximum(np.abs(signal), 1.0)
-    return np.asarray(size + 1.0 / size if symmetric else size)
+__all__ = ["SpikedSemicircle"]
 
 
 @dataclass(frozen=True)
 class SpikedSemicircle:
     r"""Nodes and weights for :math:`\tau`, :math:`e` and :math:`e - \tau`; exact for polynomials of degree below `n`.
 
-    The nodes :math:`x_j = 2\cos\theta_j`, :math:`\theta_j = j\pi/(n+1)`, are those of Gauss and Chebyshev for the
-    semicircle, with weights :math:`w_j = \frac{2}{n+1}\sin^2\theta_j`. For :math:`|\ell| \le 1`, interpolating with the
-    Chebyshev polynomials :math:`U_k`, for which :math:`e(U_k(x/2)) = \ell^k`, and summing the geometric series gives
+    The nodes :math:`x_j = 2\cos\vartheta_j`, :math:`\vartheta_j = j\pi/(n+1)`, and weights
+    :math:`w_j = \frac{2}{n+1}\sin^2\vartheta_j` are those of the Gauss-Chebyshev rule for the semicircle (Eq. 6.1). For
+    :math:`|\lambda_e| \le 1`, interpolating with the Chebyshev polynomials :math:`U_k`, for which
+    :math:`e(U_k(x/2)) = \lambda_e^k`, and summing the geometric series gives (Eq. 6.2)
 
-    .. math:: e(f) \approx \sum_j w_j \frac{1 - (-1)^j \ell^{n+1}}{1 + \ell^2 - \ell x_j} f(x_j),
+    .. math:: e(f) \approx \sum_j w_j \frac{1 - (-1)^j \lambda_e^{n+1}}{1 + \lambda_e^2 - \lambda_e x_j} f(x_j),
 
-    weights that are positive and stay accurate through :math:`|\ell| = 1`, where the density itself is singular. For
-    :math:`|\ell| > 1`, :math:`e_\ell(f) = (1 - \ell^{-2}) f(\ell + 1/\ell) + \ell^{-2} e_{1/\ell}(f)`.
+    weights that are never negative and stay accurate through :math:`|\lambda_e| = 1`, where the density itself is singular.
+    For :math:`|\lambda_e| > 1` (Eq. 6.3),
+    :math:`e_{\lambda_e}(f) = (1 - \lambda_e^{-2}) f(\lambda_e + 1/\lambda_e) + \lambda_e^{-2} e_{1/\lambda_e}(f)`.
 
     The last column of `x`, `e` and `excess` belongs to the atom (of mass 0 if there is none).
 
@@ -68,7 +58,7 @@ class SpikedSemicircle:
         """Return the measure of each signal, a one-dimensional array, on `n` nodes."""
         theta = np.arange(1, n + 1) * (np.pi / (n + 1))
         x = 2.0 * np.cos(theta)
-        w = 2.0 / (n + 1) * np.sin(theta) ** 2
+        w = 2.0 / (n + 1) * np.sin(theta) ** 2  # Eq. 6.1
         sign = np.where(np.arange(1, n + 1) % 2, 1.0, -1.0)
 
         outside = np.abs(signal) > 1.0
@@ -76,10 +66,10 @@ class SpikedSemicircle:
         ripple = sign * inner ** (n + 1)
         edge = 4.0 * np.where(inner < 0, np.cos(theta / 2) ** 2, np.sin(theta / 2) ** 2)  # 2 - |x|, without rounding
         density = w / ((1.0 - np.abs(inner)) ** 2 + np.abs(inner) * edge)  # over 1 + l^2 - l x
-        e = density * (1.0 + ripple)
+        e = density * (1.0 + ripple)  # Eq. 6.2
         excess = density * (ripple - inner * (inner - x))  # e - tau without subtracting them
         scale = inner**2
-        np.copyto(e, scale * e, where=outside[:, None])
+        np.copyto(e, scale * e, where=outside[:, None])  # Eq. 6.3
         np.copyto(excess, density * (scale * ripple - (1.0 - inner * x)), where=outside[:, None])
 
         mass = np.where(outside, 1.0 - inner[:, 0] ** 2, 0.0)

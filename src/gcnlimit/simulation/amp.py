@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcnlimit._validation import real, whole
-from gcnlimit._values import Array
+from gcnlimit._validation import check_types, number, tolerance, whole
+from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Performance, Status
 from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.measure import accuracy, mean_over
 from gcnlimit.simulation.observation import Observation
 
 __all__ = ["Inference", "amp"]
 
 
 @dataclass(frozen=True, eq=False)
-class Inference:
+class Inference(Brief):
     r"""Posterior of labels and centroid.
 
     Parameters
@@ -33,7 +34,7 @@ class Inference:
         How the iteration ended, after how many steps, and the root mean square change of the last.
     performance
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
-        the two classes cannot be told apart, and the better of the two namings counts.
+        the two classes can be exchanged, and the better of the two assignments counts.
     """
 
     labels: Array
@@ -53,7 +54,7 @@ def amp(
     damping: float = 0.0,
     seed: int = 0,
 ) -> Inference:
-    r"""Approximate message passing: the best inference of the labels that knows the model.
+    r"""Approximate message passing: Bayes-optimal inference of the labels, given the parameters of the model.
 
     With :math:`S = A^s/\sqrt N` the symmetrized operator and :math:`\lambda_s` its signal, it iterates
 
@@ -64,6 +65,7 @@ def amp(
                + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M/N}{1 + A_u}\, \hat y^{old}, \quad \hat y = \tanh B_y,
 
     with :math:`\hat y = y` on labelled nodes. Only observations enter; the latents of an instance serve to measure the result.
+    Its accuracy in the large-size limit is that of the state evolution, Eq. 5.1.
 
     Parameters
     ----------
@@ -84,19 +86,23 @@ def amp(
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
     """
-    if not isinstance(instance, Instance | Observation):
-        raise ParameterError(f"amp needs an Instance or an Observation, got {type(instance).__name__}")
+    check_types("amp", instance=(instance, (Instance, Observation)))
+    steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     observation = instance.observation if isinstance(instance, Instance) else instance
-    keep = float(real("damping", damping, low=0, high=1))
+    keep = number("damping", damping, low=0, high=1)
     update = _Update(observation)
     log_odds, old = update.start(seed), np.zeros(observation.nodes)
     y, u = update.labels(log_odds), np.zeros(observation.features.shape[1])
     status, change = Status.NOT_CONVERGED, math.inf
-    for iteration in range(1, whole("max_iterations", max_iterations, low=1) + 1):  # noqa: B007
+    for iteration in range(1, steps + 1):  # noqa: B007
         u, new = update(y, old, u)
         log_odds = (1.0 - keep) * new + keep * log_odds
         old, y = y, update.labels(log_odds)
         change = float(np.sqrt(np.mean((y - old) ** 2)))
+        if not math.isfinite(change):
+            raise ParameterError(
+                f"lam = {observation.data.lam:g}, mu = {observation.data.mu:g}: the log-odds overflow; take weaker signals"
+            )
         if change <= tol:
             status = Status.CONVERGED
             break
@@ -106,7 +112,7 @@ def amp(
 
 
 class _Update:
-    """One step of the iteration, on what is observed."""
+    """One step of the iteration, on the observation alone."""
 
     def __init__(self, observation: Observation) -> None:
         self.observation = observation
@@ -115,7 +121,7 @@ class _Update:
         self.S = observation.operator(True)
 
     def start(self, seed: int) -> Array:
-        """Log-odds next to 0; exactly 0 would be a fixed point if no label is known."""
+        """Small random log-odds, since exactly 0 is a fixed point if no label is known."""
         return 1e-2 * np.random.default_rng(whole("seed", seed, low=0)).standard_normal(self.observation.nodes)
 
     def labels(self, log_odds: Array) -> Array:
@@ -124,12 +130,16 @@ class _Update:
 
     def __call__(self, y: Array, old: Array, u: Array) -> tuple[Array, Array]:
         """New centroid and log-odds."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._step(y, old, u)
+
+    def _step(self, y: Array, old: Array, u: Array) -> tuple[Array, Array]:
         X, n = self.observation.features, self.observation.nodes
         mu, unsure = self.mu / n, np.sum(1.0 - y**2)
         precision = 1.0 + mu * (y @ y)
         root = math.sqrt(mu)
         u = (root * (X.T @ y.astype(X.dtype)) - mu * unsure * u) / precision
-        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal**2 * unsure / n * old
+        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal * self.signal * unsure / n * old
         return u, graph + root * (X @ u.astype(X.dtype)) - mu * X.shape[1] / precision * old
 
 
@@ -137,9 +147,9 @@ def _measure(instance: Instance, log_odds: Array) -> Performance:
     mask = instance.train_mask
     if mask.all():
         raise ParameterError("rho = 1 leaves no node to test on; take rho < 1")
-    margins = (log_odds * instance.labels)[~mask]
-    if not mask.any() and np.mean(margins > 0) < 0.5:
+    margins = (log_odds * instance.labels)[~mask & ~np.isnan(instance.labels)]
+    if not mask.any() and accuracy(margins) < 0.5:
         margins = -margins
-    accuracy = float(np.mean(margins > 0))
-    log_error = math.log1p(-accuracy) if accuracy < 1.0 else -math.inf
-    return Performance(accuracy, 1.0, float(np.mean(np.logaddexp(0.0, -2.0 * margins))), 0.0, log_error)
+    right = float(accuracy(margins))
+    log_error = -math.inf if right == 1.0 else math.log1p(-right)
+    return Performance(right, 1.0, float(mean_over(np.logaddexp(0.0, -2.0 * margins))), 0.0, log_error)

@@ -20,9 +20,9 @@ __all__ = ["Descent", "logistic_descent"]
 
 Block = npt.NDArray[Any]
 
-STEPS = 100  # of one correction; beyond, a Gram matrix is cheaper
+STEPS = 100  # of one correction; with more, a Gram matrix is cheaper
 CORRECTIONS = 8
-FINEST = 2e-6  # part of a gradient that single precision still resolves
+FINEST = 2e-6  # relative change of a gradient that single precision resolves
 
 
 class Descent(NamedTuple):

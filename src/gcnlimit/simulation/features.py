@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["StreamedFeatures"]
+__all__ = ["LARGEST_KEY", "TILE", "StreamedFeatures"]
 
+LARGEST_KEY = 2**64 - 1025  # NumPy takes the keys of a generator above 2^63 as floats: the next would round to 2^64
 TILE = 64  # rows drawn from one key of the generator: part of the definition of the matrix
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedFeatures:
-    r"""Features :math:`X = \sqrt{\mu/N}\, y u^T + W` that are never held whole.
+    r"""Features :math:`X = \sqrt{\mu/N}\, y u^T + W` (Eq. 1.2) that are never held whole.
 
     Rows come in tiles, and the Gaussian noise of a tile is drawn from a counter-based generator keyed by the seed and the
-    number of the tile: the same seed gives the same matrix, in whatever order and block it is asked for.
+    number of the tile: the same seed gives the same matrix, in any order and any blocks.
 
     Parameters
     ----------
     key
-        Seed of the noise, a 64-bit integer.
+        Seed of the noise, a 64-bit integer up to `LARGEST_KEY`.
     labels, spike
         :math:`y` and :math:`\sqrt{\mu/N}\, u`.
 

@@ -41,7 +41,7 @@ def bernoulli_graph(
 
 
 def gaussian_graph(labels: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
-    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} yy^T + \Xi`, a dense matrix; for small sizes."""
+    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} yy^T + \Xi` (Eq. 1.1), a dense matrix; for small sizes."""
     n = labels.size
     noise = rng.standard_normal((n, n))
     if not directed:
@@ -58,8 +58,8 @@ def _directed_pairs(nodes: int, probability: float, rng: np.random.Generator) ->
 def _undirected_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
     r"""Each of the unordered pairs, with that probability.
 
-    On a circle of nodes a pair is its first node and the way to the other, at most half the circle; half-way pairs, which
-    would be met twice if their number is even, count from one side.
+    The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`. This is one to
+    one, except for :math:`2d = n`, where :math:`i` and :math:`i + n/2` name the same pair and only :math:`i < n/2` is kept.
     """
     half = nodes // 2
     row, way = np.divmod(_successes(nodes * (half + 1), probability, rng), half + 1)

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
-from gcnlimit.simulation import exchange
+from gcnlimit.simulation import disk, exchange
 from gcnlimit.simulation.given import observe
-from gcnlimit.simulation.observation import Latents, Mask, Observation
+from gcnlimit.simulation.observation import Features, Graph, Latents, Mask, Observation
 
 __all__ = ["Instance"]
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(Brief):
     """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph.
 
     Parameters
@@ -54,17 +54,21 @@ class Instance:
         Parameters
         ----------
         adjacency
-            SciPy sparse matrix, square, symmetric or not; edges may have weights.
+            SciPy sparse matrix, square, symmetric or not. Edges may have weights of any unit and positive sum: they are divided
+            by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that the noise of the operator has unit variance and equal weights count
+            as 1; entries given twice add up.
         features
-            Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept.
+            Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
-            Label :math:`\pm 1` of every node; only those of the labelled nodes are observed, the others measure.
+            Label :math:`\pm 1` of every node; only those of the labelled nodes are observed, the others measure. NaN stands for
+            an unknown label outside of `train_mask`: accuracies are measured on the nodes whose label is known.
         train_mask
             Which nodes are labelled: booleans.
         data
-            The model; by default estimated from the labelled nodes (:func:`gcnlimit.simulation.given.estimate`).
+            The model; by default estimated from the labelled nodes, at least two (:func:`gcnlimit.simulation.given.estimate`).
         degree
-            Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes.
+            Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes, or the sum of
+            the weights, divided as above, over that of nodes.
 
         Examples
         --------
@@ -82,12 +86,12 @@ class Instance:
         return self.observation.data
 
     @property
-    def adjacency(self) -> Any:
-        """Adjacency matrix (SciPy CSR)."""
+    def adjacency(self) -> Graph:
+        """Adjacency matrix (SciPy CSR), or a dense Gaussian matrix."""
         return self.observation.adjacency
 
     @property
-    def features(self) -> Any:
+    def features(self) -> Features:
         """Features of the nodes."""
         return self.observation.features
 
@@ -98,17 +102,17 @@ class Instance:
 
     @property
     def labels(self) -> Array:
-        r"""Labels :math:`\pm 1` of all nodes."""
+        r"""Labels :math:`\pm 1` of all nodes, NaN where unknown."""
         return self.latents.labels
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one ``.npz`` file."""
-        exchange.save(self.observation, self.latents, path)
+        disk.save(self.observation, self.latents, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Instance:
-        """Read what `save` wrote."""
-        return Instance(*exchange.load(path))
+        """Read what `save` wrote; every field is checked as in `of`."""
+        return Instance(*disk.load(path))
 
     def to_networkx(self) -> Any:
         """NetworkX graph with ``label`` and ``train`` on its nodes (needs networkx)."""

@@ -15,13 +15,13 @@ __all__ = ["solve_shifted"]
 def solve_shifted(  # noqa: PLR0917
     product: Callable[[Array], Array], rough: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int
 ) -> Array | None:
-    r"""Solutions :math:`x`, one row for each shift `r`, to residuals of `tol` times :math:`|b|`; None if `steps` do not do.
+    r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
 
     Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`G^k b`, the matrix is tridiagonal, :math:`T`, for
     every shift, and :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is
     :math:`|b| \prod_{j \le k} \beta_j/d_j`, with :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of
-    :math:`T + r`; the smallest shift is the slowest. The less a step matters, the less precise its product needs to be:
-    `rough`, in single precision, takes over near the end. The true residual has the last word.
+    :math:`T + r`; the smallest shift is the slowest. The smaller the residual, the less precise a product needs to be, and
+    `rough`, in single precision, takes over near the end. The true residual decides.
 
     >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
     >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)

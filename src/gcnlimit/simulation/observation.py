@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.operator import Operator
 
-__all__ = ["Latents", "Mask", "Observation", "feature_count", "streamed"]
+__all__ = ["Features", "Graph", "Latents", "Mask", "Observation", "feature_count", "streamed"]
 
 Mask = npt.NDArray[np.bool_]
+Graph = sparse.csr_array[np.float64] | Array
+Features = npt.NDArray[Any] | StreamedFeatures
 
 
 @dataclass(frozen=True, eq=False)
-class Observation:
+class Observation(Brief):
     r"""What a learner sees, and the model it was drawn from.
 
     Parameters
@@ -31,8 +34,8 @@ class Observation:
     degree
         Mean degree :math:`d` of the graph; None if the graph is the Gaussian-equivalent one.
     adjacency
-        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`; or a dense
-        Gaussian matrix.
+        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`, or of weights in
+        their unit (:func:`gcnlimit.simulation.parts.unit_weights`); or a dense Gaussian matrix.
     features
         Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
     train_mask
@@ -43,8 +46,8 @@ class Observation:
 
     data: CSBM
     degree: float | None
-    adjacency: Any
-    features: Any
+    adjacency: Graph
+    features: Features
     train_mask: Mask
     train_labels: Array
 
@@ -67,14 +70,17 @@ class Observation:
 
 
 @dataclass(frozen=True, eq=False)
-class Latents:
-    r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features."""
+class Latents(Brief):
+    r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features.
+
+    NaN stands for what is not known, such as the labels that the owner of a real graph has yet to find.
+    """
 
     labels: Array
     centroid: Array
 
 
-def streamed(features: Any) -> bool:
+def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
     """Whether the features are regenerated instead of stored."""
     return isinstance(features, StreamedFeatures)
 

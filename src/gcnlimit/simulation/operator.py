@@ -24,7 +24,7 @@ PANEL = 800  # rows of a block of 100 columns that a second-level cache holds
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    r"""Operator :math:`a = A^e/\sqrt N`, held as :math:`a = S - \epsilon\, 1 1^T` with :math:`S` sparse.
+    r"""Operator :math:`a = A^e/\sqrt N` (Eq. 1.3), held as :math:`a = S - \epsilon\, 1 1^T` with :math:`S` sparse.
 
     The adjacency is centred and rescaled, :math:`\tilde A = (A - d/N)/\sqrt{d/N (1-d/N)}`, and symmetrized to
     :math:`(\tilde A + \tilde A^T)/\sqrt 2` if wanted. A dense matrix is taken as :math:`\tilde A` itself.
@@ -119,7 +119,7 @@ class Operator:
 
     @cached_property
     def _panels(self) -> list[tuple[int, Any]]:
-        """The sparse part cut into panels of columns, each with its first column; a few entries of each row in a panel."""
+        """The sparse part cut into panels of columns, as (first column, panel), with a few non-zeros per row of each."""
         nodes = self.shape[1]
         if isinstance(self.matrix, np.ndarray):
             return [(0, self.matrix)]
@@ -158,6 +158,15 @@ class Operator:
         largest = eigsh(linear, k=1, which="LM", tol=1e-3, v0=start, return_eigenvectors=False)
         return float(abs(largest[0])) * 1.005
 
+    @cached_property
+    def growth(self) -> float:
+        """Factor by which a random vector grows in the last of 12 products: about the spectral radius, symmetric or not."""
+        v, size = np.random.default_rng(0).standard_normal(self.shape[0]).astype(self.matrix.dtype), 1.0
+        for _ in range(12):
+            v = self @ (v / v.dtype.type(size))
+            size = float(np.linalg.norm(v)) or 1.0
+        return size
+
 
 def _narrow(matrix: Any) -> Any:
     """The same CSR matrix with indices of 32 bits if they suffice, which are read faster."""
@@ -167,7 +176,7 @@ def _narrow(matrix: Any) -> Any:
 
 
 def _few_and_level(block: npt.NDArray[Any]) -> tuple[Any, npt.NDArray[Any]] | None:
-    """A block as few numbers on top of a constant in each column, sparse and dense; None if it is not so."""
+    """A block as a sparse part plus one constant per column; None if that part is not sparse."""
     if np.count_nonzero(block[1:50] == block[:49]) < 0.9 * block[:49].size:
         return None
     level = block.min(axis=0)

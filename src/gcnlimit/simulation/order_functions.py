@@ -31,7 +31,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
-from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.order_parameters import OrderFunctions, Weights
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.sample import Seed, seed_sequence
@@ -59,7 +59,7 @@ def measure_order_functions(
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
     >>> f = measure_order_functions(i, gl.GCN(gl.Diffusion(t=1.0), symmetrize=True), x=[0.0, 1.0])
-    >>> round(f.V_hat_h[1, 1].item(), 6)  # at the end of the network, t^2 rho
+    >>> round(f.V_hat[1, 1].item(), 6)  # at the end of the network, t^2 rho
     0.1
     """
     x = np.atleast_1d(real("x", x, low=0, high=1))
@@ -80,19 +80,21 @@ def measure_order_functions(
     return OrderFunctions(
         x=x,
         m=h @ labels / n,
-        Q_h=_overlap(h, h) / n,
-        V_h=_overlap(noise, noise) / (n * probes),
+        Q=_overlap(h, h) / n,
+        V=_overlap(noise, noise) / (n * probes),
         Q_qh=t / n * _overlap(q, h),
         V_qh=t / (n * probes) * depth.response(signs),
         m_hat=signal * t / n * (np.asarray(q) @ labels),
-        Q_hat_h=t**2 / n * _overlap(q, q),
-        V_hat_h=t**2 / (n * probes) * _overlap(response, response),
-        m_w=np.asarray(instance.latents.centroid @ w / n),
-        Q_w=np.asarray(w @ w / n),
-        V_w=np.asarray(w.size / n),
-        m_hat_w=np.asarray(math.sqrt(float(instance.data.mu)) * (q_0 @ labels) / n),
-        Q_hat_w=np.asarray(q_0 @ q_0 / n),
-        V_hat_w=np.asarray(np.vdot(response_0, response_0) / (n * probes)),
+        Q_hat=t**2 / n * _overlap(q, q),
+        V_hat=t**2 / (n * probes) * _overlap(response, response),
+        weights=Weights(
+            m=instance.latents.centroid @ w / n,
+            Q=w @ w / n,
+            V=np.asarray(w.size / n),
+            m_hat=math.sqrt(float(instance.data.mu)) * (q_0 @ labels) / n,
+            Q_hat=q_0 @ q_0 / n,
+            V_hat=np.vdot(response_0, response_0) / (n * probes),
+        ),
     )
 
 

@@ -3,17 +3,16 @@ r"""The training rows :math:`F = [g(a) X/\sqrt N]_R`, by the cheaper of two ways
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from gcnlimit._threads import over_blocks
 from gcnlimit.filters import Filter
 from gcnlimit.filters.action import WIDTH, Block, column_blocks
-from gcnlimit.simulation.observation import Observation, streamed
+from gcnlimit.simulation.observation import Features, Observation, streamed
 from gcnlimit.simulation.operator import Operator
 
-__all__ = ["training_rows"]
+__all__ = ["PROPAGATED_AT_ONCE", "training_rows"]
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
 
@@ -47,9 +46,9 @@ def _backward(
             _multiply(propagated, X, out[k, part])
 
 
-def _multiply(propagated: Block, X: Any, out: Block) -> None:
+def _multiply(propagated: Block, X: Features, out: Block) -> None:
     r"""Product :math:`B^T X`, some features at a time."""
-    if streamed(X):
+    if not isinstance(X, np.ndarray):
         out[...] = (X.T @ propagated).T
         return
 
@@ -61,7 +60,7 @@ def _multiply(propagated: Block, X: Any, out: Block) -> None:
 
 
 def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block, accuracy: float | None) -> None:
-    X: Any = np.asarray(observation.features)
+    X = np.asarray(observation.features)
     radius = operator.radius
 
     def one(part: slice) -> None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import flag, real, whole
-from gcnlimit._values import Array
+from gcnlimit._memory import require
+from gcnlimit._validation import whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Latents, Observation, feature_count
+from gcnlimit.simulation.observation import Graph, Latents, Observation, feature_count
+from gcnlimit.simulation.size import Size, edge_probabilities, labelled_count
 
-__all__ = ["Seed", "sample", "seed_sequence"]
+__all__ = ["Seed", "draw", "sample", "seed_sequence"]
 
 Seed = int | np.random.SeedSequence
 
@@ -52,6 +52,11 @@ def sample(
     dtype
         ``float64`` or ``float32``: precision of the features and of all that is computed from them.
 
+    Raises
+    ------
+    ParameterError
+        If it would need more memory than there is, or than the environment variable ``GCNLIMIT_MEMORY`` says, in GB.
+
     Examples
     --------
     >>> import gcnlimit as gl
@@ -61,69 +66,42 @@ def sample(
     >>> bool(25 < i.adjacency.nnz / 1000 < 35)
     True
     """
-    _check(data)
-    nodes = whole("nodes", nodes, low=2)
-    dtype = _precision(dtype)
-    streams = seed_sequence(seed).spawn(4)
-    rng = np.random.default_rng(streams[0])
-    labels = np.where(rng.random(nodes) < 0.5, -1.0, 1.0)
-    mask = np.zeros(nodes, bool)
-    mask[rng.choice(nodes, size=math.floor(float(data.rho) * nodes + 0.5), replace=False)] = True
-
-    adjacency = _graph(data, labels, degree, np.random.default_rng(streams[1]))
-    centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
-    spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(dtype)
-    features = StreamedFeatures(int(streams[3].generate_state(1, np.uint64)[0]), labels, spike)
-    observation = Observation(
-        data=data,
-        degree=None if degree is None else float(degree),
-        adjacency=adjacency,
-        features=features if flag("streamed", streamed) else np.asarray(features),
-        train_mask=mask,
-        train_labels=np.where(mask, labels, 0.0),
-    )
-    return Instance(observation, Latents(labels, centroid))
-
-
-def _graph(data: CSBM, labels: Array, degree: float | None, rng: np.random.Generator) -> object:
-    lam, nodes = float(data.lam), labels.size
-    if degree is None:
-        return gaussian_graph(labels, lam, data.directed, rng)
-    degree = float(real("degree", degree, low=0, open_low=True))
-    if degree >= nodes:
-        raise ParameterError(f"degree = {degree:g} is not allowed; it must be below the number of nodes, {nodes}")
-    density = degree / nodes
-    spread = math.sqrt(density * (1.0 - density) / nodes)
-    largest = min(density, 1.0 - density) / spread
-    if abs(lam) > largest * (1.0 + 1e-12):
-        raise ParameterError(
-            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where |lam| must be at most {largest:.6g} "
-            f"for the edge probabilities to lie in [0, 1]; take a degree of at least {_least_degree(lam, nodes)}"
-        )
-    same, other = (min(max(density + sign * lam * spread, 0.0), 1.0) for sign in (1, -1))
-    return bernoulli_graph(labels, same, other, data.directed, rng)
-
-
-def _least_degree(lam: float, nodes: int) -> str:
-    r"""Solution of :math:`\lambda^2 = d/(1 - d/N)`."""
-    least = lam**2 / (1.0 + lam**2 / nodes)
-    return f"{least:.4g}" if least <= nodes / 2 else f"{least:.4g} (with more nodes)"
-
-
-def _check(data: CSBM) -> None:
-    if not isinstance(data, CSBM):
-        raise ParameterError(f"sample needs a CSBM, got {type(data).__name__}")
+    size = Size.of("sample", data, nodes, degree, streamed, dtype)
     if data.shape:
         raise ParameterError(
             f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
         )
+    root = seed_sequence(seed)
+    require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
+    return draw(data, size, root)
 
 
-def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    dtype = np.dtype(dtype)
-    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ParameterError(f"dtype = {dtype} is not allowed; it must be float32 or float64")
-    return dtype
+def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
+    """Instance of a size that was checked."""
+    nodes, streams = size.nodes, seed.spawn(4)
+    rng = np.random.default_rng(streams[0])
+    labels = np.where(rng.random(nodes) < 0.5, -1.0, 1.0)
+    mask = np.zeros(nodes, bool)
+    mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
+
+    lam, graph = float(data.lam), np.random.default_rng(streams[1])
+    if size.degree is None:
+        adjacency: Graph = gaussian_graph(labels, lam, data.directed, graph)
+    else:
+        adjacency = bernoulli_graph(labels, *edge_probabilities(lam, nodes, size.degree), data.directed, graph)
+    centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
+    spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(size.dtype)
+    key = min(int(streams[3].generate_state(1, np.uint64)[0]), LARGEST_KEY)
+    features = StreamedFeatures(key, labels, spike)
+    observation = Observation(
+        data=data,
+        degree=size.degree,
+        adjacency=adjacency,
+        features=features if size.streamed else np.asarray(features),
+        train_mask=mask,
+        train_labels=np.where(mask, labels, 0.0),
+    )
+    return Instance(observation, Latents(labels, centroid))
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:

@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._labels import labelled
+from gcnlimit._memory import available, require
 from gcnlimit._processes import run
 from gcnlimit._progress import progress_bar
+from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
-from gcnlimit.simulation.sample import Seed, sample, seed_sequence
-from gcnlimit.simulation.train import fit
+from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.sample import Seed, draw, seed_sequence
+from gcnlimit.simulation.size import Size, training_bytes
+from gcnlimit.simulation.train import train
 
 __all__ = ["simulate"]
 
@@ -53,8 +57,9 @@ def simulate(  # noqa: PLR0917
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers, whatever the number of workers.
     workers
-        Number of processes, each of one thread; 1 stays in this process. By default as many as there are processors, or 1
-        if the work is small. Interrupted from the keyboard, the answer is that of the trials done so far.
+        Number of processes, each of one thread; 1 stays in this process. By default as many as there are processors and
+        memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is small.
+        Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
 
@@ -67,25 +72,23 @@ def simulate(  # noqa: PLR0917
     >>> bool(abs(s.test_accuracy - gl.predict(data, gcn).test_accuracy) < 0.03)
     True
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"simulate needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}; "
-            "write simulate(data, gcn, ...)"
-        )
-    nodes, trials = whole("nodes", nodes, low=2), whole("trials", trials, low=1)
+    check_problem("simulate", data, gcn)
+    size, trials = Size.of("simulate", data, nodes, degree, streamed, dtype), whole("trials", trials, low=1, high=10**9)
+    workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
+    progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    groups = _groups(data, gcn, shape)
     root = seed_sequence(seed)
+    require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
+    workers = _workers(workers, _bytes(data, gcn, size), size)
+    groups = _groups(data, gcn, shape)
     tasks = [
-        _Trial(point, network, nodes, degree, child, streamed, np.dtype(dtype).name)
+        _Trial(point, network, size, child)
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
-    workers = workers if workers is None else whole("workers", workers, low=1)
-    progress = progress if progress is None else flag("progress", progress)
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        results = run(tasks, workers, small=nodes * len(tasks) < 40_000, done=bar.advance)
-    return _assemble([where for _, _, where in groups], results, trials, shape, nodes)
+        results = run(tasks, workers, small=size.nodes * len(tasks) < 40_000, done=bar.advance)
+    return labelled(_assemble([where for _, _, where in groups], results, trials, shape, size.nodes), data, gcn)
 
 
 @dataclass(frozen=True)
@@ -94,19 +97,30 @@ class _Trial:
 
     data: CSBM
     gcn: GCN
-    nodes: int
-    degree: float | None
+    size: Size
     seed: np.random.SeedSequence
-    streamed: bool
-    dtype: str
 
     def __call__(self) -> Array:
         """Performance, one row for each field but the last, which is that of the mean."""
-        instance = sample(
-            self.data, self.nodes, self.degree, self.seed, streamed=self.streamed, dtype=np.dtype(self.dtype)
-        )
-        performance = fit(instance, self.gcn).performance
+        instance = draw(self.data, self.size, self.seed)
+        performance = evaluate(instance, self.gcn, train(instance.observation, self.gcn)[1])
         return np.array([getattr(performance, name) for name in FIELDS[:4]])
+
+
+def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
+    """Memory of one trial."""
+    points, labelled = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
+    return size.bytes() + training_bytes(size, labelled, points, bool(np.isfinite(gcn.reg).any()))
+
+
+def _workers(workers: int | None, needed: float, size: Size) -> int | None:
+    """Number of processes whose trials fit into memory together; None if there may be one for each core."""
+    require(f"one trial of {size.nodes} nodes with {size.features:.4g} features each", needed, size.remedy())
+    if workers is not None:
+        require(f"a trial in each of {workers} workers", needed * workers, "take fewer workers")
+        return workers
+    together = int(available() // needed)
+    return together if together < cores() else None
 
 
 def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:

@@ -1,9 +1,9 @@
 r"""Convex training of the weights on given training rows.
 
-Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the signed
-training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
-and primal, with :math:`Z^TZ`, otherwise. Both speak of the same dual variables :math:`f_i = -\ell'(z_i)`, with
-:math:`w = Z^T f/r`, so that :math:`z = \kappa f`, :math:`\kappa = ZZ^T/r`.
+Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
+and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
+:math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._values import Array
-from gcnlimit.losses import Logistic, Loss
+from gcnlimit.losses import Loss
 from gcnlimit.simulation.descent import logistic_descent
 from gcnlimit.simulation.krylov import solve_shifted
 
-__all__ = ["Solution", "TrainingRows"]
+__all__ = ["TOLERANCE", "Solution", "TrainingRows"]
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
@@ -70,7 +70,9 @@ class TrainingRows:
             solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
         if solution is None:
             values, vectors = eigh(self.gram, driver="evd")
-            solution = (vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
+            rounding = np.finfo(float).eps * values.size * values[-1]
+            lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
+            solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
 
     def _product(self, v: Array) -> Array:
@@ -91,11 +93,11 @@ class TrainingRows:
         r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
 
         The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
-        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas and Rachford's
-        splitting, which converges from anywhere, brings it closer. Stops when the duality gap is below `tol`
+        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
+        splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
         times the objective, or cannot be improved.
         """
-        if isinstance(loss, Logistic) and (found := logistic_descent(self.Z, reg, start, tol)):
+        if loss.training == "logistic" and (found := logistic_descent(self.Z, reg, start, tol)):
             return Solution(found.weights, found.gap(reg)), found.f
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
@@ -115,7 +117,7 @@ class _Problem:
         self.v = max(rows.size / reg, 1e-300)
 
     def margins(self, f: Array) -> Array:
-        r"""Margins :math:`\kappa f`."""
+        r"""Margins :math:`\mathcal K f`."""
         Z = self.rows.Z
         formed = self.rows.dual and "gram" in vars(self.rows)
         return np.asarray((self.rows.gram @ f if formed else Z @ (f @ Z)) / self.reg)
@@ -141,7 +143,7 @@ class _Problem:
         return float(abs(gap) / (np.sum(loss) + 0.5 * f @ z))
 
     def split(self, f: Array, steps: int) -> Array:
-        r"""Douglas and Rachford: alternate the proximal operators of the loss and of :math:`\frac12 z^T \kappa^{-1} z`."""
+        r"""Douglas-Rachford: alternate the proximal operators of the loss and of :math:`\frac12 z^T \mathcal K^{-1} z`."""
         rows = self.rows
         matrix = rows.gram / self.reg
         matrix[np.diag_indices_from(matrix)] += self.v
@@ -183,10 +185,10 @@ class _Problem:
         return None
 
     def _step(self, residual: Array, omega: Array) -> Array:
-        r"""Solution of :math:`[(1-P)\kappa + vP]\,\delta = -\epsilon`, :math:`P` the derivative of the proximal operator.
+        r"""Solution of :math:`[(1-P)\mathcal K + vP]\,\delta = -\epsilon`, :math:`P` the derivative of the proximal operator.
 
         With :math:`\delta = E\eta - \epsilon/v` and :math:`E = \sqrt{1-P}`, it is the symmetric system
-        :math:`[E\kappa E + vP]\,\eta = E(\kappa\epsilon/v - \epsilon)`, in which nothing is singular or cancels at
+        :math:`[E\mathcal K E + vP]\,\eta = E(\mathcal K\epsilon/v - \epsilon)`, in which nothing is singular or cancels at
         :math:`P = 0` or 1.
         """
         rows, v = self.rows, self.v

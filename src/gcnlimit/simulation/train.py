@@ -9,27 +9,33 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import LinAlgError
 
-from gcnlimit._validation import real
-from gcnlimit._values import Array
+from gcnlimit._labels import labelled
+from gcnlimit._memory import require
+from gcnlimit._validation import check_types, tolerance
+from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss, Square
+from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.performance import Performance, scalar_or_array
+from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Observation
+from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
+from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
-__all__ = ["Fit", "evaluate", "fit", "train"]
+__all__ = ["Fit", "fit", "train"]
 
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Brief):
     r"""A trained network; each field has the shape of the network's parameters, then its own.
 
     Parameters
@@ -39,7 +45,8 @@ class Fit:
     outputs
         :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
     performance
-        Accuracies and losses on the labelled and on the other nodes.
+        Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
+        none is. An output of exactly 0 counts as half right.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
@@ -47,7 +54,7 @@ class Fit:
     weights: npt.NDArray[Any]
     outputs: npt.NDArray[Any]
     performance: Performance
-    gap: Any
+    gap: float | Array
 
 
 def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
@@ -76,13 +83,11 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     >>> bool(f.performance.train_accuracy[0] > 0.99)
     True
     """
-    if not isinstance(instance, Instance) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"fit needs an Instance and a GCN, got {type(instance).__name__} and {type(gcn).__name__}; write fit(instance, gcn)"
-        )
-    tol = float(real("tol", tol, low=0, high=0.1, open_low=True))
+    check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
+    tol = tolerance("tol", tol)
+    _check_memory(instance.observation, gcn)
     weights, outputs, gap = train(instance.observation, gcn, tol)
-    performance = evaluate(instance, gcn, outputs)
+    performance = labelled(evaluate(instance, gcn, outputs), instance.data, gcn)
     shape = gcn.shape
     return Fit(
         weights.reshape(*shape, -1), outputs.reshape(*shape, -1), performance, scalar_or_array(gap.reshape(shape))
@@ -95,53 +100,51 @@ def train(
     """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
+    with np.errstate(all="ignore"):  # what is not finite is refused at the end
+        return _train(observation, gcn, tol)
+
+
+def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
     operator = observation.operator(gcn.symmetrize)
     filters = gcn.filter.ravel(gcn.shape)
-    _check_size(filters, operator, observation.features.dtype)
+    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
+    check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
+    reg = reg * gain**2
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
     explicit = np.isinf(reg)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        weights[where], gap[where] = _path(TrainingRows(Z), gcn.loss, reg[where], tol)
+        rows = TrainingRows(Z)
+        check_reg(rows, gcn.loss, float(np.max(reg[where])), weights.dtype)
+        weights[where], gap[where] = _path(rows, gcn.loss, reg[where], tol)
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
+    if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
+        raise ParameterError(
+            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
+            "take smaller parameters of the filter, or float64"
+        )
+    check_rounding(filters, operator, signal, outputs)
+    if gcn.normalize:  # trained with the filter as it is, at reg in its units
+        weights *= np.where(explicit, 1.0 / gain, gain)[:, None].astype(weights.dtype)
+        outputs *= np.where(explicit, gain**-2, 1.0).astype(outputs.dtype)
     return weights, np.ascontiguousarray(outputs.T), gap
 
 
-def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any]) -> Performance:
-    """Performance of each row of outputs, against the latent labels."""
-    train_mask = instance.train_mask
-    if train_mask.all():
-        raise ParameterError("rho = 1 leaves no node to test on; take rho < 1")
-    margins = outputs * instance.labels
-
-    def accuracy(mask: npt.NDArray[np.bool_]) -> Array:
-        return np.asarray((margins[:, mask] > 0).mean(axis=1)).reshape(gcn.shape)
-
-    def loss(mask: npt.NDArray[np.bool_]) -> Array:
-        mean = gcn.loss.value(margins[:, mask]).mean(axis=1).reshape(gcn.shape)
-        return np.where(np.isinf(gcn.reg), gcn.loss.value(0.0), mean)  # at infinite reg the outputs vanish
-
-    test = accuracy(~train_mask)
-    with np.errstate(divide="ignore"):
-        log_error = np.log1p(-test)
-    fields = (test, accuracy(train_mask), loss(~train_mask), loss(train_mask), log_error)
-    return Performance(*(scalar_or_array(field) for field in fields))
-
-
-def _check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
-    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
-    radius = operator.radius or 2.0
-    size = float(np.max(filters.scaled(np.linspace(-radius, radius, 65))[1]))
-    if size > 0.48 * np.log(np.finfo(dtype).max):
-        raise ParameterError(
-            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
-            "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
-        )
+def _check_memory(observation: Observation, gcn: GCN) -> None:
+    X, labelled = observation.features, int(observation.train_mask.sum())
+    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), np.dtype(X.dtype.name))
+    needed = training_bytes(size, labelled, math.prod(gcn.shape), bool(np.isfinite(gcn.reg).any()))
+    require(
+        f"training on {labelled} nodes with {X.shape[1]} features each",
+        needed,
+        "take fewer labelled nodes or parameters",
+    )
 
 
 def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
@@ -158,7 +161,7 @@ def _by_filter(
     """Signed training rows of each distinct filter, and the points that use it."""
     if not points.size:
         return
-    values = np.asarray(getattr(filters, filters.parameter))[points].reshape(points.size, -1)
+    values = filters.values[points].reshape(points.size, -1)
     _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)
     labels = observation.train_labels[observation.train_mask]
@@ -171,11 +174,14 @@ def _by_filter(
 
 def _path(rows: TrainingRows, loss: Loss, reg: Array, tol: float) -> tuple[Array, Array]:
     """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
-    if type(loss) is Square:
+    if loss.training == "ridge":
         return rows.ridge(reg, tol), np.zeros(reg.size)
     weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
     for k in np.argsort(-reg):
-        (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tol)
+        try:
+            (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tol)
+        except (LinAlgError, ValueError):  # what overflowed cannot be factorised
+            gap[k] = np.nan
         if not gap[k] <= max(1e-6, tol):
             raise ConvergenceError(
                 f"the training at reg = {reg[k]:g} stopped at a duality gap of {gap[k]:.1e} of the objective; raise reg"

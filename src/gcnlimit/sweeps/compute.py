@@ -49,10 +49,11 @@ def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
 def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any], size: int) -> Columns:
     try:
         columns = _columns(producer.evaluate(common | arrays), common, size)
-        errors = dict.fromkeys(_where(columns["status"] == Status.NOT_CONVERGED), Status.NOT_CONVERGED.message)
+        status = columns["status"]
+        errors = {place: Status(int(status[place])).message for place in _where(_unsolved(status))}
         if not producer.identity:  # the library's own answers are numbers, or failures
-            lost = np.isnan(columns["test_accuracy"]) & (columns["status"] != Status.NOT_CONVERGED)
-            columns["status"][lost] = FAILED
+            lost = np.isnan(columns["test_accuracy"]) & ~_unsolved(status)
+            status[lost] = FAILED
             errors |= dict.fromkeys(_where(lost), _LOST)
         return Columns(columns, errors)
     except Exception as error:
@@ -64,6 +65,11 @@ def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any],
             _compute(producer, common, {name: a[first] for name, a in arrays.items()}, middle),
             _compute(producer, common, {name: a[second] for name, a in arrays.items()}, size - middle),
         )
+
+
+def _unsolved(status: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Points of theory that ended without a solution."""
+    return np.asarray((status > Status.CONVERGED) & (status < DONE))
 
 
 def _where(points: npt.NDArray[np.bool_]) -> list[int]:

@@ -22,6 +22,7 @@ from gcnlimit.sweeps.producers import Producer
 
 __all__ = ["Plan"]
 
+_LATER = [("normalize", False)]  # parameters that came later, at values that change nothing: seeds stay what they were
 _BYTES = 250.0  # of memory for each point of the answer
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
@@ -67,7 +68,8 @@ class Plan:
         for block in self.grid.blocks():
             common = block.common
             if self.producer.seeded and "seed" not in common:
-                common = common | {"seed": point_seed(identity, common)}
+                known = {name: value for name, value in common.items() if (name, value) not in _LATER}
+                common = common | {"seed": point_seed(identity, known)}
             yield replace(block, common=common, key=block_key(identity, self.producer.defaults | common, block.arrays))
 
     def _check_values(self) -> None:

@@ -22,6 +22,7 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
+from gcnlimit.performance import Status
 from gcnlimit.sweeps.keys import describe
 
 __all__ = ["Producer", "as_producer"]
@@ -113,7 +114,10 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
-    prediction = predict(build_data(parameters), build_network(parameters), **options, throw=False)
+    data, network = build_data(parameters), build_network(parameters)
+    prediction = predict(data, network, **options, throw=False)
+    if np.any(np.asarray(prediction.status) == Status.REFUSED):  # raises the sentence that names the parameter
+        predict(data, network, **options)
     return prediction.as_dict() | {"status": prediction.status}
 
 

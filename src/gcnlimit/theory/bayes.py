@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._labels import labelled
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_array, zero_error
 
 __all__ = ["bayes_optimal"]
 
-_BLOCK = 512  # points solved together: their quadrature fits in a cache
+_BLOCK = 512  # points solved together, whose quadrature fits in a cache
+_CERTAIN = 1e4  # signal on a node that leaves an error of exp(-5000)
 
 
 def bayes_optimal(data: CSBM) -> Prediction:
     r"""Bayes-optimal performance: the state evolution of approximate message passing.
 
     The posterior log-odds of a test node are :math:`2z`, :math:`z \sim \mathcal N(my, m)`, where :math:`m` is the largest
-    root of
+    root of Eq. 5.1,
 
     .. math::
         m = \frac{\mu^2}{\alpha} \frac{m_y}{1 + \mu m_y} + \lambda_s^2 m_y, \qquad
-        m_y = \rho + (1-\rho)\, \mathbb E \tanh(m + \sqrt m W),
+        m_y = \rho + (1-\rho)\, \mathbb E \tanh(m + \sqrt m\, \zeta), \qquad \zeta \sim \mathcal N(0, 1),
 
     with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one; the accuracy is
     :math:`\Phi(\sqrt m)`. `test_loss` is the expected cross-entropy of the posterior, in nats: the best that any
@@ -44,27 +50,47 @@ def bayes_optimal(data: CSBM) -> Prediction:
     if not isinstance(data, CSBM):
         raise ParameterError(f"bayes_optimal needs a CSBM, got {type(data).__name__}")
     shape = data.shape
-    alpha, mu, rho = (np.broadcast_to(p, shape).ravel() for p in (data.alpha, data.mu, data.rho))
-    signal = np.broadcast_to(data.effective_signal(symmetrize=True), shape).ravel()
-    m, residual = np.empty(alpha.size), np.empty(alpha.size)
-    cross_entropy, iterations = np.empty(alpha.size), np.empty(alpha.size, int)
-    for start in range(0, m.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        m[part], residual[part], iterations[part] = _log_odds(alpha[part], signal[part] ** 2, mu[part], rho[part])
-        cross_entropy[part] = _cross_entropy(m[part])
-    m = m.reshape(shape)
-    return Prediction(
-        **from_margins(np.sqrt(m), np.full(shape, np.inf), cross_entropy.reshape(shape), np.zeros(shape)),
-        standard_error=zero_error(shape),
-        order_parameters={"m": scalar_or_array(m)},
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
-        residual=scalar_or_array(residual.reshape(shape)),
-        iterations=scalar_or_array(iterations.reshape(shape)),
+    signal = data.operator(symmetrize=True).signal
+    alpha, signal, mu, rho = (np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho))
+    parts = [slice(start, start + _BLOCK) for start in range(0, alpha.size, _BLOCK)]
+    found = [_fixed_point(alpha[part], signal[part], mu[part], rho[part]) for part in parts]
+    m, overlap, cross_entropy, residual, iterations = (
+        np.concatenate(column).reshape(shape) for column in zip(*found, strict=True)
     )
+    ceiling = Prediction(
+        **from_margins(np.sqrt(m), np.full(shape, np.inf), cross_entropy, np.zeros(shape)),
+        standard_error=zero_error(shape),
+        order_parameters=OrderParameters(
+            test_margin=scalar_or_array(np.sqrt(m)),
+            train_margin=scalar_or_array(np.full(shape, np.inf)),
+            output=Output(*(scalar_or_array(x) for x in (m, m, np.zeros(shape)))),
+            overlap=scalar_or_array(overlap),
+        ),
+        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        residual=scalar_or_array(residual),
+        iterations=scalar_or_array(iterations),
+    )
+    return labelled(ceiling, data)
+
+
+def _fixed_point(alpha: Array, signal: Array, mu: Array, rho: Array) -> tuple[npt.NDArray[Any], ...]:
+    """Signal :math:`m` on a test node, overlap :math:`m_y`, cross-entropy, residual and number of steps of each point."""
+    with np.errstate(over="ignore"):
+        known = signal**2 + mu / alpha * (mu / (1.0 + mu))  # m if every label were known
+    certain = known > _CERTAIN
+    m, overlap, residual = np.where(certain, known, 0.0), np.ones_like(alpha), np.zeros_like(alpha)
+    iterations, cross_entropy = np.zeros(alpha.size, np.int64), np.zeros_like(alpha)
+    rest = np.flatnonzero(~certain)
+    if rest.size:
+        alpha, graph, mu, rho = alpha[rest], signal[rest] ** 2, mu[rest], rho[rest]
+        m[rest], residual[rest], iterations[rest] = _log_odds(alpha, graph, mu, rho)
+        overlap[rest] = rho + (1.0 - rho) * (m[rest] - _deficit(m[rest])[0])
+        cross_entropy[rest] = _cross_entropy(m[rest])
+    return m, overlap, cross_entropy, residual, iterations
 
 
 def _log_odds(alpha: Array, graph: Array, mu: Array, rho: Array) -> tuple[Array, Array, int]:
-    r"""Largest root :math:`m` of the state evolution, its residual, and the number of steps.
+    r"""Largest root :math:`m` of the state evolution (Eq. 5.1), its residual, and the number of steps.
 
     Written with the deficit :math:`m - T(m)`, the residual
     :math:`m (1 - s(1-\rho)) - s \rho + s(1-\rho)(m - T) + \frac{\mu^3}{\alpha} \frac{m_y^2}{1 + \mu m_y}`, with
@@ -93,7 +119,7 @@ def _log_odds(alpha: Array, graph: Array, mu: Array, rho: Array) -> tuple[Array,
 
 
 def _deficit(m: Array) -> tuple[Array, Array]:
-    r""":math:`m - T(m)` and its derivative, with :math:`T(m) = \mathbb E \tanh(m + \sqrt m W)`.
+    r"""Deficit :math:`m - T(m)` (Eq. 6.6) and its derivative, with :math:`T(m) = \mathbb E \tanh(m + \sqrt m\, \zeta)`.
 
     By the symmetry of the posterior, averages become even integrals over :math:`z \sim \mathcal N(0, m)`, of positive terms:
     :math:`m - T = e^{-m/2}\, \mathbb E[\sinh z\,(z - \tanh z)]` and :math:`1 - T = e^{-m/2}\, \mathbb E\, \mathrm{sech}\, z`,
@@ -124,7 +150,7 @@ def _cross_entropy(m: Array) -> Array:
 def _even_grid(m: Array) -> tuple[Array, Array]:
     r"""Trapezoid rule for :math:`e^{-m/2}\, \mathbb E f(z)`, :math:`z \sim \mathcal N(0, m)`, of even functions :math:`f`.
 
-    Of functions that decay like :math:`e^{-|z|}` and are analytic for :math:`|\mathrm{Im}\, z| < \pi/2`: the step resolves
+    For functions that decay like :math:`e^{-|z|}` and are analytic for :math:`|\mathrm{Im}\, z| < \pi/2`, the step resolves
     both the function and the Gaussian to rounding.
     """
     safe = np.maximum(m, 1e-300)

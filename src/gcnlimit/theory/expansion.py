@@ -67,7 +67,7 @@ def _with_axis(data: CSBM, gcn: GCN, reg: Array) -> tuple[CSBM, GCN]:
         return value if np.ndim(value) == 0 else np.asarray(value)[..., None]
 
     alpha, lam, mu, rho = (longer(p) for p in (data.alpha, data.lam, data.mu, data.rho))
-    values = np.asarray(getattr(gcn.filter, gcn.filter.parameter))
+    values = gcn.filter.values
     if gcn.filter.shape:
         values = values[..., None, :] if gcn.filter.deep else values[..., None]
-    return CSBM(alpha, lam, mu, rho, data.directed), GCN(type(gcn.filter)(values), gcn.loss, reg, gcn.symmetrize)  # type: ignore[call-arg]
+    return CSBM(alpha, lam, mu, rho, data.directed), GCN(gcn.filter.replaced(values), gcn.loss, reg, gcn.symmetrize)

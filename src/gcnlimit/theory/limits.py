@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = [
     "constant_residual_limit",
@@ -28,7 +28,7 @@ def pca_margin(signal: npt.ArrayLike) -> Array:
     r"""Margin of principal component analysis on the graph alone, :math:`\sqrt{\lambda_e^2 - 1}` above the transition, else 0.
 
     The leading eigenvector has overlap :math:`q = \sqrt{1 - \lambda_e^{-2}}` with the labels, and the accuracy is
-    :math:`\Phi(\lambda_e q)`.
+    :math:`\Phi(\lambda_e q)` (Eq. 4.14).
 
     >>> pca_margin([0.5, 1.0, np.sqrt(5)])
     array([0., 0., 2.])
@@ -68,16 +68,15 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
 def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     r"""Margin as :math:`K \to \infty` at constant :math:`c`: oversmoothing.
 
-    The leading eigenvalue of :math:`a + c` takes all. If it is the spike, the network does principal component analysis;
-    if it lies in the bulk, nothing remains and the margin is 0.
+    The leading eigenvalue of :math:`a + c` dominates the output. If it is the spike, the network does principal component
+    analysis; if it lies in the bulk, the signal is lost and the margin is 0.
 
     >>> constant_residual_limit([2.0, -2.0, -2.0], [1.0, 1.0, 0.0], symmetric=False).round(3)
     array([1.732, 0.   , 1.732])
     """
     signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    spike = np.sign(signal) * spectral_radius(signal, symmetric)
-    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
-    leads = (np.abs(signal) > 1.0) & (np.abs(spike + c) > bulk)
+    operator = SpikedOperator(signal, symmetric)
+    leads = (np.abs(signal) > 1.0) & (np.abs(operator.spike + c) > operator.edge + np.abs(c))
     return np.where(leads, pca_margin(signal), 0.0)
 
 
@@ -91,13 +90,13 @@ def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array
 
 
 def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Array:
-    r"""Margin of a short diffusion, to first order in :math:`t`:
+    r"""Margin of a short diffusion, to first order in :math:`t` (Eq. 4.15):
 
     .. math:: z = \sqrt{\frac\rho\alpha} \left[ \frac{\mu}{\sqrt{1+\rho\mu}}
               + \lambda_e t\, \frac{(1+\mu)(2+\rho\mu)}{(1+\rho\mu)^{3/2}} \right] + O(t^2).
 
     The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps. (The paper's slope misses the first
-    order of :math:`Q_w`.) At :math:`t = 0` it is exact: the classifier of a Gaussian mixture without a graph.
+    order of :math:`Q_w`.) At :math:`t = 0` it is the exact margin of ridge regression without a graph.
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -118,8 +117,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
               s = \lambda_e,\; b = 1 \text{ (directed)}, \qquad s = \lambda_e + \lambda_e^{-1},\; b = 2 \text{ (symmetric)},
 
     the squared ratio of the spike to the edge of the bulk: `pca_distance` falls like :math:`e^{-\gamma K}` times a power of
-    :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin feels the output linearly, not
-    squared: `pca_gap` falls at :math:`\gamma/2` if symmetric and :math:`\mu > 0`, and at
+    :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin is linear in the output, not
+    quadratic: `pca_gap` falls at :math:`\gamma/2` if symmetric and :math:`\mu > 0`, and at
     :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
 
     Parameters
@@ -137,9 +136,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     array([0.    , 1.3863])
     """
     signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    spike = np.where(np.abs(signal) > 1.0, np.sign(signal) * spectral_radius(signal, symmetric), 0.0)
-    bulk = (2.0 if symmetric else 1.0) + np.abs(c)
-    return np.asarray(2.0 * np.log(np.maximum(np.abs(spike + c) / bulk, 1.0)))
+    operator = SpikedOperator(signal, symmetric)
+    return np.asarray(2.0 * np.log(np.maximum(np.abs(operator.spike + c) / (operator.edge + np.abs(c)), 1.0)))
 
 
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
@@ -147,7 +145,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
 
     .. math:: \tau = \frac12\, \frac{\lambda_e^2}{\lambda^2}\, \frac{1 + \mu}{1 + \mu + \alpha(1 + c^2)} .
 
-    As :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`, while
+    From Eq. 4.7: as :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`, while
     :math:`\tau(g^2) = 1 + c^2`, and the squared margin becomes
     :math:`\lambda_e^2 (1+\mu)^2/[(1+\mu)^2 + \alpha(1+c^2)(1+\mu)]`. The rate does not depend on how many nodes are labelled,
     and reaches that of deeper networks only as :math:`\mu/\alpha \to \infty`.

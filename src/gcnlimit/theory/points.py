@@ -8,51 +8,88 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast
+from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
-from gcnlimit.numerics.spectral import spectral_radius
+from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["Points"]
 
 
+_LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
+
+
 class Points(NamedTuple):
-    r"""Parameters of each point, arrays of one axis; `signal` is :math:`\lambda^e`."""
+    """Parameters of each point, arrays of one axis, and the law of the operator that the network applies there."""
 
     alpha: Array
-    signal: Array
     mu: Array
     rho: Array
     reg: Array
+    operator: SpikedOperator
     filter: Filter
     loss: Loss
-    symmetric: bool
+    normalize: bool
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
-        """Lay out every combination that broadcasting data and network gives."""
-        if np.any(np.asarray(data.rho) == 0.0):
-            raise ParameterError(
-                "rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0"
-            )
+        """Lay out every combination that broadcasting data and network gives; each must be usable."""
+        return cls.unchecked(data, gcn).checked()
+
+    @classmethod
+    def unchecked(cls, data: CSBM, gcn: GCN) -> Self:
+        """Lay out every combination, whether the filter is defined there or not."""
+        _check_range(data)
         shape = broadcast(data=data.shape, network=gcn.shape)
-        signal = data.effective_signal(gcn.symmetrize)
+        signal, symmetric = data.operator(gcn.symmetrize)
         alpha, signal, mu, rho, reg = (
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
-        symmetric = gcn.symmetrize or not data.directed
-        points = cls(alpha, signal, mu, rho, reg, gcn.filter.ravel(shape), gcn.loss, symmetric)
-        points.filter.check_radius(points.radius)
-        return points
+        operator = SpikedOperator(signal, symmetric)
+        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize)
+
+    def checked(self) -> Self:
+        """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
+        self.filter.check_radius(self.radius)
+        if self.symmetric:
+            self.filter.quadrature_nodes()
+        else:
+            self.filter.layers(radius=self.radius)
+        return self
+
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Which of the points pass the check."""
+        try:
+            self.checked()
+        except ParameterError:
+            if self.size == 1:
+                return np.zeros(1, bool)
+            halves = np.array_split(np.arange(self.size), 2)
+            return np.concatenate([self.take(half).usable() for half in halves])
+        return np.ones(self.size, bool)
+
+    def units(self, gain: Array) -> Array:
+        """Gain of the filter that the weights see: 1 if it is divided out."""
+        return np.ones_like(gain) if self.normalize else gain
+
+    @property
+    def signal(self) -> Array:
+        r"""Signal :math:`\lambda_e` of the operator."""
+        return self.operator.signal
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the operator is symmetric."""
+        return self.operator.symmetric
 
     @property
     def radius(self) -> Array:
         """Spectral radius of the operator, spike included."""
-        return spectral_radius(self.signal, self.symmetric)
+        return self.operator.radius
 
     @property
     def size(self) -> int:
@@ -61,8 +98,9 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        alpha, signal, mu, rho, reg = (column[index] for column in self[:5])
-        return type(self)(alpha, signal, mu, rho, reg, self.filter[index], self.loss, self.symmetric)
+        alpha, mu, rho, reg = (column[index] for column in self[:4])
+        operator = SpikedOperator(self.signal[index], self.symmetric)
+        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss, self.normalize)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
@@ -73,3 +111,11 @@ class Points(NamedTuple):
             rows = max(1, min(int(budget // first), alike))
             yield order[:rows], self.take(order[:rows])
             order = order[rows:]
+
+
+def _check_range(data: CSBM) -> None:
+    """Refuse parameters at which no network can be trained, or whose products are not floating-point numbers."""
+    if np.any(np.asarray(data.rho) == 0.0):
+        raise ParameterError("rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0")
+    for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0), ("rho", 1.0 / _LARGEST)):
+        real(name, getattr(data, name), low=low, high=_LARGEST)

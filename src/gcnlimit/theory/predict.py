@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, partial
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import broadcast
+from gcnlimit._labels import labelled
+from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.order_parameters import LAYERED, VANISHING, OrderParameters
+from gcnlimit.order_parameters import OrderParameters, gathered
 from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_array, zero_error
 from gcnlimit.theory.finite_reg.loss_averages import expected_losses, slope_at_zero
-from gcnlimit.theory.finite_reg.solve import cost, solve
+from gcnlimit.theory.finite_reg.solution import Solution
+from gcnlimit.theory.finite_reg.solve import kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
 
 __all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
-_SERIES = 200  # layers of the longest series whose order parameters are given
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
+
+Rows = npt.NDArray[np.intp]
 
 
 def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5000, throw: bool = True) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
-    At infinite regularization the formulas are explicit (theory page, §4); the losses are then all :math:`\ell(0)`,
+    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (theory page, §3), for all points together.
+    (Eqs. 3.11 to 3.19), for all points together.
 
     Parameters
     ----------
@@ -43,7 +46,8 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     max_iterations
         Iterations after which a point is given up.
     throw
-        Whether to raise `ConvergenceError` if a point did not converge; otherwise look at `status`.
+        Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
+        defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
 
     Examples
     --------
@@ -61,104 +65,124 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
         raise ParameterError(
             f"predict needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}; write predict(data, gcn)"
         )
+    tol = float(real("tol", tol, low=0, high=1e-3, open_low=True))
+    max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     shape = broadcast(data=data.shape, network=gcn.shape)
-    points = Points.of(data, gcn)
-    answer = _Answer(points.size, float(gcn.loss.value(0.0)))
+    points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
-    if infinite.any():
-        _explicit(points, np.flatnonzero(infinite), answer)
-    if not infinite.all():
-        _fixed_points(points, np.flatnonzero(~infinite), answer, tol, max_iterations)
-    failed = answer.status == Status.NOT_CONVERGED
-    if throw and failed.any():
-        where = int(np.flatnonzero(failed)[0])
-        raise ConvergenceError(
-            f"{failed.sum()} of {points.size} points did not converge in {max_iterations} iterations, the first at "
-            f"reg = {points.reg[where]:g} with residual {answer.residual[where]:.1e}; raise max_iterations or tol, "
-            "or pass throw=False and look at the status of each point"
-        )
-    return answer.prediction(shape)
+    usable = np.ones_like(infinite) if throw else points.usable()
+    found = [
+        *_refused(np.flatnonzero(~usable)),
+        *_explicit(points, np.flatnonzero(usable & infinite)),
+        *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations),
+    ]
+    if throw:
+        _raise_failures(points, found)
+    prediction = _prediction(found, shape, layered=points.filter.deep or points.size == 1)
+    return labelled(prediction, data, gcn)
 
 
-class _Answer:
-    """Performance of each point, filled chunk by chunk."""
+class _Found(NamedTuple):
+    """What was found for the points of some rows."""
 
-    def __init__(self, size: int, loss_at_zero: float) -> None:
-        self.test_margin, self.train_margin = np.empty(size), np.empty(size)
-        self.test_loss, self.train_loss = np.full(size, loss_at_zero), np.full(size, loss_at_zero)
-        self.status = np.full(size, Status.EXPLICIT)
-        self.residual, self.iterations = np.zeros(size), np.zeros(size, np.int64)
-        self.details: dict[str, Array] = {}
-        self.layers: list[tuple[npt.NDArray[np.intp], Callable[[], dict[str, Array]]]] = []
-
-    def prediction(self, shape: tuple[int, ...]) -> Prediction:
-        """Give everything the shape of the points."""
-        later = cache(self._layers)
-        layers = {name: partial(lambda which: later()[which], name) for name in LAYERED} if self.layers else {}
-        order_parameters = OrderParameters(self.test_margin, self.train_margin, **self.details, **layers).reshape(shape)
-        margins_and_losses = (self.test_margin, self.train_margin, self.test_loss, self.train_loss)
-        return Prediction(
-            **from_margins(*(x.reshape(shape) for x in margins_and_losses)),
-            standard_error=zero_error(shape),
-            order_parameters=order_parameters,
-            status=self.status.reshape(shape) if shape else Status(int(self.status[0])),
-            residual=scalar_or_array(self.residual.reshape(shape)),
-            iterations=scalar_or_array(self.iterations.reshape(shape)),
-        )
-
-    def keep(self, rows: npt.NDArray[np.intp], parameters: dict[str, Array]) -> None:
-        """Store order parameters of some points."""
-        _enter(self.details, rows, parameters, self.status.size)
-
-    def _layers(self) -> dict[str, Array]:
-        """Work out the order parameters of the layers."""
-        values: dict[str, Array] = {}
-        for rows, layers in self.layers:
-            _enter(values, rows, layers(), self.status.size)
-        return values
+    rows: Rows
+    test_margin: Array
+    train_margin: Array
+    test_loss: Array
+    train_loss: Array
+    status: npt.NDArray[np.int64]
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+    solution: Solution | None = None
 
 
-def _enter(into: dict[str, Array], rows: npt.NDArray[np.intp], parameters: dict[str, Array], size: int) -> None:
-    """Enter order parameters of some points; the others are at infinite regularization, where some vanish."""
-    for name, value in parameters.items():
-        elsewhere = 0.0 if name in VANISHING else np.nan
-        into.setdefault(name, np.full((size, *value.shape[1:]), elsewhere))[rows] = value
+def _refused(rows: Rows) -> Iterator[_Found]:
+    """Points at which the filter is not defined."""
+    if rows.size:
+        nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
+        yield _Found(rows, nothing, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
 
 
-def _explicit(points: Points, rows: npt.NDArray[np.intp], answer: _Answer) -> None:
+def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     """Infinite regularization: explicit formulas, chunk by chunk."""
+    if not rows.size:
+        return
     points = points.take(rows)
     slope_at_zero(points.loss)  # refuses a loss that does not push outputs towards their labels
-    cost = points.filter.nodes() if points.symmetric else points.filter.layers(accuracy=1e-18, radius=points.radius)
+    at_zero = float(points.loss.value(0.0))
+    filter = points.filter
+    cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
-        if points.symmetric:
-            averages = symmetric_averages(chunk.filter, chunk.signal, chunk.mu, int(cost[where[0]]))
-        else:
-            averages = directed_averages(chunk.filter, chunk.signal, chunk.mu)
-        found = margins(averages, chunk.alpha, chunk.mu, chunk.rho)
-        answer.test_margin[rows[where]], answer.train_margin[rows[where]] = found
+        with np.errstate(all="ignore"):  # out-of-range points are reported as such
+            test, train = _margins(chunk, int(cost[where[0]]))
+        status = np.where(np.isnan(test + train), Status.OUT_OF_RANGE, Status.EXPLICIT)
+        loss, none = np.full(len(where), at_zero), np.zeros(len(where))
+        yield _Found(rows[where], test, train, loss, loss, status, none, none.astype(np.int64))
 
 
-def _fixed_points(points: Points, rows: npt.NDArray[np.intp], answer: _Answer, tol: float, max_iterations: int) -> None:
+def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
+    """Margins at infinite regularization."""
+    if points.symmetric:
+        averages = symmetric_averages(points.filter, points.signal, points.mu, quadrature_nodes)
+    else:
+        averages = directed_averages(points.filter, points.signal, points.mu)
+    return margins(averages, points.alpha, points.mu, points.rho)
+
+
+def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
-    layered = _layered(points)
+    if not rows.size:
+        return
     points = points.take(rows)
     slope = slope_at_zero(points.loss)
-    for where, chunk in points.chunks(cost(points), _HISTORY):
-        found = solve(chunk, tol=tol, max_iterations=max_iterations)
-        here, (mean, variance, v) = rows[where], found.output
-        deviation = np.sqrt(variance)
-        answer.test_margin[here], answer.train_margin[here] = mean / deviation, (mean - v * slope) / deviation
-        answer.test_loss[here], answer.train_loss[here] = expected_losses(chunk.loss, found.output)
-        answer.status[here] = np.where(found.converged, Status.CONVERGED, Status.NOT_CONVERGED)
-        answer.residual[here], answer.iterations[here] = found.residual, found.iterations
-        answer.keep(here, found.output._asdict() | found.weights)
-        if layered:
-            answer.layers.append((here, found.layers))
+    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
+        s = solve(chunk, tol=tol, max_iterations=max_iterations)
+        mean, variance, v = s.output
+        with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
+            deviation = np.sqrt(variance)
+            test, train = mean / deviation, (mean - v * slope) / deviation
+            losses = expected_losses(chunk.loss, s.output)
+        status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
+        yield _Found(rows[where], test, train, *losses, status, s.residual, s.iterations, s)
 
 
-def _layered(points: Points) -> bool:
-    """Whether order parameters of the layers are given: of a discrete network, or of a continuous one's series if short."""
-    if points.filter.deep:
-        return True
-    return points.size == 1 and int(points.filter.layers(radius=points.radius)[0]) <= _SERIES
+def _raise_failures(points: Points, found: list[_Found]) -> None:
+    """Raise `ConvergenceError` that describes the first point without a solution."""
+    rows, status, residual = (
+        np.concatenate([getattr(part, name) for part in found]) for name in ("rows", "status", "residual")
+    )
+    failed = np.flatnonzero(status > Status.CONVERGED)
+    if failed.size:
+        first = failed[np.argmin(rows[failed])]
+        raise ConvergenceError(
+            f"{failed.size} of {points.size} points have no solution, the first at reg = {points.reg[rows[first]]:g} with "
+            f"residual {residual[first]:.1e}: {Status(int(status[first])).message}; "
+            "pass throw=False to keep the others, and look at status"
+        )
+
+
+def _prediction(found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:
+    """Put the parts together in the shape of the points."""
+    order = np.argsort(np.concatenate([part.rows for part in found]))
+
+    def column(name: str) -> npt.NDArray[Any]:
+        return np.concatenate([getattr(part, name) for part in found])[order].reshape(shape)
+
+    margin = column("test_margin"), column("train_margin")
+    solved = [(part.rows, part.solution) for part in found if part.solution is not None]
+    order_parameters = OrderParameters(
+        test_margin=scalar_or_array(margin[0]),
+        train_margin=scalar_or_array(margin[1]),
+        output=gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None,
+        weights=gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None,
+        sources=tuple(solved) if layered else (),
+    )
+    status = column("status")
+    return Prediction(
+        **from_margins(*margin, column("test_loss"), column("train_loss")),
+        standard_error=zero_error(shape),
+        order_parameters=order_parameters,
+        status=status if shape else Status(int(status)),
+        residual=scalar_or_array(column("residual")),
+        iterations=scalar_or_array(column("iterations")),
+    )

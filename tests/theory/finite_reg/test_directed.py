@@ -5,7 +5,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.numerics.fixed_point import fixed_point
-from gcnlimit.theory.finite_reg.directed import ChainProblem, Medium
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
@@ -21,7 +21,7 @@ FILTERS = [
 def problem_of(filter, lam):
     points = Points.of(gl.CSBM(alpha=2.0, lam=lam, mu=1.0, rho=0.5), gl.GCN(filter, "square", 1.0, symmetrize=False))
     scaled = ScaledChain.of(filter.chain(accuracy=1e-13, radius=points.radius), points.signal, False)
-    return ChainProblem.of(points, scaled), float(scaled.gain[0])
+    return DirectedEquations.of(points, scaled), float(scaled.gain[0])
 
 
 def solved(problem, s):

@@ -5,7 +5,6 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.order_parameters import OrderParameters
 from gcnlimit.theory.finite_reg.solve import asymptote
 from gcnlimit.theory.points import Points
 from validation.chain_equations import apply_equations
@@ -25,10 +24,10 @@ FILTERS = [
 def test_it_solves_the_chain_equations(filter, loss, lam, symmetrize):
     data = gl.CSBM(alpha=2.0, lam=lam, mu=1.5, rho=0.4)
     far, reg = asymptote(Points.of(data, gl.GCN(filter, loss, np.inf, symmetrize)))
-    parameters = OrderParameters(0.0, 0.0, **{name: value[0] for name, value in far.layers().items()})
-    after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), parameters)
-    for name, new in after.items():
-        assert np.abs(new - parameters[name]).max(initial=0.0) <= 1e-8 * np.abs(new).max(initial=0.0), name
+    layers = far.chain_layers().reshape(())
+    after = apply_equations(data, gl.GCN(filter, loss, float(reg[0]), symmetrize), layers).as_dict()
+    for name, old in layers.as_dict().items():
+        assert np.abs(after[name] - old).max(initial=0.0) <= 1e-8 * np.abs(old).max(initial=0.0), name
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
@@ -40,4 +39,4 @@ def test_it_is_as_good_as_infinite_however_strong_the_signal(depth, symmetrize):
     points = Points.of(data, gl.GCN(gl.Residual.constant(0.0, depth), symmetrize=symmetrize))
     measure = SpikedSemicircle.of(points.signal, 4 * depth)
     along = float(measure.e[0] @ measure.x[0] ** depth) if symmetrize else 2.0**depth
-    assert float(functions.m_w) == pytest.approx(np.sqrt(1.5) * 0.4 * along / 2.0, rel=1e-10)
+    assert float(functions.weights.m) == pytest.approx(np.sqrt(1.5) * 0.4 * along / 2.0, rel=1e-10)

@@ -29,6 +29,13 @@ GRAPHS = [
 NAMES = ["symmetrized", "interpolating", "natively symmetric", "directed", "directed, interpolating"]
 
 
+def solves_chain_equations(data, gcn):
+    layers = gl.predict(data, gcn, tol=1e-13).order_parameters.layers
+    after = apply_equations(data, gcn, layers).as_dict()
+    for name, old in layers.as_dict().items():
+        assert np.abs(after[name] - old).max(initial=0.0) <= 1e-9 * np.abs(after[name]).max(initial=0.0), name
+
+
 @pytest.mark.parametrize("filter", FILTERS, ids=lambda f: repr(f)[:30])
 @pytest.mark.parametrize(("data", "symmetrize"), GRAPHS, ids=NAMES)
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
@@ -36,9 +43,7 @@ def test_every_order_parameter_solves_the_chain_equations(filter, data, symmetri
     """They know layers, memory along each edge, and the loss of each node; four numbers and a few averages do not."""
     for reg in (0.03, 3.0):
         gcn = gl.GCN(filter, loss, reg, symmetrize)
-        parameters = gl.predict(data, gcn, tol=1e-13).order_parameters
-        for name, new in apply_equations(data, gcn, parameters).items():
-            assert np.abs(new - parameters[name]).max(initial=0.0) <= 1e-9 * np.abs(new).max(initial=0.0), name
+        solves_chain_equations(data, gcn)
 
 
 def test_states_are_packed_without_loss():
@@ -53,9 +58,7 @@ def test_layers_are_found_where_going_around_them_does_not_converge():
     c = [-0.309978, -1.445623, -1.125184, 2.01101, -1.065096, 1.065657, 0.174862, 1.577936, 0.536544]
     data = gl.CSBM(alpha=0.264447, lam=-1.076408, mu=0.295449, rho=1.0)
     gcn = gl.GCN(gl.Residual(c), "square", 0.186864, symmetrize=False)
-    parameters = gl.predict(data, gcn, tol=1e-13).order_parameters
-    for name, new in apply_equations(data, gcn, parameters).items():
-        assert np.abs(new - parameters[name]).max() <= 1e-9 * np.abs(new).max(), name
+    solves_chain_equations(data, gcn)
 
 
 HARD = [
@@ -82,7 +85,7 @@ def test_hard_points_are_solved(point, symmetrize):
     nearby = reg * float(scaled.gain[0] ** 2) * np.array([0.999, 1.0, 1.001])
     prediction = gl.predict(data, gl.GCN(filter, loss, nearby, symmetrize), tol=1e-11)
     assert np.all(prediction.residual < 1e-11)
-    Q_w = prediction.order_parameters.Q_w  # the weights are a minimum: the envelope theorem in reg
+    Q_w = prediction.order_parameters.weights.Q  # the weights are a minimum: the envelope theorem in reg
     energy = rho * prediction.train_loss + 0.5 * nearby * Q_w
     assert (energy[2] - energy[0]) / (nearby[2] - nearby[0]) == pytest.approx(0.5 * Q_w[1], rel=1e-5)
 
@@ -92,11 +95,12 @@ def test_layers_are_worked_out_when_asked_for_and_travel():
     gcn = gl.GCN(gl.Residual([0.5, 1.2]), "logistic", [[0.3], [np.inf]], symmetrize=False)
     sent, kept = (gl.predict(data, gcn).order_parameters for _ in range(2))
     received = pickle.loads(pickle.dumps(sent))
-    for name in ("m_w", "m", "Q", "V_hat", "Q_qh"):
-        assert np.array_equal(received[name], kept[name], equal_nan=True)
-    assert kept.Q.shape == (2, 1, 2, 2)
-    assert np.all(kept.Q[1] == 0.0)  # outputs vanish at infinite regularization
-    assert np.isnan(kept.V_hat_w[1, 0])  # and the pulls do not
+    for name in ("m", "Q", "V_hat", "Q_qh"):
+        assert np.array_equal(getattr(received.layers, name), getattr(kept.layers, name), equal_nan=True)
+    assert np.array_equal(received.weights.Q, kept.weights.Q)
+    assert kept.layers.Q.shape == (2, 1, 2, 2)
+    assert np.all(kept.layers.Q[1] == 0.0)  # outputs vanish at infinite regularization
+    assert np.isnan(kept.weights.V_hat[1, 0])  # and the pulls do not
 
 
 @pytest.mark.parametrize("reg", [1e-4, 1e-8, 1e-12])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.theory.finite_reg.symmetric import SpectralProblem
+from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 from gcnlimit.theory.points import Points
 
 
@@ -19,7 +19,7 @@ def test_the_grid_is_refined_until_it_does_not_matter():
 
 def _ridge_on_a_fixed_grid(points, nodes):
     """Plain iteration of the equations for the square loss on one fine grid."""
-    problem = SpectralProblem.of(points, nodes)
+    problem = SymmetricEquations.of(points, nodes)
     rows = problem.start()
     for _ in range(4000):
         rows = rows + 0.3 * (problem.next(rows) - rows)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.paper.networks import tuned_depth
@@ -48,9 +49,11 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     continuous = tuned_depth(csbm, np.inf, symmetrize=False)
     best_t = np.asarray(continuous.parameters["t"])
 
-    def accuracy(K: int) -> list[list[float]]:
+    def accuracy(K: int) -> Array:
         strengths = (0.0 * best_t, 1.0 + 0.0 * best_t, K / best_t)
-        return [predict(csbm, GCN(Residual.constant(c, int(K)), symmetrize=False)).test_accuracy for c in strengths]
+        return np.array(
+            [predict(csbm, GCN(Residual.constant(c, int(K)), symmetrize=False)).test_accuracy for c in strengths]
+        )
 
     return xarray.Dataset(
         {

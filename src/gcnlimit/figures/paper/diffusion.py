@@ -99,7 +99,7 @@ def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
-    """A panel for two signals; colour and marker tell the regularization."""
+    """A panel for two signals; colour and marker show the regularization."""
     colours = shades(len(REG))
     for k, panel in enumerate(axes):
         for signal in (2 * k, 2 * k + 1):

@@ -46,7 +46,7 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     return xarray.Dataset(
         {
             "test_accuracy": (("K", "setting", "t"), np.array(accuracy)),
-            "bayes_optimal": ("setting", bayes_optimal(csbm).test_accuracy[:, 0]),
+            "bayes_optimal": ("setting", np.asarray(bayes_optimal(csbm).test_accuracy)[:, 0]),
         },
         {"K": list(DEPTHS), "t": t} | {name: ("setting", values) for name, values in signals.items()},
         {"reg": "inf", "symmetrize": 0},

@@ -1,8 +1,8 @@
 r"""Maps of the gap to Bayes-optimality, over the signals of graph and features.
 
 Bayes-optimal accuracy minus that of the continuous network on the symmetrized graph at its best time and infinite
-regularization. The line is :math:`\mathrm{snr} = 2\lambda^2 + \mu^2/\alpha = 1`: above it the classes can be told apart without
-any label.
+regularization. The line is :math:`\mathrm{snr} = 2\lambda^2 + \mu^2/\alpha = 1`: above it the classes can be distinguished
+without any label.
 
 Chosen here, where the paper leaves it open: :math:`\lambda` up to 2, :math:`\mu` up to 3, one colour scale for both panels.
 """
@@ -95,7 +95,7 @@ def close_at_many_labels(dataset: xarray.Dataset) -> Statement:
 
 
 def far_from_features(dataset: xarray.Dataset) -> Statement:
-    """Large gap where the features tell most, and the labels are few."""
+    """Large gap where most information is in the features, and the labels are few."""
     left = dataset.gap.isel(setting=0)
     where = left.where(left == left.max(), drop=True)
     lam, mu = float(where.lam[0]), float(where.mu[0])

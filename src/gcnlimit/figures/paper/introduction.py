@@ -63,7 +63,7 @@ def best(csbm: CSBM, depth: str, symmetrize: bool) -> Any:
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
-    """One curve for each network, dashed on the symmetrized graph, and the ceiling in black."""
+    """One curve for each network, solid on the symmetrized graph and dashed on the directed one, and the ceiling in black."""
     panel = axes[0]
     panel.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="Bayes-optimal")
     for symmetrize, style, graph in ((1, "-", ", symmetrized"), (0, "--", "")):

@@ -43,7 +43,7 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     network = np.array(
         [[tuned_depth(csbm, K, symmetrize).prediction.log_test_error for K in DEPTHS] for symmetrize in (False, True)]
     )
-    ceiling = bayes_optimal(csbm).log_test_error
+    ceiling = np.asarray(bayes_optimal(csbm).log_test_error)
     dims = ("symmetrize", "K", "mu")
     return xarray.Dataset(
         {

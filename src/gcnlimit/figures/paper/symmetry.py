@@ -1,7 +1,7 @@
 r"""Accuracy on an asymmetric graph and on a symmetric graph of the same signal.
 
-The network makes nothing of the asymmetry: at equal :math:`\lambda` the accuracies are close. (Symmetrizing instead of
-equalling the two directions raises the signal by :math:`\sqrt 2`, and the accuracy with it.)
+The network does not exploit the asymmetry: at equal :math:`\lambda` the accuracies are close. (Symmetrizing instead of
+tying the two directions raises the signal by :math:`\sqrt 2`, and the accuracy with it.)
 
 Chosen here, where the paper leaves it open: quadratic loss, :math:`r` = 1 and infinity, depths 1, 2, 3, over the residual
 strength :math:`c`.
@@ -68,7 +68,7 @@ def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
-    """A panel for each depth; colour tells the graph, style the regularization."""
+    """A panel for each depth; colour shows the graph, line style the regularization."""
     for panel, K in zip(axes, dataset.K.values, strict=True):
         for graph, colour, marker in zip(dataset.graph.values, COLOURS, ("o", "s"), strict=False):
             for reg, style, face in ((np.inf, "-", colour), (1.0, "--", "white")):

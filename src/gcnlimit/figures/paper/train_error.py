@@ -1,7 +1,7 @@
 r"""Training error against the residual strength, in the settings of the accuracy against it.
 
-Trained on, the strength would run away to infinity, where the graph is discarded: it has to be chosen by the accuracy. At
-infinite regularization the output vanishes and the error is :math:`\ell(0)`, which is not drawn.
+If :math:`c` were trained on :math:`E_{train}` it would diverge, and the graph would be discarded: it has to be chosen by the
+accuracy. At infinite regularization the output vanishes and the error is :math:`\ell(0)`, which is not drawn.
 
 The figure shows the same networks, and the same simulated graphs, as ``residual-strength``.
 """

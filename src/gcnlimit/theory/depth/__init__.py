@@ -1,1 +1,1 @@
-"""Along the depth: what each layer carries, and what remains of it in deep networks."""
+"""Along the depth: order functions of the layers, oversmoothing and learning rates."""

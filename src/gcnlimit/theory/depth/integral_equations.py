@@ -2,7 +2,7 @@ r"""The paper's integral equations for the continuous network, as a check that i
 
 On :math:`n` Gauss-Legendre nodes of [0, 1] a function is known by its values, and beside them by the weight of a
 :math:`\delta` at the end where the loss (backward functions, read from 1 to 0) or the features (forward functions) enter:
-`_Grid` treats both together, so that each equation below reads as in the paper. The errata of the theory page are applied:
+`_Grid` treats both together, so that each equation below reads as in the paper. Two misprints of the paper are corrected:
 the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph :math:`Q_{qh}` does
 not act on itself, and its resolvent is that of the plain derivative, 1.
 """
@@ -112,8 +112,8 @@ class _Equations:
     """The equations at one point; sources carry their delta first, backward functions are read from 1 to 0."""
 
     def __init__(self, data: CSBM, gcn: GCN, grid: _Grid) -> None:
-        self.symmetric = gcn.symmetrize or not data.directed
-        self.t, self.signal = float(gcn.filter.t), float(data.effective_signal(gcn.symmetrize))  # type: ignore[attr-defined]
+        signal, self.symmetric = data.operator(gcn.symmetrize)
+        self.t, self.signal = float(gcn.filter.t), float(signal)  # type: ignore[attr-defined]
         self.mu, self.rho, self.grid = float(data.mu), float(data.rho), grid
         self.f = order_functions(data, gcn, np.concatenate([[0.0], grid.x, [1.0]]))
         self.kappa = partial(resolvents.kappa, t=self.t, symmetric=self.symmetric)
@@ -127,19 +127,19 @@ class _Equations:
             "V_qh": self._response(),
             "phi": self._phi(),
             "Phi": self._Phi(),
-            "V_h": (f.V_h, f.V_w * self.Phi(f.x[:, None], f.x)),
-            "V_hat_h": (f.V_hat_h[::-1, ::-1], self.t**2 * self.rho * self.Phi(f.x[:, None], f.x)),
+            "V": (f.V, f.weights.V * self.Phi(f.x[:, None], f.x)),
+            "V_hat": (f.V_hat[::-1, ::-1], self.t**2 * self.rho * self.Phi(f.x[:, None], f.x)),
             "m_hat": (f.m_hat[::-1], self.rho * self.signal * self.t * self.phi(f.x)),
             "m": (f.m[1:], self._m()),
-            "Q_hat_h": (f.Q_hat_h[::-1, ::-1][1:, 1:], self._Q_hat()),
+            "Q_hat": (f.Q_hat[::-1, ::-1][1:, 1:], self._Q_hat()),
             "Q_qh": (f.Q_qh[::-1][1:, 1:], self._Q_qh()),
-            "Q_h": (f.Q_h[1:, 1:], self._Q_h()),
+            "Q": (f.Q[1:, 1:], self._Q_h()),
         }
         weights = {
-            "V_hat_w": (f.V_hat_w, f.V_hat_h[0, 0] / self.t**2),
-            "m_hat_w": (f.m_hat_w, np.sqrt(self.mu) / (self.signal * self.t) * f.m_hat[0]),
-            "Q_hat_w": (f.Q_hat_w, f.Q_hat_h[0, 0] / self.t**2),
-            "Q_w": (f.Q_w, (f.Q_hat_w + f.m_hat_w**2) * f.V_w),
+            "V_hat_w": (f.weights.V_hat, f.V_hat[0, 0] / self.t**2),
+            "m_hat_w": (f.weights.m_hat, np.sqrt(self.mu) / (self.signal * self.t) * f.m_hat[0]),
+            "Q_hat_w": (f.weights.Q_hat, f.Q_hat[0, 0] / self.t**2),
+            "Q_w": (f.weights.Q, (f.weights.Q_hat + f.weights.m_hat**2) * f.weights.V),
         }
         return {
             name: float(np.max(np.abs(left - right)) / max(np.max(np.abs(left)), 1e-300))
@@ -167,7 +167,7 @@ class _Equations:
     @cached_property
     def _forward(self) -> Array:
         r""":math:`\lambda^e t m(x) + \sqrt\mu m_w \delta(x)`."""
-        return np.append(np.sqrt(self.mu) * self.f.m_w, self.signal * self.t * self.f.m[1:-1])
+        return np.append(np.sqrt(self.mu) * self.f.weights.m, self.signal * self.t * self.f.m[1:-1])
 
     def _backward(self, weight: float) -> Array:
         r""":math:`\hat m(1-x) + \text{weight}\, \delta(x)`."""
@@ -184,14 +184,14 @@ class _Equations:
         r""":math:`G_0 D_{qh}^{-1,T}`: from a backward source to a forward one, with :math:`G_0 = t^2 V_h + V_w \delta`."""
         back = self.inverse[::-1]  # values at depths 0 and the nodes
         G0 = np.zeros((self.grid.x.size + 1,) * 2)
-        G0[0, 0], G0[1:, 1:] = self.f.V_w, self.t**2 * self.f.V_h[1:-1, 1:-1] * self.grid.w
+        G0[0, 0], G0[1:, 1:] = self.f.weights.V, self.t**2 * self.f.V[1:-1, 1:-1] * self.grid.w
         return np.asarray(G0 @ back)
 
     def _m(self) -> Array:
         r""":math:`m = (1+\mu)\frac{m_w}{\sqrt\mu}\varphi + \frac t{\lambda^e} \int\int \varphi V_h \hat m`."""
         f, w = self.f, self.grid.w
-        inner = f.V_h[1:-1, 1:-1] @ (w * f.m_hat[1:-1])
-        weight = f.m_hat[0] / (self.signal * self.t) * f.V_w  # m_w / sqrt(mu)
+        inner = f.V[1:-1, 1:-1] @ (w * f.m_hat[1:-1])
+        weight = f.m_hat[0] / (self.signal * self.t) * f.weights.V  # m_w / sqrt(mu)
         source = np.append((1.0 + self.mu) * weight, self.t / self.signal * inner)
         return np.asarray(self.grid.convolution(self.phi) @ source)
 
@@ -203,7 +203,7 @@ class _Equations:
     def _from_loss(self) -> Array:
         r""":math:`\hat Q_h + \mathcal P(\hat m^{\otimes 2})`, read from 1 to 0."""
         total = self._P2.copy()
-        total[1:, 1:] += self.f.Q_hat_h[1:-1, 1:-1][::-1, ::-1]
+        total[1:, 1:] += self.f.Q_hat[1:-1, 1:-1][::-1, ::-1]
         return total
 
     def _Q_qh(self) -> Array:
@@ -220,5 +220,5 @@ class _Equations:
         mixed = self._carried @ cross
         source = np.outer(self._forward, self._forward) + mixed + mixed.T
         source += self._carried @ self._from_loss @ self._carried.T
-        source[0, 0] += self.f.Q_w
+        source[0, 0] += self.f.weights.Q
         return self.grid.convolution2(self.Phi, source)

@@ -1,13 +1,14 @@
 r"""Order functions of a network along its depth.
 
-The continuous network at infinite regularization is known in closed form (theory page, §4). Its states and the signal that
-comes back from the loss are
+The continuous network at infinite regularization is known in closed form. Its states and the signal that comes back from
+the loss are (Eqs. 4.1 and 4.2)
 
 .. math::
-    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu s}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
+    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
     q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
 
-with :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete networks go layer by layer.
+with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete
+networks are solved layer by layer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, PageRank
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
-from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth.layers import euler_functions, layer_functions
 from gcnlimit.theory.depth.overlaps import DepthAverages, DirectedDepth, SymmetricDepth
 from gcnlimit.theory.depth.resolvents import kappa
@@ -30,7 +31,7 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["OrderFunctions", "order_functions"]
 
-_LARGEST = 170.0  # of |t| times the spectral radius: fourth powers of the filter must be floating-point numbers
+_LARGEST = 170.0  # of |t| times the spectral radius, beyond which fourth powers of the filter overflow
 
 
 def order_functions(
@@ -61,10 +62,10 @@ def order_functions(
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> f = gl.depth.order_functions(data, gl.GCN(gl.Diffusion(t=1.0), symmetrize=True), [0.0, 0.5, 1.0])
-    >>> f.Q_h.shape
+    >>> f.Q.shape
     (3, 3)
-    >>> mean = f.m[-1] - data.rho * f.V_h[-1, -1]  # of the output of a test node; its variance:
-    >>> variance = f.Q_h[-1, -1] - f.m[-1] ** 2 - data.rho * (1 - data.rho) * f.V_h[-1, -1] ** 2
+    >>> mean = f.m[-1] - data.rho * f.V[-1, -1]  # of the output of a test node; its variance:
+    >>> variance = f.Q[-1, -1] - f.m[-1] ** 2 - data.rho * (1 - data.rho) * f.V[-1, -1] ** 2
     >>> margin = gl.predict(data, gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)).order_parameters.test_margin
     >>> bool(np.isclose(mean / np.sqrt(variance), margin))
     True
@@ -114,7 +115,7 @@ def _depths(depths: npt.ArrayLike | None) -> Array:
 
 def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFunctions:
     """Closed form at each point."""
-    times = np.asarray(getattr(points.filter, points.filter.parameter))
+    times = points.filter.values
     reach = np.abs(times) * points.radius
     if np.any(reach > _LARGEST):
         raise ParameterError(
@@ -126,15 +127,16 @@ def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFuncti
         _closed_form(kind(float(t), float(signal)), x, *(float(p) for p in parameters))
         for t, signal, *parameters in zip(times, points.signal, points.alpha, points.mu, points.rho, strict=True)
     ]
-    stacked = {name: np.stack([one[name] for one in found]) for name in found[0]}
-    return OrderFunctions(x=x, **{name: v.reshape(shape + v.shape[1:]) for name, v in stacked.items()})
+    functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
+    weights = Weights(*(np.array(column) for column in zip(*(each for _, each in found), strict=True)))
+    return OrderFunctions(x=x, **functions, weights=weights).reshape(shape)
 
 
-def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> dict[str, Array]:
-    r"""Order functions as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
+def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> tuple[dict[str, Array], Weights]:
+    r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
 
-    An overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` and that of noise with weight
-    :math:`\rho(1-\rho)`.
+    By Eq. 4.3 an overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` plus that of noise with
+    weight :math:`\rho(1-\rho)`.
     """
     t, end, back = g.t, np.ones(1), 1.0 - x
     ahead = x - x[:, None]
@@ -143,28 +145,26 @@ def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float
     def masked(labels: Array, noise: Array) -> Array:
         return rho**2 * labels + rho * (1.0 - rho) * noise
 
-    s = rho * g.phi(end)[0]
+    s = rho * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
-    Q_w = (Q_hat_w + mu * s**2) / alpha
+    Q_w = (Q_hat_w + mu * s**2) / alpha  # Eq. 4.2
     pull = mu * s / alpha
     E3 = g.E3(x, x)
     returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
-    return {
+    functions = {
         "m": rho / alpha * (g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
-        "Q_h": pull**2 * g.E(x, x)
+        "Q": pull**2 * g.E(x, x)
         + pull * rho / alpha * (E3 + E3.T)
         + masked(g.E4(x, x), g.Phi4(x, x)) / alpha**2
         + Q_w * g.Phi(x, x),
-        "V_h": g.Phi(x, x) / alpha,
+        "V": g.Phi(x, x) / alpha,
         "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + returned / alpha),
         "V_qh": np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=isinstance(g, SymmetricDepth)), 0.0),
         "m_hat": rho * g.signal * t * g.phi(back),
-        "Q_hat_h": t**2 * masked(g.E(back, back), g.Phi(back, back)),
-        "V_hat_h": rho * t**2 * g.Phi(back, back),
-        "m_w": np.sqrt(mu) * s / alpha,
-        "Q_w": Q_w,
-        "V_w": np.asarray(1.0 / alpha),
-        "m_hat_w": np.sqrt(mu) * s,
-        "Q_hat_w": Q_hat_w,
-        "V_hat_w": rho * g.Phi(end, end)[0, 0],
+        "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
+        "V_hat": rho * t**2 * g.Phi(back, back),
     }
+    root = np.sqrt(mu)
+    return functions, Weights(
+        root * s / alpha, Q_w, np.asarray(1.0 / alpha), root * s, Q_hat_w, rho * g.Phi(end, end)[0, 0]
+    )

@@ -76,8 +76,8 @@ class SymmetricDepth(DepthAverages):
 
     @cached_property
     def _measure(self) -> tuple[Array, Array]:
-        """Nodes and weights of the measure that the labels see."""
-        measure = SpikedSemicircle.of(np.array([self.signal]), int(Diffusion(self.t).nodes()))
+        """Nodes and weights of the spectral measure of the labels (Eq. 6.2)."""
+        measure = SpikedSemicircle.of(np.array([self.signal]), int(Diffusion(self.t).quadrature_nodes()))
         return measure.x[0], measure.e[0]
 
     def _mean(self, x: Array, z: Array, more: float) -> Array:
@@ -107,8 +107,8 @@ class SymmetricDepth(DepthAverages):
 class DirectedDepth(DepthAverages):
     r"""Directed operator, which does not commute with its transpose: sums of products of Taylor coefficients.
 
-    :math:`a^i y` and :math:`a^i (a^T)^j y` are spanned by orthonormal vectors, one for each word in the noise. With
-    the coefficients :math:`G^x_i = (tx)^i/i!` of :math:`g_x` and their tails
+    :math:`a^i y` and :math:`a^i (a^T)^j y` are spanned by orthonormal vectors, one for each word (product of factors) in the
+    noise and its transpose (Eqs. 4.8 to 4.12). With the coefficients :math:`G^x_i = (tx)^i/i!` of :math:`g_x` and their tails
     :math:`F^x_i = \sum_k \lambda^k G^x_{i+k} = G^x_i\, {}_1F_1(1; i+1; \lambda t x)`,
 
     .. math::

@@ -1,8 +1,9 @@
-r"""Oversmoothing: what remains of the signal and of the features as networks get deeper.
+r"""Oversmoothing: how much of the signal and of the features remains as networks get deeper.
 
 The output of a network at infinite regularization is
-:math:`h \propto g [ (\mu\, e(g) + g^T) y + \dots ]`, and a deep filter of constant residual strength keeps of it only the leading
-eigenvector :math:`v` of the graph: the network then does principal component analysis (PCA), whatever the features.
+:math:`h \propto g [ (\mu\, e(g) + g^T) y + \dots ]` (Eqs. 4.1 to 4.3), and a deep filter of constant residual strength
+keeps of it only the leading eigenvector :math:`v` of the graph: the network then does principal component analysis (PCA),
+whatever the features.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.large_reg import taylor
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
@@ -29,7 +29,7 @@ __all__ = ["Oversmoothing", "oversmoothing"]
 
 @dataclass(frozen=True, eq=False)
 class Oversmoothing:
-    r"""What is left in the outputs of a sequence of networks; the last axis runs over the networks.
+    r"""Signal left in the outputs of a sequence of networks; the last axis runs over the networks.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Oversmoothing:
         Margin less that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z` below the transition.
     pca_distance
         Squared sine of the angle between the output and the leading eigenvector of the graph; 1 below the transition, where
-        that eigenvector knows nothing of the labels and is as far from the output as any.
+        that eigenvector is independent of the labels and orthogonal to the output.
     """
 
     test_accuracy: Array
@@ -103,9 +103,9 @@ def _distance(points: Points) -> Array:
 
 
 def _symmetric_parts(points: Points) -> tuple[Array, Array]:
-    """Squared norm of the output off and along the eigenvector, which is the atom of the spectral measure."""
-    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.nodes())))
-    g, _ = points.filter.scaled(measure.x)
+    """Squared norm of the output off and along the eigenvector, which is the atom of the spectral measure (Eq. 4.4)."""
+    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
+    g, _ = points.filter.normalized(measure.x)
     e_g, e_g2 = (np.einsum("bn,bn->b", measure.e, f) for f in (g, g**2))
     labels = measure.e * (g**2 + (points.mu * e_g)[:, None] * g) ** 2
     noise = _noise(points, g**2 @ measure.tau, g**4 @ measure.tau, e_g2, e_g)
@@ -113,11 +113,11 @@ def _symmetric_parts(points: Points) -> tuple[Array, Array]:
 
 
 def _directed_parts(points: Points) -> tuple[Array, Array]:
-    r"""Squared norm of the output off and along the right eigenvector :math:`v \propto \sum_i \lambda^{-i} \Xi^i y`."""
-    g, G = (p.T for p in taylor(points.filter, points.signal))
+    r"""Squared norm of the output off and along the right eigenvector :math:`v \propto \sum_i \lambda^{-i} \xi^i y`."""
+    g, G = (p.T for p in points.filter.directed_chain(points.signal).taylor(points.signal))
     H, H_tail = hankel(g), hankel(G)
     labels = points.mu[:, None] * G[:, :1] * G + np.einsum("bip,bp->bi", H_tail, G)
-    words = np.sum((H @ H_tail[:, :, 1:]) ** 2, axis=(1, 2))  # those that end in the transpose of the noise
+    words = np.sum((H @ H_tail[:, :, 1:]) ** 2, axis=(1, 2))  # N_il with l >= 1 (Eq. 4.12)
     outside = np.abs(points.signal) > 1.0
     ratio = 1.0 / np.where(outside, points.signal, np.inf)[:, None]
     v = np.where(outside[:, None], np.sqrt(1.0 - ratio**2) * ratio ** np.arange(g.shape[1]), 0.0)
@@ -128,6 +128,6 @@ def _directed_parts(points: Points) -> tuple[Array, Array]:
 
 
 def _noise(points: Points, tau_g2: Array, tau_g4: Array, e_g2: Array, e_g: Array) -> Array:
-    """Squared norm of what the choice of labelled nodes and the noise of the features add."""
+    """Squared norm of the noise from the choice of labelled nodes and from the features (Eqs. 4.2 and 4.3)."""
     hidden = (1.0 - points.rho) / points.rho
     return hidden * tau_g4 + points.alpha * tau_g2 * (e_g2 + hidden * tau_g2 + points.mu * e_g**2)

@@ -1,7 +1,7 @@
 r"""Learning rates: how fast the error vanishes as the signal of the graph grows.
 
 :math:`\log(1 - Acc_{test}) \sim -\tau \lambda^2` as :math:`\lambda \to \infty`. The Bayes-optimal rate is 1 on a directed graph;
-a network of two layers or more reaches 1/2, and 1 if it symmetrizes the graph; one layer stays below.
+a network of two layers or more reaches 1/2, and 1 if it symmetrizes the graph; one layer has a smaller rate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""The propagators of the continuous network: how a state, or a pair of states, travels along the depth.
 
-With :math:`g_x = e^{txa}` the diffusion up to depth :math:`x \in [0, 1]`, they are the overlaps that remain of it in the
-large-size limit (theory page, §4):
+With :math:`g_x = e^{txa}` the diffusion up to depth :math:`x \in [0, 1]`, they are its averages :math:`e` and :math:`\tau` in
+the large-size limit (Eqs. 4.4 and 4.11):
 
 .. math::
     \varphi(x) = \tfrac1N\, y^T g_x\, y, \qquad
@@ -33,7 +33,7 @@ def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric:
         \varphi(x) = e^{\lambda^e t x} \;\text{(directed)}, \qquad
         \varphi(x) = \sum_{\nu \ge 1} \nu (\lambda^e)^{\nu-1} \frac{I_\nu(2tx)}{tx} \;\text{(symmetric)},
 
-    the second computed by quadrature on the spectral measure that the labels see, which has no terms of alternating sign.
+    the second computed by quadrature on the spectral measure of the labels (Eq. 6.2), without terms of alternating sign.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric:
     time, signal = np.broadcast_arrays(np.multiply(t, x, dtype=float), np.asarray(signal, float))
     if not symmetric:
         return np.asarray(np.exp(signal * time))
-    measure = SpikedSemicircle.of(signal.ravel(), int(np.max(Diffusion(time).nodes())))
+    measure = SpikedSemicircle.of(signal.ravel(), int(np.max(Diffusion(time).quadrature_nodes())))
     return np.asarray(np.sum(measure.e * np.exp(time.reshape(-1, 1) * measure.x), axis=1).reshape(time.shape))
 
 

@@ -2,86 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
-
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
+from gcnlimit.theory.finite_reg.equations import Equations
 
-__all__ = ["Family", "follow", "iterate"]
+__all__ = ["follow", "iterate"]
 
 
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
-_FURTHER = 10.0  # times the regularization of the first point, where the explicit start is taken as a solution
+_FURTHER = 10.0  # factor above the first regularization at which the explicit start is accepted as a solution
 
 
-class Family(Protocol):
-    """Equations for a batch of points that depend on a regularization; their states are rows of numbers."""
-
-    @property
-    def reg(self) -> Array:
-        """Regularization of each point, in units of the filter's gain."""
-
-    @property
-    def far(self) -> Array:
-        """Regularization at which the explicit start is close to a solution."""
-
-    def take(self, rows: npt.NDArray[np.intp]) -> Self:
-        """Equations of some of the points."""
-
-    def at(self, reg: Array) -> Self:
-        """Return the same equations at another regularization."""
-
-    def start(self) -> Array:
-        """States at large regularization."""
-
-    def next(self, rows: Array) -> Array:
-        """Apply the equations once; NaN where a state is not allowed."""
-
-    def scale(self, rows: Array) -> Array:
-        """Size of each entry of the states."""
-
-    def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Continue from one solution to the next, `ratio` times as far in the logarithm of the regularization."""
-
-    def effort(self, level: int) -> dict[str, Any]:
-        """Settings of the search: quick (0), thorough (1), careful (2)."""
-
-
-def follow(family: Family, *, tol: float, max_iterations: int) -> FixedPoint:
+def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoint:
     """Solve the equations of each point by continuation in the regularization.
 
-    It starts where the loss is hardly felt and comes down by factors of ten, each solution extrapolated to the next; where a
+    It starts where the loss is negligible and comes down by factors of ten, each solution extrapolated to the next; where a
     step fails it is made smaller and the search more thorough, and at last slow, with strong damping. A point that is still
     not solved is tried once more from further away, in small steps.
     """
-    top = np.maximum(family.reg, family.far)
-    track = _descend(family, top, 10.0, tol, max_iterations)
+    top = np.maximum(equations.reg, equations.far)
+    track = _descend(equations, top, 10.0, tol, max_iterations)
     lost = np.flatnonzero(~track.converged)
     if lost.size and max_iterations > 1000:
-        track.replace(lost, _descend(family.take(lost), 3.0 * top[lost], 4.0, tol, max_iterations))
+        track.replace(lost, _descend(equations.take(lost), 3.0 * top[lost], 4.0, tol, max_iterations))
     return FixedPoint(track.state, track.residual, track.iterations, track.converged)
 
 
-def iterate(family: Family, start: Array, *, tol: float | Array, level: int = 0) -> FixedPoint:
+def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int = 0) -> FixedPoint:
     """Solve the equations from given states."""
 
     def update(states: Array, rows: npt.NDArray[np.intp]) -> Array:
-        return (family if len(rows) == len(start) else family.take(rows)).next(states)
+        return (equations if len(rows) == len(start) else equations.take(rows)).next(states)
 
-    return fixed_point(update, start, tol=tol, scale=family.scale, **family.effort(level))
+    return fixed_point(update, start, tol=tol, scale=equations.scale, **equations.effort(level))
 
 
-def _descend(family: Family, top: Array, step: float, tol: float, max_iterations: int) -> _Track:
+def _descend(equations: Equations, top: Array, step: float, tol: float, max_iterations: int) -> _Track:
     """Follow each point from the regularization `top` down to its own, first by factors of `step`."""
-    track = _Track(family, top, step)
+    track = _Track(equations, top, step)
     while track.active.size:
         rows, level = track.next()
         reg = track.reg[rows]
-        wanted = np.where(reg == family.reg[rows], tol, max(tol, _ROUGH))
-        result = iterate(family.take(rows).at(reg), track.guess(rows), tol=wanted, level=level)
+        wanted = np.where(reg == equations.reg[rows], tol, max(tol, _ROUGH))
+        result = iterate(equations.take(rows).at(reg), track.guess(rows), tol=wanted, level=level)
         track.record(rows, result, max_iterations)
     return track
 
@@ -89,18 +55,18 @@ def _descend(family: Family, top: Array, step: float, tol: float, max_iterations
 class _Track:
     """Each point's way down from a large regularization to its own."""
 
-    def __init__(self, family: Family, top: Array, step: float) -> None:
+    def __init__(self, equations: Equations, top: Array, step: float) -> None:
         points = len(top)
         self.reg = top.copy()
-        self.state = family.at(_FURTHER * top).start()
+        self.state = equations.at(_FURTHER * top).start()
         self.residual = np.full(points, np.inf)
         self.iterations = np.zeros(points, np.int64)
         self.converged = np.zeros(points, bool)
         self.active = np.arange(points)
-        self._family = family
+        self._equations = equations
         self._step = np.full(points, step)
         self._solved = _FURTHER * top  # regularization of `state`
-        self._before = family.at(_FURTHER**2 * top).start()  # the solution before it
+        self._before = equations.at(_FURTHER**2 * top).start()  # the solution before it
         self._span = np.full(points, -np.log(_FURTHER))  # and how far that was
 
     def next(self) -> tuple[npt.NDArray[np.intp], int]:
@@ -113,22 +79,23 @@ class _Track:
     def guess(self, rows: npt.NDArray[np.intp]) -> Array:
         """State to start from: the last solution, extrapolated from the one before it."""
         ratio = np.log(self.reg[rows] / self._solved[rows]) / self._span[rows]
-        return self._family.extrapolate(self.state[rows], self._before[rows], ratio)
+        return self._equations.extrapolate(self.state[rows], self._before[rows], ratio)
 
     def record(self, rows: npt.NDArray[np.intp], result: FixedPoint, limit: int) -> None:
         """Advance the points that were solved, let the others try a smaller step, and drop those that are done."""
         state, residual, iterations, good = result
         self.iterations[rows] += iterations
-        arrived = self.reg[rows] == self._family.reg[rows]
+        arrived = self.reg[rows] == self._equations.reg[rows]
         won, lost = rows[good], rows[~good]
         self._before[won], self.state[won] = self.state[won], state[good]
         self._span[won] = np.log(self.reg[won] / self._solved[won])
         self._solved[won] = self.reg[won]
+        # in the logarithm of reg, steps grow by half after a success and are halved after a failure
         self._step[won] = np.clip(self._step[won] ** 1.5, 3.0, 10.0)
         self._step[lost] = np.sqrt(self._step[lost])
         aim = self._solved[rows] / self._step[rows]
         near = np.minimum(2.0, np.sqrt(self._step[rows]))  # no small last step
-        self.reg[rows] = np.where(aim < near * self._family.reg[rows], self._family.reg[rows], aim)
+        self.reg[rows] = np.where(aim < near * self._equations.reg[rows], self._equations.reg[rows], aim)
         self.residual[rows[good & arrived]] = residual[good & arrived]
         self.converged[rows[good & arrived]] = True
         stuck = (self._step[rows] < 1.1) | (self.iterations[rows] >= limit)

@@ -1,8 +1,8 @@
-r"""Finite regularization on a directed graph: averages of a chain of layers (theory page, §3).
+r"""Finite regularization on a directed graph: averages of a chain of layers (Eqs. 3.22 to 3.27).
 
-There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + s\,gg^T)^{-1}` are no integrals over a
+There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + s\,gg^T)^{-1}` are not integrals over a
 spectrum. The layers :math:`h_k = (b_k a + c_k) h_{k-1}` and their conjugates :math:`q_k` give them: the response :math:`V` of
-the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that knows :math:`s` only.
+the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that depends on :math:`s` only.
 Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matrix that may be singular is inverted.
 """
 
@@ -17,22 +17,23 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import positive
+from gcnlimit.numerics.linear import solve_each
 from gcnlimit.theory.finite_reg.directed_start import unfelt
-from gcnlimit.theory.finite_reg.equations import NUMBERS, PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
 from gcnlimit.theory.points import Points
 
-__all__ = ["ChainProblem", "Medium", "Response", "backwards", "felt", "outer", "response"]
+__all__ = ["DirectedEquations", "Medium", "Response", "backwards", "felt", "outer", "response"]
 
-_LEAST = 1e-30  # product of stiffness and V_w that is told from 0
+_LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
 
 class Response(NamedTuple):
-    r"""How a node answers to its fields: :math:`q = L^T B_h - M B`, :math:`h = C B_h + L B`.
+    r"""Linear response of a node to its fields, :math:`q = L^T B_h - M B` and :math:`h = C B_h + L B` (Eqs. 3.2 and 3.3).
 
     With :math:`S = D^{-1} G_0 D^{-T}` and :math:`J = (I + S G_h)^{-1}`: :math:`C = JS`, :math:`L = J D^{-1}`,
     :math:`M = D^{-T} G_h L`. A pull on the output moves :math:`q` by `pull_q` :math:`= L^T g`, :math:`h` by `pull_h`
-    :math:`= C g` and the output itself by :math:`v = g \cdot C g`.
+    :math:`= C g` and the output itself by :math:`v = g \cdot C g` (Eq. 3.5).
     """
 
     C: Array
@@ -58,12 +59,12 @@ class Response(NamedTuple):
 
 
 def felt(pulls: Pulls) -> Array:
-    """Return the stiffness in units of :math:`1/V_w`, at least a tiny one, which keeps sizes apart where there is none."""
+    """Return the stiffness in units of :math:`1/V_w`, floored at 1e-30 so that logarithms stay finite."""
     return np.maximum(pulls.product, _LEAST)
 
 
 def backwards(chain: Chain) -> Array:
-    """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal."""
+    """Return the inverse of :math:`D`, the identity less the residual strengths below its diagonal (Eq. 3.1, directed)."""
     K = chain.depth
     back = np.broadcast_to(np.eye(K + 1), (len(chain.g), K + 1, K + 1)).copy()
     for k in range(K):
@@ -72,19 +73,20 @@ def backwards(chain: Chain) -> Array:
 
 
 def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
-    """Response of a chain and its conjugates to their fields, without the loss."""
+    """Response of a chain and its conjugates to their fields, without the loss (Eqs. 3.1 and 3.2)."""
     G_0, G_h = np.zeros_like(back), np.zeros_like(back)
     G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     S = back @ G_0 @ back.mT
-    J = np.asarray(np.linalg.inv(np.eye(chain.depth + 1) + S @ G_h), np.float64)
+    identity = np.broadcast_to(np.eye(chain.depth + 1), S.shape)
+    J = solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
     pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
     return Response(C, L, back.mT @ (G_h @ L), pull_q, pull_h, np.vecdot(chain.g, pull_h))
 
 
 class Medium(NamedTuple):
-    r"""Layers at a stiffness :math:`s`: :math:`V`, :math:`\hat V`, and how they change with it.
+    r"""Responses of the layers at a stiffness :math:`s`, and their derivatives (Eqs. 3.22 and 3.23).
 
     `X` :math:`= -\partial V/\partial s` and `Y` :math:`= \partial\hat V/\partial s`; all are positive.
     """
@@ -95,7 +97,7 @@ class Medium(NamedTuple):
     Y: Array
 
     def pack(self, peak: Array) -> Array:
-        r"""One row a point; :math:`\hat V` is given as what it does at the `peak` of the gain."""
+        r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
         V, V_hat, X, Y = self
         return np.concatenate([positive.pack(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
 
@@ -107,14 +109,14 @@ class Medium(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ChainProblem(PullProblem):
+class DirectedEquations(Equations):
     """The equations for a batch of points, each with a chain of the same depth."""
 
     signal: Array
     chain: Chain
     back: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "signal", "back")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "signal", "back")
 
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain) -> Self:
@@ -138,7 +140,7 @@ class ChainProblem(PullProblem):
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
-        return replace(super().take(rows), chain=Chain(*(p[rows] for p in self.chain)))
+        return replace(super().take(rows), chain=self.chain.take(rows))
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
@@ -150,13 +152,13 @@ class ChainProblem(PullProblem):
         )[level]
 
     def rest(self, pulls: Pulls) -> Array:
-        """Layers where the pulls are hardly felt."""
+        """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
         V, V_hat, X = unfelt(self.chain)
         s = felt(pulls)
         return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
     def rest_scale(self, rest: Array) -> Array:
-        r"""Conjugates count where they add to :math:`V^{-1}`."""
+        r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
         V, V_hat = np.split(rest, 4, axis=1)[:2]
         effect = positive.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
@@ -176,14 +178,14 @@ class ChainProblem(PullProblem):
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 
     def sweep(self, medium: Medium, s: Array) -> tuple[Response, Response, Medium]:
-        """One application of the matrix equation: the responses without and with the stiffness, and the next layers."""
+        """One application of Eqs. 3.22 and 3.23: the responses without and with the stiffness, and the next layers."""
         free = response(self.chain, self.back, 1.0, medium.V, medium.V_hat)
-        stiff = free.stiffened(s)
+        stiff = free.stiffened(s)  # a change of rank one (Sherman-Morrison) instead of a second inverse
         C, L, M, pull_q, pull_h, _ = stiff
         bb = outer(self.chain.b, self.chain.b)
         C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
         pull_q, pull_h, X = pull_q[:, 1:], pull_h[:, :-1], bb * medium.X
-        after = Medium(
+        after = Medium(  # sums of positive terms, in which no digits cancel
             V=C_h,
             V_hat=bb * M_q,
             X=C_h @ medium.Y @ C_h + L_h @ X @ L_h.mT + outer(pull_h, pull_h),
@@ -192,7 +194,7 @@ class ChainProblem(PullProblem):
         return free, stiff, after
 
     def transforms(self, free: Response, stiff: Response, medium: Medium, s: Array) -> Transforms:
-        """Averages that the pulls need."""
+        """Averages of the graph (Eqs. 3.24 and 3.27)."""
         q, h = self.means(stiff)
         X, Y = outer(self.chain.b, self.chain.b) * medium.X, medium.Y
         pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
@@ -214,11 +216,11 @@ class ChainProblem(PullProblem):
         )
 
     def means(self, stiff: Response) -> tuple[Array, Array]:
-        r"""Means along the labels of :math:`q_1 \dots q_K` and :math:`h_0 \dots h_{K-1}`, in two columns.
+        r"""Means along the labels of :math:`q_1 \dots q_K` and :math:`h_0 \dots h_{K-1}`, in two columns (Eq. 3.26).
 
-        They answer to :math:`y` put in as the first layer's field, and to :math:`y` put in as :math:`\beta`. The fields that the
-        means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is measured by the noise of its own layer, so
-        that small ones keep their digits.
+        They are the responses to :math:`y` put in as the first layer's field, and to :math:`y` put in as :math:`\beta`. The
+        fields that the means exert, :math:`\lambda b_k` times themselves, are linear in them. Each is divided by the standard
+        deviation of the noise of its own layer, so that small ones keep their digits.
         """
         C, L, M, pull_q, pull_h, _ = stiff
         K, b = self.chain.depth, self.chain.b
@@ -234,17 +236,17 @@ class ChainProblem(PullProblem):
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
-        mean = size * np.linalg.solve(np.eye(2 * K) - answer / size * fields, source / size)
+        mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
 
 
 def _sweeps(depth: int) -> int:
-    """Sweeps through the layers for each look at the nodes: news travel by one layer in each."""
+    """Inner sweeps per update of the nodes; information moves one layer per sweep."""
     return min(5, 2 + depth // 2)
 
 
 def _memory(depth: int) -> int:
-    """Steps that the search remembers."""
+    """Number of past steps that the search combines."""
     return min(depth + 4, 8)
 
 

@@ -1,13 +1,13 @@
 r"""Order parameters of the layers on a directed graph, from the solution for the pulls.
 
-Fields act on a node that answers linearly: their means along the labels, their covariances :math:`\hat Q` (on layers) and
+A node responds linearly to its fields (Eq. 3.28): their means along the labels, their covariances :math:`\hat Q` (on layers) and
 :math:`Q` (on conjugates), the noise of the weights, of variance :math:`Q_w`, and the scatter of :math:`\beta`:
 
 .. math::
     Q &= hh^T + C \hat Q C + L\, bQb\, L^T + \varsigma\, p_h p_h^T + Q_w L_0 L_0^T, \\
     \hat Q &= b\, [\, qq^T + L^T \hat Q L + M\, bQb\, M + \varsigma\, p_q p_q^T + Q_w M_0 M_0^T ]\, b.
 
-The map is linear and positive, and what goes once around the layers comes back smaller.
+The map is linear, positive and a contraction.
 """
 
 from __future__ import annotations
@@ -20,33 +20,35 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics import positive
 from gcnlimit.numerics.fixed_point import fixed_point
-from gcnlimit.theory.finite_reg.directed import ChainProblem, felt, outer, response
+from gcnlimit.numerics.linear import solve_each
+from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, felt, outer, response
 
-__all__ = ["chain_layers"]
+__all__ = ["directed_layers"]
 
 _GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
 _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 
-def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
-    """Order parameters of the layers of a scaled chain at a solution, by name, in its units; NaN where they were not found."""
-    chain, back = problem.chain, problem.back
+def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution, in its units; NaN where they were not found."""
+    chain, back = equations.chain, equations.back
     b = chain.b
-    pulls, medium = problem.pulls(state), problem.medium(state)
-    weights, _ = problem.evaluate(state)
+    pulls, medium = equations.pulls(state), equations.medium(state)
+    weights = equations.evaluate(state)[0].weights
     V_w = pulls.V_w[:, None]
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    q, h = problem.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
-    from_weights, from_beta = (np.sqrt(problem.mu) * weights.m_w)[:, None], pulls.drive[:, None]
+    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
+    from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
     stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
     node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
     of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
-    variances = np.ones_like(weights.Q_w), pulls.scatter, weights.Q_w
+    variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
     def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
         return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
@@ -54,20 +56,22 @@ def chain_layers(problem: ChainProblem, state: Array) -> dict[str, Array]:
     Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
     Lt = node.L.mT
     Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
-    return {
-        "m": h,
-        "m_hat": problem.signal[:, None] * b * q,
-        "V": V,
-        "V_hat": V_hat,
-        "V_qh": b[:, :, None] * Lt,
-        "Q": Q,
-        "Q_hat": Q_hat,
-        "Q_qh": b[:, :, None] * Q_qh,
-    }
+    return OrderFunctions(
+        x=np.arange(chain.depth) / max(chain.depth, 1),
+        m=h,
+        Q=Q,
+        V=V,
+        m_hat=equations.signal[:, None] * b * q,
+        Q_hat=Q_hat,
+        V_hat=V_hat,
+        Q_qh=b[:, :, None] * Q_qh,
+        V_qh=b[:, :, None] * Lt,
+        weights=weights,
+    )
 
 
 class _Node(NamedTuple):
-    """How layers and conjugates of a node answer to the fields on them."""
+    """Linear response of layers and conjugates of a node to the fields on them."""
 
     C: Array
     L: Array
@@ -75,7 +79,7 @@ class _Node(NamedTuple):
     bb: Array
 
     def pass_on(self, overlaps: Array) -> Array:
-        """Return what one node's overlaps add to those of the next: `Q` and `Q_hat`, along the second axis."""
+        """Linear part of Eq. 3.28, for `Q` and `Q_hat` along the second axis."""
         Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
         from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
         conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
@@ -112,4 +116,4 @@ def _at_once(node: _Node, source: Array) -> Array:
     )
     if not np.isfinite(around).all():
         return np.full_like(source, np.nan)
-    return np.asarray(np.linalg.solve(np.eye(source.size) - around, source.reshape(-1))).reshape(source.shape)
+    return solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1)).reshape(source.shape)

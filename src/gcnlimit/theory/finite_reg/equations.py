@@ -1,14 +1,14 @@
-r"""Finite regularization: how the pulls of the loss and a graph answer each other, four numbers in all (theory page, §3).
+r"""Finite regularization: four self-consistent equations that couple the loss and the graph (Eqs. 3.13 to 3.19).
 
-With the weights at their best the output obeys
+With the weights at their minimum the output obeys (Eq. 3.13)
 
 .. math::
     h = g(a)\, [\sqrt\mu m_w y + \sqrt{Q_w} \zeta + V_w\, g(a)^T f], \qquad
     f_i = -\ell'(h_i) \text{ on labelled nodes, else } 0.
 
-Rotations that leave the labels alone do not change the law of the operator. Seen through it the pulls are therefore
-linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that knows nothing of the graph;
-seen from a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v`. Each side gives the other.
+Rotations that leave the labels alone do not change the law of the operator. To the operator the pulls therefore look
+linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that is independent of the graph;
+to a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v` (Eq. 3.14).
 What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`:
 `gcnlimit.theory.finite_reg.symmetric` has them for symmetric graphs, `gcnlimit.theory.finite_reg.directed` for directed ones.
 """
@@ -24,12 +24,13 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta, eta_at_zero
+from gcnlimit.order_parameters import Output, Weights
+from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 
-__all__ = ["NUMBERS", "GraphSide", "PullProblem", "Pulls", "Transforms"]
+__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms"]
 
 
-_SOFTEST = 1e-30  # smallest effect of a stiffness that is told from none: kinks may be out of reach
+_SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
 
@@ -51,9 +52,9 @@ class Pulls(NamedTuple):
         return self.stiffness * self.V_w
 
     def pack(self, peak: Array) -> Array:
-        r"""One row a point, of numbers that may take any value: logarithms of the positive ones.
+        r"""One row per point, of unconstrained numbers: logarithms of the positive ones.
 
-        The stiffness is given as what it does at the `peak` of the gain, in the bulk or along the labels.
+        The stiffness is packed as :math:`\log(\kappa V_w \cdot` `peak` :math:`)`, with the peak of the squared gain.
         """
         size = self.drive**2 + self.scatter
         stiffness = np.maximum(self.product * peak, _SOFTEST)
@@ -68,7 +69,7 @@ class Pulls(NamedTuple):
 
 
 class Transforms(NamedTuple):
-    r"""Averages of a graph at :math:`s = \kappa V_w`, of :math:`U = (1 + s\,gg^T)^{-1} g` and :math:`W = U g^T`.
+    r"""Averages of a graph at :math:`s = \kappa V_w`, of :math:`U = (1 + s\,gg^T)^{-1} g` and :math:`W = U g^T` (Eq. 3.15).
 
     Over the bulk, :math:`\tau`: `W` and `UU` :math:`= \tau(UU^T)`, `WW_bulk` :math:`= \tau(W^2) - \tau(W)^2` and `stretch`
     :math:`= 1/(1 - s\tau(W))`. Along the labels, :math:`e`: `U`, `excess` :math:`= e(W) - \tau(W)`, and the parts of
@@ -91,19 +92,14 @@ class Transforms(NamedTuple):
 
 
 class GraphSide(NamedTuple):
-    r"""What the graph makes of the pulls: the law of a test node's output, and the weights with their conjugates."""
+    """Law of a test node's output and order parameters of the weights, given the pulls."""
 
     output: Output
-    m_w: Array
-    Q_w: Array
-    V_w: Array
-    m_hat_w: Array
-    Q_hat_w: Array
-    V_hat_w: Array
+    weights: Weights
 
 
 @dataclass(frozen=True)
-class PullProblem(ABC):
+class Equations(ABC):
     r"""The equations for a batch of points; a kind of graph adds its averages, and the unknowns it needs for them.
 
     `reg` is in units of the filter's mean squared gain :math:`\tau(gg^T)`; `spike` is that along the labels, in the same units.
@@ -123,7 +119,7 @@ class PullProblem(ABC):
         """Return averages of the graph, and the next values of the unknowns that are its own."""
 
     def rest(self, pulls: Pulls) -> Array:
-        """Return unknowns of the graph where the pulls are hardly felt."""
+        """Initial values of the unknowns of the graph, those of the limit reg → ∞ (Eq. 3.25)."""
         return np.empty((len(pulls.V_w), 0))
 
     def rest_scale(self, rest: Array) -> Array:
@@ -144,7 +140,7 @@ class PullProblem(ABC):
 
     @property
     def far(self) -> Array:
-        """Regularization from which on the loss is no longer felt."""
+        """Regularization beyond which the loss is negligible: the larger squared gain, in the bulk or along the labels."""
         return np.maximum(1.0, self.spike)
 
     def start(self) -> Array:
@@ -162,20 +158,20 @@ class PullProblem(ABC):
         return Pulls.unpack(rows[:, :NUMBERS], self.far)
 
     def scale(self, rows: Array) -> Array:
-        """Size of the entries of a state: they are relative already, and a stiffness counts where it is felt."""
+        """Size of the entries of a state: 1, since they are logarithms; a small stiffness is weighted by its effect."""
         size = np.ones_like(rows)
         size[:, 1] = np.exp(np.maximum(0.0, -rows[:, 1]))
         size[:, NUMBERS:] = self.rest_scale(rows[:, NUMBERS:])
         return size
 
     def extrapolate(self, last: Array, before: Array, ratio: Array) -> Array:
-        """Continue the way from one solution to the next: powers of the regularization are straight lines here."""
+        """Extrapolate the last two solutions linearly: powers of the regularization are straight lines in logarithms."""
         ahead = last.copy()
         ahead[:, :NUMBERS] += np.clip(ratio[:, None] * (last - before)[:, :NUMBERS], -3.0, 3.0)
         return ahead
 
     def next(self, rows: Array) -> Array:
-        """One application of the equations, NaN where a state is not one of a network."""
+        """One application of the equations, NaN where a state is not that of a network."""
         graph, rest = self.evaluate(rows)
         return self._row(self.node_side(graph), rest)
 
@@ -186,17 +182,17 @@ class PullProblem(ABC):
         return self.graph_side(pulls, transforms), rest
 
     def node_side(self, graph: GraphSide) -> Pulls:
-        r"""Let the nodes answer: :math:`\kappa` makes the slope of :math:`\beta = f + \kappa h` in :math:`\omega` vanish."""
+        r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
         mean, variance, v = graph.output
         pull, square, slope = eta(self.loss, graph.output)
         rho = self.rho
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
-        return Pulls(graph.V_w, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+        return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
 
     def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
-        r"""Let the pulls act on the graph.
+        r"""Law of the output and weights, given the pulls (Eqs. 3.11 and 3.16 to 3.18).
 
         The conjugate of the weights is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`; the response is
         :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
@@ -209,7 +205,7 @@ class PullProblem(ABC):
         V_hat_w = kappa * graph.W
         inertia = self.alpha * (self.reg + V_hat_w)
         m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
-        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels
+        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
         m_hat_w = root * along
         feedback = self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2)  # of Q_w on itself; below 1
         Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
@@ -220,4 +216,4 @@ class PullProblem(ABC):
         variance = graph.across(features, echo) + graph.stretch**2 * (Q_w * graph.UU + scatter * V_w**2 * graph.WW_bulk)
         output = Output(mean, variance, graph.stretch * V_w * graph.W)
         Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha
-        return GraphSide(output, m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w)
+        return GraphSide(output, Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w))

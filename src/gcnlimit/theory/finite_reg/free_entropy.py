@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gcnlimit._validation import broadcast
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain
 from gcnlimit.network import GCN
-from gcnlimit.order_parameters import OrderParameters
+from gcnlimit.order_parameters import OrderFunctions, Output
 from gcnlimit.performance import scalar_or_array
 from gcnlimit.theory.finite_reg.directed import backwards, outer, response
-from gcnlimit.theory.finite_reg.loss_averages import Output, expected_envelope
+from gcnlimit.theory.finite_reg.loss_averages import expected_envelope
 from gcnlimit.theory.points import Points
 
 __all__ = ["free_entropy"]
 
 
-def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weight: float = 1.0) -> Any:
+def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0) -> Numbers:
     r"""Free entropy :math:`\phi` of the paper at zero temperature, as a function of the order parameters.
 
     .. math::
@@ -38,8 +35,9 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
     ----------
     data, gcn
         Data and network, at finite regularization.
-    parameters
-        Where to evaluate it, for example ``predict(data, gcn).order_parameters``.
+    layers
+        Where to evaluate it: the order parameters of the layers and of the weights, for example
+        ``predict(data, gcn).order_parameters.layers``.
     loss_weight
         The factor :math:`s` in front of the loss.
 
@@ -49,8 +47,8 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> gcn = gl.GCN(gl.Residual([1.0]), loss="hinge", reg=0.5, symmetrize=False)
     >>> p = gl.predict(data, gcn)
-    >>> energy = data.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.Q_w
-    >>> bool(abs(gl.theory.free_entropy(data, gcn, p.order_parameters) + energy) < 1e-9)
+    >>> energy = data.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
+    >>> bool(abs(gl.theory.free_entropy(data, gcn, p.order_parameters.layers) + energy) < 1e-9)
     True
     """
     shape = broadcast(data=data.shape, network=gcn.shape)
@@ -61,32 +59,26 @@ def free_entropy(data: CSBM, gcn: GCN, parameters: OrderParameters, *, loss_weig
         raise ParameterError(
             "reg = inf is not allowed here: every order parameter of the weights vanishes; take it finite"
         )
-    p = _flat(parameters, points.size, len(shape))
-    chain = points.filter.chain(accuracy=1e-13, radius=points.radius)
-    b, _, g = chain = Chain(*(np.broadcast_to(part, (points.size, part.shape[-1])) for part in chain))
-    C, L, M, pull_q, pull_h, v = response(chain, backwards(chain), p.V_w, p.V, p.V_hat)
+    p = layers.flat(len(shape))
+    w = p.weights
+    b, _, g = chain = points.filter.chain(accuracy=1e-13, radius=points.radius).broadcast((points.size,))
+    C, L, M, pull_q, pull_h, v = response(chain, backwards(chain), w.V, p.V, p.V_hat)
 
     B_h, B = np.zeros_like(g), np.empty_like(g)
     N_h, N = np.zeros_like(C), np.zeros_like(C)
     B_h[:, :-1], N_h[:, :-1, :-1] = p.m_hat, p.Q_hat
-    B[:, 0], B[:, 1:] = np.sqrt(points.mu) * p.m_w, points.signal[:, None] * b * p.m
-    N[:, 0, 0], N[:, 1:, 1:] = p.Q_w, outer(b, b) * p.Q
+    B[:, 0], B[:, 1:] = np.sqrt(points.mu) * w.m, points.signal[:, None] * b * p.m
+    N[:, 0, 0], N[:, 1:, 1:] = w.Q, outer(b, b) * p.Q
     mean = _form(C, B_h, g) + _form(L, g, B)
     variance = _form(N_h, pull_h, pull_h) + _form(N, pull_q, pull_q)
     linear = 0.5 * (_trace(C, N_h) + _form(C, B_h, B_h)) + _form(L, B_h, B) - 0.5 * (_trace(M, N) + _form(M, B, B))
 
-    weights = 0.5 * (p.V_hat_w * p.Q_w - p.V_w * p.Q_hat_w) - p.m_hat_w * p.m_w
-    weights = weights + (p.Q_hat_w + p.m_hat_w**2) / (2.0 * points.alpha * (points.reg + p.V_hat_w))
-    layers = 0.5 * (_trace(p.V_hat, p.Q) - _trace(p.V, p.Q_hat)) - np.sum(p.m_hat * p.m, axis=1)
+    weights = 0.5 * (w.V_hat * w.Q - w.V * w.Q_hat) - w.m_hat * w.m
+    weights = weights + (w.Q_hat + w.m_hat**2) / (2.0 * points.alpha * (points.reg + w.V_hat))
+    between = 0.5 * (_trace(p.V_hat, p.Q) - _trace(p.V, p.Q_hat)) - np.sum(p.m_hat * p.m, axis=1)
     loss = loss_weight * expected_envelope(points.loss, Output(mean, variance, loss_weight * v))
-    return scalar_or_array((weights + layers + linear - points.rho * loss).reshape(shape))
-
-
-def _flat(parameters: OrderParameters, points: int, axes: int) -> OrderParameters:
-    """Order parameters with one axis over the points."""
-    names = [name + hat for name in ("m", "Q", "V") for hat in ("", "_w", "_hat", "_hat_w")]
-    values = {name: np.asarray(parameters[name], float) for name in names}
-    return OrderParameters(None, None, **{n: v.reshape(points, *v.shape[axes:]) for n, v in values.items()})
+    value: Numbers = scalar_or_array((weights + between + linear - points.rho * loss).reshape(shape))
+    return value
 
 
 def _trace(a: Array, b: Array) -> Array:

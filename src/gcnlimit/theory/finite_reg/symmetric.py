@@ -1,4 +1,4 @@
-r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (theory page, §3).
+r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (Eq. 3.20).
 
 Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
 """
@@ -12,15 +12,15 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.equations import PullProblem, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
 from gcnlimit.theory.points import Points
 
-__all__ = ["SpectralProblem"]
+__all__ = ["SymmetricEquations"]
 
 
 @dataclass(frozen=True)
-class SpectralProblem(PullProblem):
+class SymmetricEquations(Equations):
     r"""The equations for a batch of points, on the nodes of a quadrature over the spectrum.
 
     `g`: values of the filter at the nodes, divided by its `gain` :math:`\sqrt{\tau(g^2)}`.
@@ -32,18 +32,18 @@ class SpectralProblem(PullProblem):
     excess: Array
     gain: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*PullProblem._POINTWISE, "g", "e", "excess", "gain")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g", "e", "excess", "gain")
 
     @classmethod
     def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
         """Put the filter of the points on a grid, or a chain that takes its place."""
         measure = SpikedSemicircle.of(points.signal, nodes)
         if scaled:
-            g, gain = scaled(measure.x), scaled.gain
+            g, gain = scaled.chain.values(measure.x), scaled.gain
         else:
-            g, size = points.filter.scaled(measure.x)
+            g, size = points.filter.normalized(measure.x)
             bulk = np.sqrt(g**2 @ measure.tau)
-            g, gain = g / bulk[:, None], np.exp(size) * bulk
+            g, gain = g / bulk[:, None], points.units(np.exp(size) * bulk)
         return cls(
             alpha=points.alpha,
             mu=points.mu,
@@ -67,7 +67,7 @@ class SpectralProblem(PullProblem):
         )[level]
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
-        """Averages over the spectrum; there is nothing else to solve for."""
+        """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
         d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
         U = self.g * d
         W = self.g * U
@@ -88,5 +88,5 @@ class SpectralProblem(PullProblem):
         ), rest
 
     def _e(self, values: Array) -> Array:
-        """Average over the spectrum as the labels see it."""
+        """Average :math:`e` over the spectral measure of the labels (Eq. 6.2)."""
         return np.asarray(np.einsum("bn,bn->b", self.e, values))

@@ -1,6 +1,6 @@
 r"""Order parameters of the layers on a symmetric graph, from the solution on its spectrum.
 
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` what the output does after layer :math:`k`,
+With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output (Eq. 3.21),
 
 .. math::
     h_k = P_k(a)\, z, \qquad q_k = R_k(a)\, f, \qquad (1 + \kappa V_w g^2)\, z = z_0 + V_w\, g \beta, \qquad
@@ -16,63 +16,55 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.order_parameters import OrderFunctions
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.symmetric import SpectralProblem
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 
-__all__ = ["spectral_layers"]
+__all__ = ["symmetric_layers"]
 
 
-def spectral_layers(points: Points, problem: SpectralProblem, state: Array, scaled: ScaledChain) -> dict[str, Array]:
-    """Order parameters of the layers of a scaled chain at a solution, by name, in its units."""
-    b, c, g = scaled.chain
-    measure = SpikedSemicircle.of(points.signal, problem.tau.size - 1)
+def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution, in its units."""
+    b, c, _ = scaled.chain
+    measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
-    P, R = _polynomials(layer, g)
+    P, R = scaled.chain.partial_values(measure.x)
+    P = P[:, :-1]
     gain, after = R[:, :1], b[:, :, None] * R[:, 1:]
-    V_w, kappa, drive, scatter = (p[:, None, None] for p in problem.pulls(state))
-    weights, _ = problem.evaluate(state)
-    start, noise = ((x[:, None, None]) for x in (np.sqrt(points.mu) * weights.m_w, weights.Q_w))
+    V_w, kappa, drive, scatter = (p[:, None, None] for p in equations.pulls(state))
+    weights = equations.evaluate(state)[0].weights
+    start, noise = ((x[:, None, None]) for x in (np.sqrt(equations.mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
 
-    # how z and f answer to z_0 and to beta
+    # linear responses of z and f to z_0 and to beta, Eq. 3.21
     z_from_z, z_from_beta, f_from_z, f_from_beta = d, V_w * gain * d, -kappa * gain * d, d
     h_labels, q_labels = P * (start * z_from_z + drive * z_from_beta), after * (start * f_from_z + drive * f_from_beta)
     h_noise, q_noise = P * z_from_z, after * f_from_z
     h_beta, q_beta = P * z_from_beta, after * f_from_beta
     e, tau = measure.e[:, None], measure.tau
 
+    # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
     def second(x: int, y: int) -> Array:
         (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[x], sides[y]
         return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
 
     sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
-    return {
-        "m": np.sum(h_labels * e, axis=2),
-        "m_hat": points.signal[:, None] * np.sum(q_labels * e, axis=2),
-        "V": V_w * _overlap(P * d * tau, P),
-        "V_hat": kappa * _overlap(after * d * tau, after),
-        "V_qh": b[:, :, None] * _between(layer, tau) - kappa * V_w * _overlap(after * gain * d * tau, P),
-        "Q": second(0, 0),
-        "Q_hat": second(1, 1),
-        "Q_qh": second(1, 0),
-    }
+    return OrderFunctions(
+        x=np.arange(b.shape[1]) / max(b.shape[1], 1),
+        m=np.sum(h_labels * e, axis=2),
+        Q=second(0, 0),
+        V=V_w * _overlap(P * d * tau, P),
+        m_hat=signal[:, None] * np.sum(q_labels * e, axis=2),
+        Q_hat=second(1, 1),
+        V_hat=kappa * _overlap(after * d * tau, after),
+        Q_qh=second(1, 0),
+        V_qh=b[:, :, None] * _between(layer, tau) - kappa * V_w * _overlap(after * gain * d * tau, P),
+        weights=weights,
+    )
 
 
 def _overlap(x: Array, y: Array) -> Array:
-    return np.asarray(x @ y.transpose(0, 2, 1))
-
-
-def _polynomials(layer: Array, g: Array) -> tuple[Array, Array]:
-    """Values on the nodes of P_k (k < K) and of R_k (all k)."""
-    points, K, nodes = layer.shape
-    P, R = np.ones((points, K, nodes)), np.empty((points, K + 1, nodes))
-    R[:, K] = g[:, K, None]
-    for k in range(K, 0, -1):
-        R[:, k - 1] = g[:, k - 1, None] + layer[:, k - 1] * R[:, k]
-    for k in range(1, K):
-        P[:, k] = layer[:, k - 1] * P[:, k - 1]
-    return P, R
+    return np.asarray(x @ y.mT)
 
 
 def _between(layer: Array, tau: Array) -> Array:

@@ -1,0 +1,106 @@
+"""A loss as it may be given: by name, as a function of the margin, or as an object with the methods of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array, Value
+from gcnlimit.errors import ParameterError
+from gcnlimit.losses.base import Loss
+from gcnlimit.losses.hinge import Hinge
+from gcnlimit.losses.logistic import Logistic
+from gcnlimit.losses.square import Square
+
+__all__ = ["Adapted", "FromValue", "as_loss"]
+
+_BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge}
+_METHODS = "value", "prox", "prox_derivative"
+
+
+@dataclass(frozen=True, eq=False)
+class FromValue(Value, Loss):
+    r"""Loss from its value alone: a convex function of the margin that decreases at 0 and varies on a scale of 1.
+
+    Parameters
+    ----------
+    function
+        The loss :math:`\ell(z)`, of NumPy arrays.
+    kinks
+        Margins where a derivative of the loss jumps.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> mine = FromValue(lambda z: np.logaddexp(0.0, -z))
+    >>> bool(abs(mine.prox(0.3, v=2.0) - gl.Logistic().prox(0.3, v=2.0)) < 1e-13)
+    True
+    """
+
+    function: Callable[[Array], npt.ArrayLike]
+    kinks: tuple[float, ...] = ()  # type: ignore[misc]
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z`."""
+        z = np.asarray(z, float)
+        return np.broadcast_to(np.asarray(self.function(z), float), z.shape)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Adapted(Value, Loss):
+    """An object that has the methods of a loss without being one."""
+
+    own: Any
+
+    def __repr__(self) -> str:
+        return repr(self.own)
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z`."""
+        return np.asarray(self.own.value(z))
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of the object."""
+        return np.asarray(self.own.prox(omega, v))
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it."""
+        return np.asarray(self.own.prox_derivative(omega, v))
+
+    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        """Pull of the object, if it has one."""
+        if not hasattr(self.own, "pull"):
+            return super().pull(omega, v)
+        pull, slope = self.own.pull(omega, v)
+        return np.asarray(pull), np.asarray(slope)
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Kinks that the object names."""
+        kinks = self.own.breakpoints(v) if hasattr(self.own, "breakpoints") else None
+        return None if kinks is None else np.asarray(kinks, float)
+
+
+def as_loss(loss: Any) -> Loss:
+    """Return the loss of that name, of that function of the margin, or the object itself if it is a loss.
+
+    >>> as_loss("hinge")
+    Hinge()
+    """
+    if isinstance(loss, str) and loss in _BY_NAME:
+        return _BY_NAME[loss]()
+    if isinstance(loss, Loss):
+        return loss
+    if not isinstance(loss, str | type):
+        if all(hasattr(loss, method) for method in _METHODS):
+            return Adapted(loss)
+        if callable(loss):
+            return FromValue(loss)
+    problem = "unknown" if isinstance(loss, str) else "not a loss"
+    raise ParameterError(
+        f"loss = {loss!r} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin, a gcnlimit.Loss, "
+        "or an object with the methods value, prox and prox_derivative"
+    )

@@ -1,0 +1,142 @@
+"""How large an instance is, checked before anything is drawn, and the memory that it and its training take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._memory import available
+from gcnlimit._validation import check_types, flag, whole
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.features import TILE
+from gcnlimit.simulation.parts import LARGEST, check_degree
+from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
+
+__all__ = ["Size", "edge_probabilities", "labelled_count", "training_bytes"]
+
+DRAWN = 130.0  # bytes for each edge while a graph is drawn
+KEPT = 16.0  # bytes for each edge of a CSR matrix
+DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of nodes and features and mean degree of an instance to be drawn, in a precision."""
+
+    nodes: int
+    features: float
+    degree: float | None
+    streamed: bool
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(  # noqa: PLR0917
+        cls, function: str, data: CSBM, nodes: object, degree: object, streamed: object, dtype: npt.DTypeLike
+    ) -> Size:
+        """Check what `sample` or `simulate` is given, at every point of the data."""
+        check_types(function, data=(data, CSBM))
+        nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
+        if degree is not None:
+            degree = check_degree(degree, nodes)  # type: ignore[arg-type]
+        size = cls(nodes, nodes / float(np.min(data.alpha)), degree, flag("streamed", streamed), dtype)
+        size._check_signals(data)
+        return size
+
+    def _check_signals(self, data: CSBM) -> None:
+        """Refuse signals whose graph has no probabilities, or whose features cannot be squared."""
+        bound, lam = LARGEST[self.dtype] / 10.0, float(np.ravel(data.lam)[np.argmax(np.abs(np.ravel(data.lam)))])
+        if math.sqrt(np.max(data.mu) / self.nodes) > bound:
+            raise ParameterError(
+                f"mu = {np.max(data.mu):g} is not allowed in a simulation of {self.nodes} nodes in {self.dtype}; "
+                f"it must be at most {self.nodes * bound**2:.3g}"
+            )
+        if self.degree is not None:
+            edge_probabilities(lam, self.nodes, self.degree)
+        elif abs(lam) > bound:
+            raise ParameterError(f"lam = {lam:g} is not allowed in a simulation; it must be at most {bound:g} in size")
+
+    @property
+    def edges(self) -> float:
+        """Expected number of edges; of entries if the matrix is dense."""
+        return self.nodes * float(self.nodes if self.degree is None else self.degree)
+
+    def bytes(self) -> float:
+        """Memory that the instance takes while it is drawn."""
+        drawn, kept = (DENSE, 8.0) if self.degree is None else (DRAWN, KEPT)
+        return max(drawn * self.edges, kept * self.edges + self._feature_bytes()) + 64.0 * self.nodes
+
+    def _feature_bytes(self) -> float:
+        rows = min(self.nodes, TILE) if self.streamed else self.nodes
+        return (rows * self.dtype.itemsize + 32.0) * (1.0 + self.features)
+
+    def remedy(self) -> str:
+        """How to take less memory."""
+        if self._feature_bytes() < self.bytes() / 2.0:
+            return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
+        if not self.streamed and replace(self, streamed=True).bytes() <= available():
+            return "write streamed=True, which stores no features"
+        return "take fewer nodes or a larger alpha"
+
+
+def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> float:
+    r"""Memory of the training at `points` parameters: operator, weights, outputs and, at `finite` reg, the training rows.
+
+    The rows are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
+    """
+    item, width = size.dtype.itemsize, 1.0 + size.features
+    operator = size.edges * (24.0 if size.degree is None else 64.0)
+    answers = 3.0 * points * (size.nodes + width) * item
+    if not finite:
+        return operator + answers
+    rows = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
+    at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
+    propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
+    return operator + answers + rows + propagated
+
+
+def edge_probabilities(lam: float, nodes: int, degree: float) -> tuple[float, float]:
+    r"""Probabilities :math:`\frac dN \pm \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}` within and between classes.
+
+    >>> edge_probabilities(1.0, nodes=100, degree=50)
+    (0.55, 0.45)
+    """
+    density = degree / nodes
+    spread = math.sqrt(density * (1.0 - density) / nodes)
+    largest = min(density, 1.0 - density) / spread
+    if abs(lam) > largest * (1.0 + 1e-12):
+        raise ParameterError(
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where |lam| must be at most {largest:.6g} "
+            f"for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes)}"
+        )
+    same, other = (min(max(density + sign * lam * spread, 0.0), 1.0) for sign in (1, -1))
+    return same, other
+
+
+def labelled_count(nodes: int, rho: float) -> int:
+    r"""Number of labelled nodes :math:`\rho N`, rounded."""
+    return math.floor(rho * nodes + 0.5)
+
+
+def _enough(lam: float, nodes: int) -> str:
+    r"""What would allow the signal: a degree that solves :math:`\lambda^2 = d/(1 - d/N)`, or more nodes."""
+    least = 1.0 / (1.0 / lam / lam + 1.0 / nodes)
+    return (
+        f"a degree of at least {least:.4g}"
+        if least <= nodes / 2
+        else f"more nodes or a weaker signal, at most {math.sqrt(nodes):.4g} at any degree"
+    )
+
+
+def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    try:
+        checked = np.dtype(dtype)
+    except TypeError:
+        checked = np.dtype(object)
+    if checked not in LARGEST:
+        raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
+    return checked

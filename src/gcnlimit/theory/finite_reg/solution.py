@@ -1,0 +1,79 @@
+"""A solution of the self-consistent equations, whatever the kind of graph."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.filters import Chain
+from gcnlimit.numerics.fixed_point import FixedPoint
+from gcnlimit.order_parameters import OrderFunctions, Output, Weights
+from gcnlimit.performance import Status
+from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.points import Points
+
+__all__ = ["ACCURACY", "FAR", "Solution", "scaled_chain", "status_of"]
+
+FAR = 1e15
+"""Regularization, over that beyond which the loss is negligible, which is numerically infinite."""
+
+ACCURACY = 1e-12
+"""Of the chain that stands for a filter."""
+
+_LONGEST = 200  # layers of the longest series whose order functions are given
+
+
+@dataclass(frozen=True, eq=False)
+class Solution(ABC):
+    """Output and weights of a batch of points at the solution, and how the search for it ended."""
+
+    points: Points
+    state: Array
+    output: Output
+    weights: Weights
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+    status: npt.NDArray[np.int64]
+
+    @staticmethod
+    @abstractmethod
+    def cost(points: Points) -> npt.NDArray[np.int64]:
+        """Numbers that the search keeps at a time, for each point."""
+
+    @classmethod
+    @abstractmethod
+    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
+        """Solve the equations of each point; a `chain` takes the place of its filter."""
+
+    @classmethod
+    @abstractmethod
+    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
+        """Return the explicit solution at a large regularization, and that regularization."""
+
+    @abstractmethod
+    def chain_layers(self) -> OrderFunctions:
+        """Order functions at the layers of the chain that stands for the filter."""
+
+    def layers(self) -> OrderFunctions | None:
+        """Order functions at the layers of a network; None if the filter has none, or too long a series."""
+        filter = self.points.filter
+        long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
+        return None if long else self.chain_layers()
+
+
+def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
+    """How the search for each point ended; without a residual it never began."""
+    failed = np.where(np.isfinite(found.residual), Status.NOT_CONVERGED, Status.OUT_OF_RANGE)
+    return np.where(found.converged, Status.CONVERGED, failed)
+
+
+def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
+    """Chain of the filter, or another in its place, brought to gain 1."""
+    chain = chain or points.filter.chain(accuracy=ACCURACY, radius=points.radius)
+    scaled = ScaledChain.of(chain, points.signal, points.symmetric)
+    return scaled._replace(gain=points.units(scaled.gain))
