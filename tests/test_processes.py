@@ -80,7 +80,7 @@ def test_an_interruption_ends_the_workers_and_returns_what_is_done(simulation):
     process.send_signal(signal.SIGINT)
     trials = int(process.communicate(timeout=20)[0])
     assert 0 < trials < 3000
-    assert not any(map(alive, workers))
+    wait_for(lambda: not any(map(alive, workers)), 10.0)
 
 
 class Dying:
