@@ -4,9 +4,12 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: install test test-fast check lint types floors reproduce docs benchmark lock clean
+.PHONY: help install test test-fast coverage check lint types floors reproduce docs benchmark lock clean
 
-install: .venv/.installed
+help:                    ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+install: .venv/.installed  ## the private environment
 
 .venv/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -20,14 +23,18 @@ test: install            ## all tests and doctests
 test-fast: install       ## without the statistical checks
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-lint: install
+coverage: install        ## tests, and which lines of FILE they reach: make coverage FILE=src/gcnlimit/csbm.py
+	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=gcnlimit --cov-report= $(TESTS)
+	$(BIN)/python -m coverage report --show-missing --include="$(or $(FILE),*)"
+
+lint: install            ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install
+types: install           ## mypy
 	$(BIN)/mypy
 
-floors: install
+floors: install          ## which module may import which
 	$(BIN)/lint-imports
 
 check: lint types floors test  ## what the continuous integration runs
@@ -45,5 +52,5 @@ lock:                    ## renew the pins (needs uv)
 	uv pip compile pyproject.toml --extra test --extra docs --universal --generate-hashes --no-header --no-annotate \
 		--python-version 3.11 --output-file requirements.lock
 
-clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures
+clean:                   ## remove what was built
+	rm -rf .coverage .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures

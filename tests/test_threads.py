@@ -10,9 +10,8 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit import _threads
-from gcnlimit.simulation import pool
+from gcnlimit._processes import process_pool, run
 from gcnlimit.simulation.rows import training_rows
-from gcnlimit.sweeps.execute import process_pool
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
 
@@ -113,7 +112,7 @@ def test_threads_see_how_the_caller_treats_overflow(with_threads):
 def test_processes_side_by_side_have_one_thread_each(workers, monkeypatch):
     for name in ("GCNLIMIT_THREADS", "OPENBLAS_NUM_THREADS"):
         monkeypatch.setenv(name, "3")
-    assert pool.run([_threads.threads] * 2, workers) == [1, 1]
+    assert run([_threads.threads] * 2, workers) == [1, 1]
     with process_pool(workers) as processes:
         assert processes.submit(_threads.threads).result() == 1
         assert processes.submit(os.getenv, "OPENBLAS_NUM_THREADS").result() == "1"

@@ -5,63 +5,91 @@
 >>> gcn = gl.GCN(gl.Diffusion(t=1.488), symmetrize=True)
 >>> round(gl.predict(data, gcn).test_accuracy, 4), round(gl.bayes_optimal(data).test_accuracy, 4)
 (0.8809, 0.9127)
+
+Each name is imported when it is first used.
 """
 
-from gcnlimit import depth, results, theory
-from gcnlimit._version import __version__
-from gcnlimit.checks import check_filter, check_loss
-from gcnlimit.choose.best_filter import best_filter
-from gcnlimit.choose.compare import compare, gap_map
-from gcnlimit.choose.tune import tune
-from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ConvergenceError, GCNLimitError, ParameterError
-from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
-from gcnlimit.losses import Hinge, Logistic, Loss, Square
-from gcnlimit.network import GCN
-from gcnlimit.performance import Status
-from gcnlimit.simulation.amp import amp
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.sample import sample
-from gcnlimit.simulation.simulate import simulate
-from gcnlimit.simulation.train import fit
-from gcnlimit.sweeps import sweep
-from gcnlimit.theory import limits
-from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.predict import predict
+from __future__ import annotations
 
-__all__ = [
-    "CSBM",
-    "GCN",
-    "ConvergenceError",
-    "Diffusion",
-    "Filter",
-    "GCNLimitError",
-    "Hinge",
-    "Instance",
-    "Logistic",
-    "Loss",
-    "PageRank",
-    "ParameterError",
-    "Polynomial",
-    "Residual",
-    "Square",
-    "Status",
-    "__version__",
-    "amp",
-    "bayes_optimal",
-    "best_filter",
-    "check_filter",
-    "check_loss",
-    "compare",
-    "depth",
-    "fit",
-    "gap_map",
-    "limits",
-    "predict",
-    "results",
-    "sample",
-    "simulate",
-    "sweep",
-    "theory",
-    "tune",
-]
+import importlib
+from typing import TYPE_CHECKING
+
+from gcnlimit._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from gcnlimit import depth as depth
+    from gcnlimit import results as results
+    from gcnlimit import theory as theory
+    from gcnlimit.checks import check_filter as check_filter
+    from gcnlimit.checks import check_loss as check_loss
+    from gcnlimit.choose.best_filter import best_filter as best_filter
+    from gcnlimit.choose.compare import compare as compare
+    from gcnlimit.choose.compare import gap_map as gap_map
+    from gcnlimit.choose.tune import tune as tune
+    from gcnlimit.csbm import CSBM as CSBM
+    from gcnlimit.errors import ConvergenceError as ConvergenceError
+    from gcnlimit.errors import GCNLimitError as GCNLimitError
+    from gcnlimit.errors import ParameterError as ParameterError
+    from gcnlimit.filters import Diffusion as Diffusion
+    from gcnlimit.filters import Filter as Filter
+    from gcnlimit.filters import PageRank as PageRank
+    from gcnlimit.filters import Polynomial as Polynomial
+    from gcnlimit.filters import Residual as Residual
+    from gcnlimit.losses import Hinge as Hinge
+    from gcnlimit.losses import Logistic as Logistic
+    from gcnlimit.losses import Loss as Loss
+    from gcnlimit.losses import Square as Square
+    from gcnlimit.network import GCN as GCN
+    from gcnlimit.performance import Status as Status
+    from gcnlimit.simulation.amp import amp as amp
+    from gcnlimit.simulation.instance import Instance as Instance
+    from gcnlimit.simulation.sample import sample as sample
+    from gcnlimit.simulation.simulate import simulate as simulate
+    from gcnlimit.simulation.train import fit as fit
+    from gcnlimit.sweeps.run import sweep as sweep
+    from gcnlimit.theory import limits as limits
+    from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
+    from gcnlimit.theory.predict import predict as predict
+
+_NAMESPACES = {"depth": "depth", "limits": "theory.limits", "results": "results", "theory": "theory"}
+_HOMES = {
+    "checks": "check_filter check_loss",
+    "choose.best_filter": "best_filter",
+    "choose.compare": "compare gap_map",
+    "choose.tune": "tune",
+    "csbm": "CSBM",
+    "errors": "ConvergenceError GCNLimitError ParameterError",
+    "filters": "Diffusion Filter PageRank Polynomial Residual",
+    "losses": "Hinge Logistic Loss Square",
+    "network": "GCN",
+    "performance": "Status",
+    "simulation.amp": "amp",
+    "simulation.instance": "Instance",
+    "simulation.sample": "sample",
+    "simulation.simulate": "simulate",
+    "simulation.train": "fit",
+    "sweeps.run": "sweep",
+    "theory.bayes": "bayes_optimal",
+    "theory.predict": "predict",
+}
+"""Modules, and the public names that each of them defines."""
+
+_HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *_NAMESPACES, *_HOME]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _NAMESPACES:
+        value: object = importlib.import_module(f"{__name__}.{_NAMESPACES[name]}")
+    else:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

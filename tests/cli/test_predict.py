@@ -32,7 +32,7 @@ def test_every_verb_is_listed_and_shows_a_real_call():
 
 def test_predict_as_json_is_the_librarys_answer():
     result = run("predict", *DATA, "--t", "1.488", "--symmetrize", "--json")
-    answer = json.loads(result.output)
+    (answer,) = json.loads(result.output)
     data = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1)
     expected = gl.predict(data, gl.GCN(gl.Diffusion(1.488), symmetrize=True))
     assert answer["test_accuracy"] == expected.test_accuracy
@@ -69,7 +69,7 @@ def test_lists_and_ranges_make_a_grid():
 
 
 def test_layers_of_unequal_strength():
-    answer = json.loads(
+    (answer,) = json.loads(
         run("predict", *DATA, "--c", "0.5,1.5", "--reg", "2", "--loss", "logistic", "--no-symmetrize", "--json").output
     )
     expected = gl.predict(

@@ -16,7 +16,7 @@ def run(*arguments):
 
 def test_tune_gives_the_best_time():
     result = run("tune", *DATA, "--symmetrize", "--free", "t=0:10", "--json")
-    answer = json.loads(result.output)
+    (answer,) = json.loads(result.output)
     assert answer["t"] == pytest.approx(1.488, abs=1e-3)
     assert answer["status"] == "interior"
     assert answer["test_accuracy"] < answer["bayes_optimal"]
@@ -46,7 +46,11 @@ def test_tune_over_a_range_and_layer_by_layer():
         (["--free", "t"], "NAME=LOW:HIGH"),
         (["--free", "t=2:1"], "lower bound must come first"),
         (["--free", "t=0:1", "--per-layer"], "--per-layer"),
-        (["--free", "speed=0:1", "--t", "1"], "unknown"),
+        (["--free", "speed=0:1"], "'speed' is not a parameter to tune"),
+        (["--free", "thta=0:1"], "did you mean 'theta'"),
+        (["--free", "t=0:10", "--free", "t=0:1"], "--free t=LOW:HIGH is given twice"),
+        (["--free", "t=0:10", "--t", "1,2"], "--t has several values and is free"),
+        (["--free", "coefficients=-1:1"], "give the coefficients with which the search begins"),
         (["--free", "theta=0:1", "--t", "1"], "choose one filter"),
         ([], "--free"),
     ],

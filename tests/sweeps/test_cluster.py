@@ -11,6 +11,8 @@ import sweep_producers
 import xarray as xr
 
 import gcnlimit as gl
+from gcnlimit.sweeps import dask
+from gcnlimit.sweeps.producers import as_producer
 
 AXES = {"x": np.arange(40.0)}
 FIXED = {"pause": 0.05}
@@ -63,3 +65,43 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_numbers(tmp_path):
     assert int((ds.status == 100).sum()) == 40
     expected = gl.sweep(sweep_producers.slow_draw, axes=AXES, fixed={"pause": 0.05})
     xr.testing.assert_identical(ds, expected)
+
+
+@pytest.fixture
+def scheduler():
+    """A scheduler that has no workers."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_without_workers_is_said_to_have_none(scheduler, monkeypatch):
+    monkeypatch.setattr(dask, "_START", 0.5)
+    with pytest.raises(gl.GCNLimitError, match="has no workers; start some with: dask worker"):
+        gl.sweep(sweep_producers.draw, axes=AXES, scheduler=scheduler.scheduler_address)
+
+
+class Client:
+    """Stands in for the client of a cluster."""
+
+    def __init__(self, workers):
+        self.workers = workers
+
+    def scheduler_info(self):
+        return {"workers": self.workers}
+
+    def submit(self, function, producer, pure):
+        raise ModuleNotFoundError("No module named\n 'mine'")
+
+
+def test_a_cluster_that_loses_its_workers_ends_the_sweep(monkeypatch):
+    monkeypatch.setattr(dask, "_PATIENCE", -1.0)
+    dask._Watch(Client({"one": {}}), "tcp://x")()
+    with pytest.raises(gl.GCNLimitError, match="has lost all its workers"):
+        dask._Watch(Client({}), "tcp://x")()
+
+
+def test_a_function_that_the_cluster_cannot_import_is_named_before_any_point():
+    with pytest.raises(gl.GCNLimitError, match=r"cannot load draw .No module named 'mine'.; install"):
+        dask._check_import(Client({}), "tcp://x", as_producer(sweep_producers.draw))

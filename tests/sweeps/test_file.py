@@ -77,7 +77,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
     ("old", "new", "sentence"),
     [
         ('what = "predict"', 'what = "predcit"', "must be one of predict, bayes_optimal, simulate, tune"),
-        ('what = "predict"', "", "what = None"),
+        ('what = "predict"', "", "what is missing in grid.toml; write what = 'predict'"),
         ("[axes]", "[axs]", "'axs' is not a key of grid.toml; did you mean 'axes'"),
         ("alpha = 4", "alhpa = 4", "'alhpa' is not a key of [data]; did you mean 'alpha'"),
         ("alpha = 4", "", "predict needs alpha"),
@@ -86,6 +86,12 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("num = 5", "", "is not valid TOML"),
         ("start = 0, ", "", "the range of lam lacks start"),
         ("num = 5", "num = 0", "num = 0 in the range of lam"),
+        ("num = 5", "num = 1000000000000", "a range of 1e+12 values of lam needs about 1e+05 GB of memory"),
+        ("stop = 2", f"stop = 1{330 * '0'}", "must be finite numbers"),
+        ("stop = 2", f"stop = 1{9000 * '0'}", "is not valid TOML"),
+        ("alpha = 4", f"alpha = {100_000 * '['}{100_000 * ']'}", "its brackets are nested too deeply"),
+        ("[axes]", '[solver]\ntol = "x"\n[axes]', "tol must be real numbers"),
+        ("[axes]", "[solver]\nmax_iterations = []\n[axes]", "max_iterations = [] is not allowed"),
         ("num = 5", 'num = 5, scale = "log"', "must be finite, positive numbers"),
         ("num = 5", 'num = 5, scale = "cubic"', "must be 'linear' or 'log'"),
         ("t = [0.5, 1.0, 1.5]", "t = 0.5", "the axis t must be a list"),
@@ -105,6 +111,13 @@ def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, 
     assert sentence in result.stderr
     assert result.stderr.count("\n") == 1
     assert not file.with_name("grid.sqlite").exists()
+
+
+def test_the_name_of_the_verb_is_allowed(file):
+    network = TEXT[TEXT.index("[network]") : TEXT.index("[axes]")]
+    file.write_text(TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""))
+    assert read_file(file).what == "bayes_optimal"
+    assert run(file).exit_code == 0
 
 
 def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):

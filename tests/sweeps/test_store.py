@@ -1,7 +1,12 @@
 """A damaged store is noticed, what is left of it is used, and only the rest is computed again."""
 
+import contextlib
+import os
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import killing
 import numpy as np
@@ -13,7 +18,6 @@ from hypothesis import strategies as st
 import gcnlimit as gl
 from gcnlimit import _version
 from gcnlimit.sweeps import encoding, keys
-from gcnlimit.sweeps import run as run_module
 from gcnlimit.sweeps import store as store_module
 from gcnlimit.sweeps.compute import Columns
 from gcnlimit.sweeps.encoding import decode, encode
@@ -44,7 +48,7 @@ def written(monkeypatch):
     """Keys of the blocks that a sweep writes."""
     keys = []
     put = Store.put
-    monkeypatch.setattr(run_module.Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns)))
+    monkeypatch.setattr(Store, "put", lambda self, key, columns: (keys.append(key), put(self, key, columns)))
     return keys
 
 
@@ -206,3 +210,126 @@ def test_a_million_points_fit_in_a_hundred_megabytes(tmp_path):
         for i in range(20):
             store.put(str(i).encode(), columns)
     assert path.stat().st_size / (20 * size) * 1e6 < 100e6
+
+
+KEYS = [bytes([i]) * 16 for i in range(1, 9)]
+COLUMNS = {key: Columns({"x": np.arange(60.0) + key[0]}, {}) for key in KEYS}
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    path = tmp_path_factory.mktemp("small") / "runs.sqlite"
+    with Store(path) as store:
+        for key, columns in COLUMNS.items():
+            store.put(key, columns)
+    return path.read_bytes()
+
+
+def visit(path):
+    """Read every block, write those that are missing, and return their number."""
+    missing = 0
+    with Store(path) as store:
+        for key, columns in COLUMNS.items():
+            found = store.get(key)
+            assert found is None or np.array_equal(found.fields["x"], columns.fields["x"])
+            if found is None:
+                store.put(key, columns)
+                missing += 1
+    return missing
+
+
+@pytest.mark.filterwarnings("ignore:store")
+@pytest.mark.parametrize("part", ["header", "anywhere"])
+def test_any_flipped_bit_costs_no_wrong_number_and_is_repaired_in_one_visit(tmp_path, small, part):
+    path = tmp_path / "runs.sqlite"
+    size = 100 if part == "header" else len(small)
+    for bit in np.random.default_rng(0).integers(0, 8 * size, 150):
+        content = bytearray(small)
+        content[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(bytes(content))
+        visit(path)
+        assert visit(path) == 0
+        for file in tmp_path.iterdir():
+            file.unlink()
+
+
+@pytest.mark.parametrize("wrong", ["CAST(payload AS TEXT)", "NULL", "7", "'text'", "x''"])
+@pytest.mark.parametrize("column", ["payload", "checksum"])
+def test_a_cell_of_another_kind_costs_its_block_at_most(tmp_path, small, column, wrong):
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(small)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE blocks SET {column} = {wrong.replace('payload', column)} WHERE id = 3")
+    harmless = wrong.startswith("CAST")
+    with contextlib.nullcontext() if harmless else pytest.warns(UserWarning, match="does not match its checksum"):
+        assert visit(path) == (0 if harmless else 1)
+
+
+@pytest.mark.parametrize("content", [b"x", b"xy", b"SQLite", b"\0" * 99])
+def test_a_short_file_is_not_touched(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="is not a store of sweeps"):
+        Store(path)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.filterwarnings("ignore:store")
+def test_a_link_to_a_damaged_store_stays_a_link(tmp_path, small):
+    (tmp_path / "disk").mkdir()
+    real, link = tmp_path / "disk" / "runs.sqlite", tmp_path / "link.sqlite"
+    real.write_bytes(small[:9000])
+    link.symlink_to(real)
+    visit(link)
+    assert link.is_symlink()
+    assert visit(real) == 0
+    assert real.with_name("runs.sqlite.damaged-1").exists()
+
+
+RECOVER = """
+import sys, warnings
+import test_store
+warnings.simplefilter("ignore")
+test_store.visit(sys.argv[1])
+"""
+
+
+def test_several_recoveries_at_once_keep_one_store(tmp_path, small):
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(small[:12_000])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-c", RECOVER, str(path)]
+    processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [process.communicate(timeout=60)[1] for process in processes] == [""] * 4
+    assert visit(path) == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["runs.sqlite", "runs.sqlite.damaged-1"]
+
+
+@pytest.mark.parametrize("loss", ["unlinked", "renamed", "replaced"])
+def test_a_store_that_disappears_in_use_is_made_again_with_a_warning(tmp_path, small, loss):
+    path = tmp_path / "runs.sqlite"
+    with Store(path) as store:
+        store.put(KEYS[0], COLUMNS[KEYS[0]])
+        if loss == "unlinked":
+            path.unlink()
+        else:
+            path.rename(tmp_path / "other.sqlite")
+        if loss == "replaced":
+            path.write_bytes(small)
+        with pytest.warns(UserWarning, match="was moved or removed while it was in use"):
+            store.put(KEYS[1], COLUMNS[KEYS[1]])
+    with Store(path) as kept:
+        assert kept.get(KEYS[1]) is not None
+
+
+@pytest.mark.parametrize("name", [3, "a\0b", ""])
+def test_what_is_no_file_name_is_refused(name):
+    with pytest.raises(gl.ParameterError, match="store = "):
+        Store(name)
+
+
+def test_no_name_is_special(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    visit(":memory:")
+    assert visit(tmp_path / ":memory:") == 0

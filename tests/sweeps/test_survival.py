@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 
 
 def python(*arguments, **options):
-    environment = os.environ | {"PYTHONPATH": str(HERE)}
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(HERE), *filter(None, [os.getenv("PYTHONPATH")])])}
     return subprocess.Popen([sys.executable, *map(str, arguments)], env=environment, text=True, **options)
 
 

@@ -17,6 +17,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Polynomial, SearchScale
 from gcnlimit.network import GCN
+from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Prediction, Status
 from gcnlimit.theory.predict import predict
 
@@ -82,7 +83,7 @@ class Search:
         )
         self.size = math.prod(self.shape)
         self.directed = data.directed
-        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in ("alpha", "lam", "mu", "rho")}
+        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         self.radius = np.broadcast_to(data.operator(gcn.symmetrize).radius, self.shape).ravel()
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise

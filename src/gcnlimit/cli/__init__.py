@@ -12,5 +12,8 @@ def main() -> None:
     try:
         from gcnlimit.cli.app import app
     except ModuleNotFoundError as missing:
-        sys.exit(f"gcnlimit: the command line needs {missing.name}; install it with: pip install 'gcnlimit[cli]'")
+        sys.exit(
+            f"gcnlimit: the command line needs {missing.name}; install it with pip install 'gcnlimit[cli]' "
+            "(in a checkout: pip install '.[cli]')"
+        )
     app()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, json_option, symmetrize_option
-from gcnlimit.cli.output import show
+from gcnlimit.cli.options import Grid, data_options, symmetrize_option
+from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_plot, draw, plot_option
 
 __all__ = ["command"]
 
@@ -18,9 +20,9 @@ __all__ = ["command"]
 @click.option("--depth", type=click.IntRange(1), default=4, show_default=True, help="Layers of the residual networks.")
 @click.option("--order", type=int, default=12, show_default=True, help="Order of the best polynomial.")
 @symmetrize_option
-@click.option("--plot", type=click.Path(dir_okay=False, writable=True), help="Also draw the comparison to this file.")
-@json_option
-def command(depth: int, order: int, symmetrize: bool, plot: str | None, as_json: bool, **given: Any) -> None:
+@plot_option
+@output_options
+def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **given: Any) -> None:
     """Every family of networks at its best, beside the ceilings: which to use, and what is left to gain.
 
     \b
@@ -31,6 +33,7 @@ def command(depth: int, order: int, symmetrize: bool, plot: str | None, as_json:
     from gcnlimit.choose.compare import compare
 
     grid = Grid(given)
+    check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods, size = comparison.methods, max(grid.size, 1)
     columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
@@ -40,19 +43,7 @@ def command(depth: int, order: int, symmetrize: bool, plot: str | None, as_json:
     columns["gap"] = comparison.gap.reshape(-1)
     columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
     if plot is not None:
-        _draw(comparison, plot)
-    show(columns, len(methods) * size, title="Every family at its best", as_json=as_json)
-
-
-def _draw(comparison: Any, path: str) -> None:
-    """Draw to a file, without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3.6), layout="constrained")
-    FigureCanvasAgg(figure)
-    comparison.plot(axes=figure.add_subplot())
-    try:
-        figure.savefig(path, dpi=200)
-    except (OSError, ValueError) as problem:  # no such folder, or a format that Matplotlib does not write
-        raise click.BadParameter(f"{path} cannot be written: {problem}", param_hint="--plot") from None
+        draw(plot, lambda panel: comparison.plot(axes=panel))
+    inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
+    keys = len(grid.axes) + 1
+    show(columns, len(methods) * size, title="Every family at its best", form=form, inputs=inputs, keys=keys)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-__all__ = ["command", "form_option", "nodes_option", "resumable", "trials_option"]
+from gcnlimit._extras import need
+from gcnlimit.errors import ParameterError
+
+__all__ = ["check_figures", "command", "form_option", "nodes_option", "resumable", "trials_option"]
 
 form_option = click.option(
     "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
@@ -17,6 +21,14 @@ nodes_option = click.option("--nodes", type=click.IntRange(min=10), help="Nodes 
 trials_option = click.option(
     "--trials", type=click.IntRange(min=0), help="Simulated graphs for each dot; 0 draws the theory alone."
 )
+
+
+def check_figures(folder: Path) -> None:
+    """Refuse, before anything is computed, figures that could not be drawn or written."""
+    need("a figure", "figures", "matplotlib", "xarray", "h5netcdf")
+    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 
 
 @contextlib.contextmanager
@@ -50,7 +62,6 @@ def command(
       gcnlimit figure introduction --format pdf
       gcnlimit figure introduction --data introduction.nc --format svg
     """
-    from gcnlimit.figures.files import read, write
     from gcnlimit.figures.registry import FIGURES, find
 
     if listing:
@@ -61,6 +72,9 @@ def command(
     if name is None:
         raise click.UsageError("give the NAME of a figure; --list shows them.")
     figure = find(name)
+    check_figures(out)
+    from gcnlimit.figures.files import read, write
+
     if source is not None:
         dataset = read(figure, source)
     else:

@@ -9,17 +9,21 @@ from typing import Any
 import click
 import numpy as np
 
+from gcnlimit._memory import require
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
+from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
+from gcnlimit.parameters import LEARNING, SIGNALS, build_data, build_network, families, layered, long_name, spaced
 
-__all__ = ["Grid", "Numbers", "data_options", "graph_options", "json_option", "network_options", "symmetrize_option"]
+__all__ = ["Grid", "Numbers", "data_options", "graph_options", "network_options", "symmetrize_option"]
+
+_FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
 
 class Numbers(click.ParamType[Array]):
-    """One number, ``a,b,c``, or ``first:last:count``; ``inf`` is a number."""
+    """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"
 
@@ -29,13 +33,21 @@ class Numbers(click.ParamType[Array]):
             return value
         try:
             if ":" in value:
-                first, last, count = value.split(":")
-                if int(count) < 1:
-                    raise ValueError
-                return np.linspace(float(first), float(last), int(count))
+                return _range(param.human_readable_name if param else "it", *value.split(":"))
             return np.array([float(v) for v in value.split(",")] if value.strip() else [])
-        except ValueError:
-            self.fail(f"{value!r} is not a number, a list a,b,c or a range first:last:count", param, ctx)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            self.fail(f"{value!r} is not {_FORMS}", param, ctx)
+
+
+def _range(name: str, first: str, last: str, count: str, scale: str = "linear") -> Array:
+    low, high, log = float(first), float(last), scale == "log"
+    if int(count) < 1 or scale not in ("linear", "log") or not math.isfinite(low) or not math.isfinite(high):
+        raise ValueError
+    if log and min(low, high) <= 0:
+        raise ParameterError(f"the range {first}:{last}:{count}:log of {name} must have positive ends")
+    return spaced(name, low, high, int(count), log=log)
 
 
 symmetrize_option = click.option(
@@ -48,42 +60,45 @@ symmetrize_option = click.option(
 
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the parameters of the data."""
-    for option in (
-        click.option("--undirected", is_flag=True, help="The graph is drawn symmetric."),
-        click.option("--rho", type=Numbers(), required=True, help="Fraction of labelled nodes, in [0, 1]."),
-        click.option("--mu", type=Numbers(), required=True, help="Signal of the features, >= 0."),
-        click.option("--lam", type=Numbers(), required=True, help="Signal of the graph."),
-        click.option("--alpha", type=Numbers(), required=True, help="Nodes over features, > 0."),
-    ):
-        function = option(function)
+    function = click.option("--undirected", is_flag=True, help="The graph is drawn symmetric.")(function)
+    bounds = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
+    for name in reversed(SIGNALS):
+        text = f"{long_name(name).capitalize()}{bounds.get(name, '')}."
+        function = click.option(f"--{name}", type=Numbers(), required=True, help=text)(function)
     return function
 
 
 def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the parameters of the network; exactly one filter must be given."""
+    """Add the parameters of the network, with those of every filter; exactly one filter must be given."""
+    filters = [
+        click.option(f"--{name.replace('_', '-')}", name, type=Numbers(), help=_help(name, family))
+        for name, family in families().items()
+    ]
     for option in (
         symmetrize_option,
+        click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
         click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
         click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
-        click.option("--coefficients", type=Numbers(), help="Polynomial filter: its coefficients g0,g1,..."),
-        click.option("--theta", type=Numbers(), help="PageRank filter 1/(1 - theta x)."),
-        click.option("--t", type=Numbers(), help="Continuous network: the diffusion time."),
-        click.option("--depth", type=int, help="Number of layers that share the strength given by --c."),
-        click.option(
-            "--c",
-            type=Numbers(),
-            help="Residual network: strengths c1,c2,... of the layers, or with --depth "
-            "one strength (or several to compare) for all layers.",
-        ),
+        click.option("--depth", type=int, help="Number of layers that share one value."),
+        *filters,
     ):
         function = option(function)
     return function
+
+
+def _help(name: str, family: type[Filter]) -> str:
+    words = f"{family.__name__} filter: {long_name(name)}"
+    if layered(family):
+        return f"{words} {name}1,{name}2,... of the layers, or with --depth one (or several to compare) for all layers."
+    return f"{words} g0,g1,..." if family.deep else f"{words}."
 
 
 def graph_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the size of a sampled graph."""
     for option in (
-        click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same graphs."),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same graphs."
+        ),
         click.option("--degree", type=float, default=30.0, show_default=True, help="Mean degree."),
         click.option("--nodes", type=int, default=10_000, show_default=True, help="Number of nodes."),
     ):
@@ -91,79 +106,80 @@ def graph_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-
-
 class Grid:
     """Every combination of the values given: each option with several values is an axis of its own."""
 
     def __init__(self, given: dict[str, Any]) -> None:
-        self.axes: dict[str, Array] = {}
         self._given = given
-
-    def data(self) -> CSBM:
-        """Data of the options, one axis for each option of several values."""
-        lone = {name: self._axis(name, self._given[name]) for name in ("alpha", "lam", "mu", "rho")}
-        return CSBM(**self._aligned(lone), directed=not self._given["undirected"])
-
-    def problem(self) -> tuple[CSBM, GCN]:
-        """Data and network of the options."""
-        lone = {name: self._axis(name, self._given[name]) for name in ("alpha", "lam", "mu", "rho", "reg")}
-        build, strength = self._filter()
-        values = self._aligned(lone | strength)
-        network = GCN(
-            build(*(values[name] for name in strength)),
-            loss=self._given["loss"],
-            reg=values["reg"],
-            symmetrize=self._given["symmetrize"],
-        )
-        data = {name: values[name] for name in ("alpha", "lam", "mu", "rho")}
-        return CSBM(**data, directed=not self._given["undirected"]), network
-
-    def _filter(self) -> tuple[Callable[..., Filter], dict[str, Array]]:
-        """How to build the filter, and the parameter that may be an axis."""
-        given = self._given
-        chosen = [name for name in ("c", "t", "theta", "coefficients") if given[name] is not None]
-        if given["depth"] is not None and chosen != ["c"]:
-            raise click.UsageError("--depth goes with --c alone.")
-        if len(chosen) != 1:
-            listing = " and ".join(f"--{name}" for name in chosen)
-            raise click.UsageError(
-                f"choose one filter among --c, --t, --theta, --coefficients (got {listing or 'none'})."
-            )
-        name = chosen[0]
-        if name == "c" and given["depth"] is not None:
-            return (lambda c: Residual.constant(c, given["depth"])), {"c": self._axis("c", given["c"])}
-        if name == "c":
-            return (lambda: Residual(given["c"])), {}
-        if name == "coefficients":
-            return (lambda: Polynomial(given["coefficients"])), {}
-        return {"t": Diffusion, "theta": PageRank}[name], {name: self._axis(name, given[name])}
-
-    def _axis(self, name: str, values: Array) -> Array:
-        if values.size == 0:
-            raise ParameterError(f"{name} is empty; give at least one value")
-        if values.size > 1:
-            self.axes[name] = values
-        return values
-
-    def _aligned(self, values: dict[str, Array]) -> dict[str, Any]:
-        """Each array with its own axis in the order of `axes`, single values as numbers."""
-        names = list(self.axes)
-        shaped: dict[str, Any] = {}
-        for name, array in values.items():
-            if name in self.axes:
-                shaped[name] = array.reshape([-1 if axis == name else 1 for axis in names])
-            else:
-                shaped[name] = float(array[0])
-        return shaped
+        self.axes: dict[str, Array] = {}
+        self.inputs: dict[str, Any] = {}
+        for name in SIGNALS:
+            self._take(name, given[name])
+        self.inputs["directed"] = not given["undirected"]
+        if "symmetrize" in given and "reg" in given:
+            self._take_network(given)
+        require(f"a table of {self.size:.3g} rows", 2000.0 * self.size, "take fewer values")
 
     @property
     def size(self) -> int:
         """Number of combinations."""
         return math.prod(values.size for values in self.axes.values())
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of values along each axis."""
+        return tuple(values.size for values in self.axes.values())
+
     def columns(self) -> dict[str, Array]:
         """Value of each axis at each combination, flattened."""
         mesh = np.meshgrid(*self.axes.values(), indexing="ij") if self.axes else []
         return {name: values.ravel() for name, values in zip(self.axes, mesh, strict=True)}
+
+    def data(self) -> CSBM:
+        """Data of the options, one axis for each option of several values."""
+        return build_data(self._aligned())
+
+    def problem(self) -> tuple[CSBM, GCN]:
+        """Data and network of the options."""
+        return self.data(), build_network(self._aligned())
+
+    def place(self, index: int) -> str:
+        """Where a combination is, in words."""
+        return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
+
+    def _take(self, name: str, values: Array) -> None:
+        if values.size == 0:
+            raise ParameterError(f"{name} is empty; give at least one value")
+        if values.size > 1:
+            self.axes[name] = values
+        else:
+            self.inputs[name] = float(values[0])
+
+    def _take_network(self, given: dict[str, Any]) -> None:
+        chosen = [name for name in families() if given[name] is not None]
+        if len(chosen) != 1:
+            listing = " and ".join(f"--{name}" for name in chosen)
+            raise click.UsageError(
+                f"choose one filter among {', '.join(f'--{name}' for name in families())} (got {listing or 'none'})."
+            )
+        self._take("reg", given["reg"])
+        self._take_filter(chosen[0], given[chosen[0]], given["depth"])
+        self.inputs |= {name: given[name] for name in LEARNING if name != "reg"}
+
+    def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
+        family = families()[name]
+        if depth is not None and not layered(family):
+            owners = [f"--{other}" for other, kind in families().items() if layered(kind)]
+            raise click.UsageError(f"--depth goes with {' or '.join(owners)} alone.")
+        if family.deep and depth is None:
+            self.inputs[name] = tuple(values.tolist())
+            return
+        self._take(name, values)
+        if depth is not None:
+            self.inputs["depth"] = depth
+
+    def _aligned(self) -> dict[str, Any]:
+        """Each array with its own axis in the order of `axes`, single values as they are."""
+        names = list(self.axes)
+        arrays = {name: a.reshape([-1 if axis == name else 1 for axis in names]) for name, a in self.axes.items()}
+        return self.inputs | arrays

@@ -1,52 +1,99 @@
-"""How results are shown: a readable table for people, JSON for machines."""
+"""How results are shown: a readable table for people, JSON or CSV for machines."""
 
 from __future__ import annotations
 
+import csv
+import functools
+import io
 import json
 import math
-from collections.abc import Mapping
+import shutil
+import sys
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 import numpy as np
-import numpy.typing as npt
 
-__all__ = ["show"]
+from gcnlimit.cli.table import render
 
-
-def show(columns: Mapping[str, Any], size: int, *, title: str, as_json: bool) -> None:
-    """Print named columns; a column is one value for all rows, or an array of `size` of them."""
-    full = {name: np.broadcast_to(np.asarray(values).reshape(-1), size) for name, values in columns.items()}
-    if as_json:
-        rows = [{name: _plain(values[i]) for name, values in full.items()} for i in range(size)]
-        click.echo(json.dumps(rows if size != 1 else rows[0], indent=1, allow_nan=False))
-    else:
-        _table(full, title)
+__all__ = ["output_options", "show"]
 
 
-def _table(columns: dict[str, npt.NDArray[Any]], title: str) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
+def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for name in columns:
-        table.add_column(name.replace("_", " "), justify="right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*(_cell(value) for value in row))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
+    @click.option(
+        "--output",
+        type=click.Choice(["table", "csv", "json"]),
+        default="table",
+        show_default=True,
+        help="Form of the answer.",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
+    @functools.wraps(function)
+    def verb(*, output: str, as_json: bool, **given: Any) -> Any:
+        return function(form="json" if as_json else output, **given)
+
+    return verb
+
+
+def show(
+    columns: Mapping[str, Any],
+    size: int,
+    *,
+    title: str,
+    form: str,
+    inputs: Mapping[str, Any] | None = None,
+    keys: int = 0,
+) -> None:
+    """Print named columns; a column is one value for all rows, or an array of `size` of them.
+
+    JSON (a list of rows) and CSV begin each row with the `inputs` and have every digit; a table has six, and repeats
+    the first `keys` columns where it must be broken.
+    """
+    full = {name: _column(values, size) for name, values in columns.items()}
+    if form == "table":
+        cells = {name.replace("_", " "): [_cell(value) for value in values] for name, values in full.items()}
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        click.echo(render(cells, title, width=width, keys=keys))
+        return
+    full = {name: [value] * size for name, value in (inputs or {}).items() if name not in full} | full
+    rows = zip(*([_plain(value) for value in values] for values in full.values()), strict=True)
+    click.echo(_csv(list(full), rows) if form == "csv" else _json(list(full), rows), nl=False)
+
+
+def _column(values: Any, size: int) -> list[Any]:
+    listed: list[Any] = np.broadcast_to(np.asarray(values).reshape(-1), size).tolist()
+    return listed
+
+
+def _json(names: list[str], rows: Any) -> str:
+    lines = [json.dumps(dict(zip(names, row, strict=True)), allow_nan=False) for row in rows]
+    return "[\n " + ",\n ".join(lines) + "\n]\n" if lines else "[]\n"
+
+
+def _csv(names: list[str], rows: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([json.dumps(value) if isinstance(value, list) else value for value in row] for row in rows)
+    return text.getvalue()
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
+        if math.isnan(value):
+            return "-"
         return f"{value:.6g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.3e}"
-    return str(value)
+    return "-" if value is None else str(value)
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON knows; infinity is the string "inf"."""
+    """A value that JSON has: infinity is the string "inf", what is missing is null."""
+    if isinstance(value, np.ndarray | tuple):
+        return [_plain(item) for item in list(value)]
     value = value.item() if isinstance(value, np.generic) else value
-    return str(value) if isinstance(value, float) and math.isinf(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if value is None or isinstance(value, str | int | float | bool | list) else str(value)

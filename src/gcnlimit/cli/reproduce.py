@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import form_option, nodes_option, resumable, trials_option
+from gcnlimit.cli.figure import check_figures, form_option, nodes_option, resumable, trials_option
 
 __all__ = ["command"]
 
@@ -36,6 +36,8 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
       gcnlimit reproduce --full --format pdf --out figures-full
     """
     from gcnlimit.cli.output import show
+
+    check_figures(out)
     from gcnlimit.figures.agreement import agreement, statements, write_agreement
     from gcnlimit.figures.dots import FULL, QUICK
     from gcnlimit.figures.files import write
@@ -52,6 +54,6 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
         ("Simulation against theory, in standard errors", agreement(datasets)),
         ("Statements of the paper", statements(datasets)),
     ):
-        show({key: [row[key] for row in rows] for key in rows[0]}, len(rows), title=title, as_json=False)
+        show({key: [row[key] for row in rows] for key in rows[0]}, len(rows), title=title, form="table", keys=1)
     tables = ", ".join(path.name for path in write_agreement(datasets, out))
     click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {tables}.")

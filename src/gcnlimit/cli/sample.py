@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from gcnlimit.cli.options import Grid, data_options, graph_options, json_option
-from gcnlimit.cli.output import show
+from gcnlimit.cli.options import Grid, data_options, graph_options
+from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_file
 
 __all__ = ["command"]
 
@@ -16,11 +18,9 @@ __all__ = ["command"]
 @data_options
 @graph_options
 @click.option("--streamed", is_flag=True, help="Keep the key of the features instead of the matrix.")
-@click.option("--out", type=click.Path(dir_okay=False), required=True, help="File to write, FILE.npz.")
-@json_option
-def command(  # noqa: PLR0917
-    out: str, nodes: int, degree: float, seed: int, streamed: bool, as_json: bool, **given: Any
-) -> None:
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write, FILE.npz.")
+@output_options
+def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any) -> None:
     """Draw one graph with features and labels, and write it to a file.
 
     Read it again with gcnlimit.Instance.load(FILE).
@@ -32,19 +32,22 @@ def command(  # noqa: PLR0917
     from gcnlimit.errors import ParameterError
     from gcnlimit.simulation.sample import sample
 
-    instance = sample(Grid(given).data(), nodes, degree, seed, streamed=streamed)
+    grid = Grid(given)
+    check_file("--out", out)
+    instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
     try:
         instance.save(out)
     except OSError as error:
-        raise ParameterError(f"out = {out!r} cannot be written: {error.strerror}") from None
+        raise ParameterError(f"--out {out} cannot be written: {error.strerror or error}") from None
     columns = {
-        "file": out,
+        "file": str(out),
         "nodes": nodes,
         "edges": _edges(instance),
         "features": instance.features.shape[1],
         "labelled": int(instance.train_mask.sum()),
     }
-    show(columns, 1, title="Sampled graph", as_json=as_json)
+    inputs = grid.inputs | {"degree": degree, "seed": seed}
+    show(columns, 1, title="Sampled graph", form=form, inputs=inputs)
 
 
 def _edges(instance: Any) -> int:

@@ -7,12 +7,14 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, graph_options, json_option, network_options
-from gcnlimit.cli.output import show
+from gcnlimit.cli.options import Grid, data_options, graph_options, network_options
+from gcnlimit.cli.output import output_options, show
+from gcnlimit.performance import Measurement
 
 __all__ = ["command"]
 
 Columns = dict[str, Any]
+_ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
 
 @click.command("simulate", no_args_is_help=True)
@@ -21,14 +23,14 @@ Columns = dict[str, Any]
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
 @click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
-@json_option
-def command(  # noqa: PLR0917
-    nodes: int, degree: float, seed: int, trials: int, workers: int | None, as_json: bool, **given: Any
-) -> None:
+@output_options
+def command(*, nodes: int, degree: float, seed: int, trials: int, workers: int | None, form: str, **given: Any) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
-    Means and standard errors over the trials, and z, the difference from the prediction in standard errors (none
-    where the trials do not differ). Smaller graphs deviate more: the prediction holds for large nodes and degree.
+    Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
+    probability is that of Student's law, since the standard error of a few trials is itself uncertain (none where the
+    trials do not differ). Smaller graphs deviate more: the prediction holds for large nodes and degree. Ctrl-C prints the
+    trials done so far, and ends with exit status 130.
 
     Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured.
 
@@ -44,23 +46,32 @@ def command(  # noqa: PLR0917
     data, gcn = grid.problem()
     exact = predict(data, gcn, throw=False).as_dict()
     measured = simulate(data, gcn, nodes, degree, trials, seed, workers=workers)
-    fields = _beside(measured.as_dict(), measured.standard_error.as_dict(), exact, grid.size)
-    if as_json:
+    fields = _beside(measured, exact, grid.size)
+    inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
+    if form == "table":
+        graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
+        title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
+        show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
+    else:
         wide = {name + end: column for name, columns in fields.items() for end, column in columns.items()}
-        show(grid.columns() | wide, grid.size, title="", as_json=True)
-        return
-    title = f"Measured on {measured.trials} graphs of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
-    show(_long(grid, fields), grid.size * len(fields), title=title, as_json=False)
+        show(grid.columns() | wide, grid.size, title="", form=form, inputs=inputs)
+    if measured.trials < trials:
+        click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
+        raise SystemExit(130)
 
 
-def _beside(measured: Columns, errors: Columns, exact: Columns, size: int) -> dict[str, dict[str, Any]]:
-    """Of each field: the mean, its standard error, the prediction, and the difference in standard errors."""
-    fields = {}
-    for name, mean in measured.items():
+def _beside(measured: Measurement, exact: Columns, size: int) -> dict[str, dict[str, Any]]:
+    """Of each field: the mean, its standard error, the prediction, and the deviation from it."""
+    from gcnlimit.figures.agreement import normal_deviate
+
+    errors, fields = measured.standard_error.as_dict(), {}
+    for name, mean in measured.as_dict().items():
         value, error, wanted = (np.broadcast_to(np.ravel(x), size) for x in (mean, errors[name], exact[name]))
-        known = (error > 0) & np.isfinite(error) & np.isfinite(wanted)
-        z = np.divide(value - wanted, error, out=np.zeros(size), where=known)
+        rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
+        known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
+        quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)
         none = np.full(size, None)
+        z = normal_deviate(quotient, measured.trials - 1) if measured.trials > 1 else quotient
         sure = np.where(np.isnan(wanted), none, wanted)
         fields[name] = {"": value, "_error": error, "_exact": sure, "_z": np.where(known, z, none)}
     return fields

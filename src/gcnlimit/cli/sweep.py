@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,9 +24,17 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
 @click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster of that scheduler.")
 @click.option("--out", type=_FILE, help="Write the answer to a .nc, .csv or .parquet file.")
+@plot_option
 @click.option("--store", type=_FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
 def command(
-    *, file: Path, resume: bool, workers: int | None, scheduler: str | None, out: Path | None, store: Path | None
+    *,
+    file: Path,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
+    out: Path | None,
+    plot: Path | None,
+    store: Path | None,
 ) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
@@ -55,6 +64,7 @@ def command(
     out, store = out or asked.out, store or asked.store
     if out is not None:
         check_format(out)
+    check_plot(plot, asked.axes)
     if store.exists() and not resume:
         raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
     try:
@@ -62,12 +72,22 @@ def command(
             asked.what, axes=asked.axes, fixed=asked.fixed, store=store, workers=workers, scheduler=scheduler
         )
     except KeyboardInterrupt as stop:
-        click.echo("\n".join(getattr(stop, "__notes__", ["interrupted"])), err=True)
-        click.echo("To resume, give the same command with --resume.", err=True)
+        done = "".join(getattr(stop, "__notes__", ["interrupted"])).removesuffix("; run the same sweep again to resume")
+        click.echo(f"{done}; to resume, give the same command with --resume", err=True)
         raise SystemExit(130) from None
     if out is not None:
         export(answer, out)
+    if plot is not None:
+        _draw(answer, plot)
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
+
+
+def _draw(answer: xarray.Dataset, path: Path) -> None:
+    axes = {str(name): answer[name].values for name in answer.sizes}
+    words = [name for name, values in axes.items() if values.dtype.kind not in "if"]
+    if words:
+        raise ParameterError(f"--plot draws over numbers, and {words[0]} has other values; draw the file of --out")
+    draw(path, curves(axes, {"test_accuracy": answer.test_accuracy.values}, "test accuracy"))
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:

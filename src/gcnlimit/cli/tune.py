@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, json_option, network_options
-from gcnlimit.cli.output import show
+from gcnlimit.cli.options import Grid, data_options, network_options
+from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
+from gcnlimit.parameters import check_names, families, layered, starts
 
 __all__ = ["command"]
 
-_START = {"t": 1.0, "theta": 0.0, "c": 1.0, "reg": np.inf}
+Bounds = tuple[float, float]
 
 
-class Interval(click.ParamType[tuple[str, tuple[float, float]]]):
+class Interval(click.ParamType[tuple[str, Bounds]]):
     """``NAME=LOW:HIGH``; bounds may be ``inf``."""
 
     name = "name=low:high"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[float, float]]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Bounds]:
         """Parse the text."""
         if isinstance(value, tuple):
             return value
@@ -38,38 +39,77 @@ class Interval(click.ParamType[tuple[str, tuple[float, float]]]):
 @data_options
 @network_options
 @click.option("--free", type=Interval(), multiple=True, required=True, help="What to tune and where; may be repeated.")
-@click.option("--per-layer", is_flag=True, help="Free the strength c of each layer by itself.")
-@json_option
-def command(free: tuple[Any, ...], per_layer: bool, as_json: bool, **given: Any) -> None:
+@click.option("--per-layer", is_flag=True, help="Free the value of each layer by itself.")
+@plot_option
+@output_options
+def command(
+    *, form: str, free: tuple[tuple[str, Bounds], ...], per_layer: bool, plot: Path | None, **given: Any
+) -> None:
     """The best network of a family: its diffusion time, residual strengths, PageRank parameter or regularization.
 
     \b
     Examples:
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --symmetrize --free t=0:10
-      gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3
+      gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
     from gcnlimit.choose.tune import TuneStatus, tune
     from gcnlimit.theory.bayes import bayes_optimal
 
-    intervals: dict[str, Any] = dict(free)
-    for name in intervals:
-        if name in _START and (given[name] is None or name == "reg"):
-            given[name] = np.array([_START[name]])
-    grid = Grid(given)
+    intervals: dict[str, Any] = _intervals(free)
+    grid = Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
     if per_layer:
-        if "c" not in intervals:
-            raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
-        intervals["c"] = [intervals["c"]] * gcn.filter.c.shape[-1]  # type: ignore[attr-defined]
+        intervals |= _each_layer(intervals, gcn.filter)
+    check_plot(plot, grid.axes)
     best = tune(data, gcn, intervals)
     columns: dict[str, Any] = dict(grid.columns())
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    columns["test_accuracy"] = best.prediction.test_accuracy
-    columns["bayes_optimal"] = np.broadcast_to(bayes_optimal(data).test_accuracy, np.shape(best.status))
+    columns["test_accuracy"] = np.ravel(best.prediction.test_accuracy)
+    columns["bayes_optimal"] = np.broadcast_to(bayes_optimal(data).test_accuracy, grid.shape).ravel()
     columns["status"] = np.array([TuneStatus(int(s)).name.lower() for s in np.ravel(best.status)])
-    show(columns, grid.size, title="The best network of the family", as_json=as_json)
+    if plot is not None:
+        shown = {name: np.reshape(columns[name], grid.shape) for name in ("test_accuracy", "bayes_optimal")}
+        draw(plot, curves(grid.axes, shown, "test accuracy"))
+    inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
+    inputs |= {f"free_{name}": value for name, value in intervals.items()}
+    title = "The best network of the family"
+    show(columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+
+
+def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
+    """Intervals by name, each given once."""
+    intervals = dict(free)
+    check_names(intervals, (*families(), "reg"), "a parameter to tune")
+    if len(intervals) < len(free):
+        names = [name for name, _ in free]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise click.UsageError(f"--free {twice}=LOW:HIGH is given twice; give one interval for each parameter.")
+    return intervals
+
+
+def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
+    named = {name for name in families() if given[name] is not None}
+    for name in intervals:
+        several = given[name] is not None and given[name].size > 1
+        if several and not (name in families() and families()[name].deep and given["depth"] is None):
+            raise click.UsageError(
+                f"--{name} has several values and is free; give one value, with which the search begins."
+            )
+    if any(
+        families()[name].deep and not layered(families()[name]) for name in set(intervals) & set(families()) - named
+    ):
+        raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
+    return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
+
+
+def _each_layer(intervals: dict[str, Any], filter: Any) -> dict[str, Any]:
+    name = filter.parameter
+    if name not in intervals or not layered(type(filter)):
+        raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
+    return {name: [intervals[name]] * getattr(filter, name).shape[-1]}
 
 
 def _spell(name: str, values: Any) -> dict[str, Any]:

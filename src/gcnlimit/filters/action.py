@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import dct
 from scipy.linalg import get_blas_funcs
 
 from gcnlimit._values import Array
@@ -45,6 +44,8 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
     >>> chebyshev_series(lambda x: 2 * x[None] ** 2, radius=1.0, accuracy=1e-12)[:, 0].round(12) + 0.0
     array([1., 0., 1.])
     """
+    from scipy.fft import dct
+
     for n in (32 << k for k in range(10)):
         values = np.atleast_2d(function(radius * np.cos(np.pi * (np.arange(n) + 0.5) / n)))
         coefficients = dct(values, type=2, axis=-1) / n

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import elementwise
 
 from gcnlimit._values import Array
 
@@ -55,6 +54,8 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
     >>> maximize_interval(bumps, 3).u[:, 0].round(3)  # the second bump is absent, lower, higher
     array([0.2, 0.2, 0.9])
     """
+    from scipy.optimize import elementwise
+
     grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, scan)[1:-1], [1.0 - _NUDGE, 1.0]])
     everyone = np.arange(problems)
     values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)

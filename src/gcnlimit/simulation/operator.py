@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 try:
     # private: they add S B, and S itself, to a given array, which no public function does
@@ -152,6 +151,8 @@ class Operator:
         nodes = self.shape[0]
         if nodes < 20:
             return float(np.linalg.norm(self @ np.eye(nodes, dtype=self.matrix.dtype), 2)) * 1.005
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
         linear = LinearOperator(self.shape, matvec=lambda v: self @ v.ravel(), dtype=self.matrix.dtype)
         start = np.random.default_rng(0).standard_normal(nodes).astype(self.matrix.dtype)
         largest = eigsh(linear, k=1, which="LM", tol=1e-3, v0=start, return_eigenvectors=False)

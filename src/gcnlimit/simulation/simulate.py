@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,16 @@ import numpy.typing as npt
 
 from gcnlimit._labels import labelled
 from gcnlimit._memory import available, require
+from gcnlimit._processes import run
+from gcnlimit._progress import progress_bar
 from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
+from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
 from gcnlimit.simulation.measure import evaluate
-from gcnlimit.simulation.pool import run
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.train import train
@@ -84,7 +86,8 @@ def simulate(  # noqa: PLR0917
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
-    results = run(tasks, workers, small=size.nodes * len(tasks) < 40_000, progress=progress)
+    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
+        results = run(tasks, workers, small=size.nodes * len(tasks) < 40_000, done=bar.advance)
     return labelled(_assemble([where for _, _, where in groups], results, trials, shape, size.nodes), data, gcn)
 
 
@@ -122,15 +125,14 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
 
 def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:
     """Distinct data points, the networks to be measured there, and where they stand in the flattened answer."""
-    columns = np.stack([np.broadcast_to(p, shape).ravel() for p in (data.alpha, data.lam, data.mu, data.rho)], axis=1)
+    columns = np.stack([np.broadcast_to(getattr(data, name), shape).ravel() for name in SIGNALS], axis=1)
     points, which = np.unique(columns, axis=0, return_inverse=True)
     filters, reg = gcn.filter.ravel(shape), np.broadcast_to(gcn.reg, shape).ravel()
     groups = []
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         network = GCN(filters[where], gcn.loss, reg[where], gcn.symmetrize)
-        alpha, lam, mu, rho = point.tolist()
-        groups.append((CSBM(alpha, lam, mu, rho, directed=data.directed), network, where))
+        groups.append((replace(data, **dict(zip(SIGNALS, point.tolist(), strict=True))), network, where))
     return groups
 
 

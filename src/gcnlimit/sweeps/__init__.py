@@ -1,6 +1,5 @@
 """Grids of answers: any producer over any parameters, labelled, resumable, on one core or on a cluster."""
 
 from gcnlimit.sweeps.run import sweep
-from gcnlimit.sweeps.store import Store, StoreError
 
-__all__ = ["Store", "StoreError", "sweep"]
+__all__ = ["sweep"]

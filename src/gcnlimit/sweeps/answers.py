@@ -13,18 +13,16 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
-from gcnlimit.performance import Status
-from gcnlimit.sweeps.compute import DONE, FAILED, Columns
+from gcnlimit.parameters import long_name
+from gcnlimit.sweeps.compute import STATUS_NAMES, Columns
 from gcnlimit.sweeps.grid import Axis, Block, Grid
 from gcnlimit.sweeps.keys import plain
-from gcnlimit.sweeps.parameters import LONG_NAMES
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Answers"]
 
-_FLAGS = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",
     "train_accuracy": "fraction of labelled nodes classified correctly",
@@ -33,7 +31,6 @@ _FIELD_NAMES = {
     "log_test_error": "logarithm of the test error",
     "status": "how the computation of the point ended",
     "error": "why the point failed",
-    "seed": LONG_NAMES["seed"],
     "optimum": "where the optimum lies, a TuneStatus",
 }
 
@@ -80,16 +77,16 @@ class Answers:
 
 def _attributes(name: str) -> dict[str, Any]:
     if name == "status":
-        flags = {"flag_values": np.array(list(_FLAGS), np.int8), "flag_meanings": " ".join(_FLAGS.values())}
+        flags = {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": " ".join(STATUS_NAMES.values())}
         return {"long_name": _FIELD_NAMES[name], **flags}
     base = name.removesuffix("_standard_error")
-    long_name = _FIELD_NAMES.get(base, base.replace("_", " "))
-    return {"long_name": f"standard error of the {long_name}" if base != name else long_name} | _units(name)
+    words = _FIELD_NAMES.get(base) or long_name(base)
+    return {"long_name": f"standard error of the {words}" if base != name else words} | _units(name)
 
 
 def _axis_attributes(axis: Axis) -> dict[str, Any]:
     numbers = _units(axis.name) if axis.labels.dtype.kind in "if" else {}
-    return {"long_name": LONG_NAMES.get(axis.name, axis.name.replace("_", " "))} | numbers
+    return {"long_name": long_name(axis.name)} | numbers
 
 
 def _units(name: str) -> dict[str, str]:

@@ -12,12 +12,16 @@ from gcnlimit.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["DONE", "FAILED", "Columns", "compute", "failed"]
+__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "one_line"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""
 DONE = 100
 """Status of a point of a producer that knows no other."""
+
+
+STATUS_NAMES = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
+_LOST = "the answer is not a number; the parameters are too extreme for double precision"
 
 
 class Columns(NamedTuple):
@@ -45,8 +49,13 @@ def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
 def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any], size: int) -> Columns:
     try:
         columns = _columns(producer.evaluate(common | arrays), common, size)
-        astray = np.flatnonzero(columns["status"] == Status.NOT_CONVERGED)
-        return Columns(columns, dict.fromkeys(astray.tolist(), Status.NOT_CONVERGED.message))
+        status = columns["status"]
+        errors = {place: Status(int(status[place])).message for place in _where(_unsolved(status))}
+        if not producer.identity:  # the library's own answers are numbers, or failures
+            lost = np.isnan(columns["test_accuracy"]) & ~_unsolved(status)
+            status[lost] = FAILED
+            errors |= dict.fromkeys(_where(lost), _LOST)
+        return Columns(columns, errors)
     except Exception as error:
         if size == 1:
             return failed(_reason(error), final=isinstance(error, GCNLimitError))
@@ -56,6 +65,15 @@ def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any],
             _compute(producer, common, {name: a[first] for name, a in arrays.items()}, middle),
             _compute(producer, common, {name: a[second] for name, a in arrays.items()}, size - middle),
         )
+
+
+def _unsolved(status: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+    """Points of theory that ended without a solution."""
+    return np.asarray((status > Status.CONVERGED) & (status < DONE))
+
+
+def _where(points: npt.NDArray[np.bool_]) -> list[int]:
+    return [int(place) for place in np.flatnonzero(points)]
 
 
 def _columns(answer: Any, common: dict[str, Any], size: int) -> dict[str, npt.NDArray[Any]]:
@@ -82,4 +100,13 @@ def _joined(first: Columns, second: Columns) -> Columns:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}"
+    return one_line(str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}")
+
+
+def one_line(text: str) -> str:
+    """Text without line breaks.
+
+    >>> one_line("*** in database main ***\\nPage 2")
+    '*** in database main *** Page 2'
+    """
+    return " ".join(text.split())

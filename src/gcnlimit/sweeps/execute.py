@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
+import functools
 import pickle
-import queue
-import signal
-import sys
-import threading
-import types
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from typing import Any
+from concurrent.futures import Executor, Future
 
-from gcnlimit._threads import cores, one_thread_each
+from gcnlimit._processes import as_finished, broken, process_pool, submitted
+from gcnlimit._threads import cores
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns, compute, failed
+from gcnlimit.sweeps.compute import Columns, compute, failed, one_line
+from gcnlimit.sweeps.dask import dask_executor
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["process_pool", "runner"]
+__all__ = ["runner"]
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor whose size we do not know
@@ -39,9 +34,11 @@ def runner(
     if len(chosen) > 1:
         raise ParameterError(f"give one of {' and '.join(chosen)}, not several: each says who computes")
     if scheduler is not None:
-        with _dask(scheduler) as cluster:
-            yield lambda blocks: in_executor(producer, blocks, cluster)
+        with dask_executor(scheduler, producer) as (cluster, check):
+            yield lambda blocks: in_executor(producer, blocks, cluster, check)
     elif executor is not None:
+        if not hasattr(executor, "submit"):
+            raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
         yield lambda blocks: in_executor(producer, blocks, executor)
     elif (count := _count(workers, producer)) > 1:
         _check_pickle(producer)
@@ -56,10 +53,12 @@ def in_this_process(producer: Producer, blocks: Iterable[Block]) -> Answers:
         yield block, compute(producer, block)
 
 
-def in_executor(producer: Producer, blocks: Iterable[Block], executor: Executor) -> Answers:
-    """Blocks as they finish in an executor that someone else owns."""
-    for block, future in _as_completed(producer, blocks, executor, _IN_FLIGHT):
-        if _broken(future):
+def in_executor(
+    producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Callable[[], None] | None = None
+) -> Answers:
+    """Blocks as they finish in an executor that someone else owns; `waiting` is called while nothing finishes."""
+    for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT, waiting):
+        if broken(future):
             raise GCNLimitError("the executor broke or was closed; with a store, the same sweep in a new one resumes")
         yield block, _result(future, block)
 
@@ -76,8 +75,8 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
         suspects.clear()
         healthy = iter(lambda: None if suspects else next(rest, None), None)
         with process_pool(workers) as pool:
-            for block, future in _as_completed(producer, healthy, pool, 4 * workers):
-                if _broken(future):
+            for block, future in _as_finished(producer, healthy, pool, 4 * workers):
+                if broken(future):
                     suspects.append(block)
                 else:
                     started = True
@@ -90,57 +89,30 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
             return
 
 
-def _as_completed(
-    producer: Producer, blocks: Iterable[Block], executor: Executor, window: int
+def _as_finished(
+    producer: Producer,
+    blocks: Iterable[Block],
+    executor: Executor,
+    window: int,
+    waiting: Callable[[], None] | None = None,
 ) -> Iterator[tuple[Block, Future[Columns]]]:
-    """Blocks and their futures as they finish, at most `window` of them in flight."""
-    rest = iter(blocks)
-    flying: dict[Future[Columns], Block] = {}
-    finished: queue.SimpleQueue[Future[Columns]] = queue.SimpleQueue()
-
-    def fill() -> None:
-        while len(flying) < window and (block := next(rest, None)) is not None:
-            future = _submitted(executor, producer, block)
-            flying[future] = block
-            future.add_done_callback(finished.put)
-
-    try:
-        fill()
-        while flying:
-            future = finished.get()
-            yield flying.pop(future), future
-            fill()
-    finally:
-        for future in flying:
-            future.cancel()
-
-
-def _submitted(executor: Executor, producer: Producer, block: Block) -> Future[Columns]:
-    """Future of a block; one that has failed already, if the executor is broken."""
-    try:
-        return executor.submit(compute, producer, block)
-    except (BrokenExecutor, RuntimeError) as error:
-        future: Future[Columns] = Future()
-        future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
-        return future
-
-
-def _broken(future: Future[Any]) -> bool:
-    return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
+    """Blocks and their futures as they finish."""
+    pairs = ((block, block) for block in blocks)
+    return as_finished(executor, functools.partial(compute, producer), pairs, window, waiting)
 
 
 def _result(future: Future[Columns], block: Block) -> Columns:
     """Columns of a finished block; an error here is not the producer's but of who ran it (a dead worker)."""
     error = future.exception()
-    return future.result() if error is None else failed(f"{type(error).__name__}: {error}", block.size)
+    return future.result() if error is None else failed(one_line(f"{type(error).__name__}: {error}"), block.size)
 
 
 def _alone(producer: Producer, block: Block) -> Columns:
     """Try a block that was there when a process died, in a process of its own."""
     for _ in range(_ATTEMPTS):
         with process_pool(1) as pool:
-            future = _submitted(pool, producer, block)
-            if not _broken(future):
+            future = submitted(pool, functools.partial(compute, producer), block)
+            if not broken(future):
                 return _result(future, block)
     return failed(f"the process that computed it died, {_ATTEMPTS} times; it may need more memory", block.size)
 
@@ -148,7 +120,7 @@ def _alone(producer: Producer, block: Block) -> Columns:
 def _check_start(producer: Producer) -> None:
     """Tell a process that dies of its work from one that cannot even start."""
     with process_pool(1) as pool:
-        if _broken(pool.submit(repr, producer)):
+        if broken(pool.submit(repr, producer)):
             raise GCNLimitError(
                 "worker processes cannot start; a function defined in a script needs its call to sweep "
                 "under if __name__ == '__main__':"
@@ -171,61 +143,3 @@ def _check_pickle(producer: Producer) -> None:
         raise ParameterError(
             f"{producer.name} cannot be sent to other processes; define it at the top of a module, or take workers=1"
         ) from None
-
-
-@contextlib.contextmanager
-def _dask(address: str) -> Iterator[Executor]:
-    """Executor of a Dask cluster."""
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise GCNLimitError("a Dask cluster needs distributed; install it with: pip install 'gcnlimit[dist]'") from None
-    try:
-        client: Any = Client(address, timeout="10 s")  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise GCNLimitError(f"no Dask scheduler answers at {address!r} ({error}); check the address") from None
-    with client, client.get_executor() as executor:
-        yield executor
-
-
-@contextlib.contextmanager
-def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Pool of spawned processes of one thread each; stopped at once if anything is raised."""
-    with one_thread_each():
-        pool = _Pool(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
-        try:
-            yield pool
-        except BaseException:
-            for process in list((getattr(pool, "_processes", None) or {}).values()):
-                process.terminate()
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-class _Pool(ProcessPoolExecutor):
-    """Pool whose processes import the caller's script only if the work needs something defined in it."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Submit a call; the process that this may start must not run a script without a guard again."""
-        if b"__main__" in pickle.dumps((args, kwargs)):
-            return super().submit(fn, *args, **kwargs)
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        try:
-            return super().submit(fn, *args, **kwargs)
-        finally:
-            sys.modules["__main__"] = main
-
-
-def _start_worker() -> None:
-    """Leave Ctrl-C to the parent, and end when the parent does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-    os._exit(1)

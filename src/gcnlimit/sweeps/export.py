@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gcnlimit._extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError
 
 if TYPE_CHECKING:
@@ -30,10 +32,11 @@ def check_format(path: str | os.PathLike[str]) -> None:
         raise ParameterError(f"cannot export to {path}; the name must end in .nc, .csv or .parquet")
     if not path.absolute().parent.is_dir():
         raise ParameterError(f"cannot export to {path}; the folder {path.parent} does not exist")
-    try:
-        __import__(package)
-    except ModuleNotFoundError:
-        raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}") from None
+    if path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise ParameterError(f"cannot export to {path}; it is a folder or cannot be written")
+    if package == "pyarrow" and importlib.util.find_spec(package) is None:
+        raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
+    need(f"a {path.suffix} file", "sweep", package)
 
 
 def export(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -9,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gcnlimit.errors import ParameterError
-from gcnlimit.sweeps.parameters import DATA, FILTER, NETWORK, SIMULATION, build_network, check_names
+from gcnlimit.parameters import (
+    DATA,
+    SIMULATION,
+    build_filter,
+    check_names,
+    filter_choices,
+    filter_names,
+    network_names,
+    spaced,
+    suggestion,
+)
+from gcnlimit.sweeps.producers import PRODUCERS
 
 __all__ = ["SweepFile", "read_file"]
 
-_WHAT = ("predict", "bayes_optimal", "simulate", "tune")
-_TABLES: dict[str, tuple[str, ...]] = {
-    "data": DATA,
-    "network": NETWORK,
-    "simulation": SIMULATION,
-    "tune": ("free",),
-    "solver": ("tol", "max_iterations"),
-    "axes": (*DATA, *NETWORK, *SIMULATION),
-}
 _RANGE = ("start", "stop", "num", "scale")
 
 
@@ -42,26 +43,48 @@ class SweepFile:
 def read_file(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
     path = Path(path)
-    content = _load(path)
-    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
-    for table, names in _TABLES.items():
+    content, tables = _load(path), _tables()
+    check_names(content, ("what", "store", "out", *tables), f"a key of {path.name}")
+    for table, names in tables.items():
         if not isinstance(content.get(table, {}), dict):
             raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
         check_names(content.get(table, {}), names, f"a key of [{table}]")
-    if content.get("what") not in _WHAT:
-        raise ParameterError(f"what = {content.get('what')!r} in {path.name} must be one of {', '.join(_WHAT)}")
-    fixed = {name: value for table in _TABLES if table != "axes" for name, value in content.get(table, {}).items()}
+    what = _what(content, path.name)
+    fixed = {name: value for table in tables if table != "axes" for name, value in content.get(table, {}).items()}
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
     axes = {name: _axis(name, value) for name, value in content.get("axes", {}).items()}
     fixed = {name: value for name, value in fixed.items() if name not in axes}
     return SweepFile(
-        what=content["what"],
+        what=what,
         fixed=fixed,
         axes=axes,
         store=path.parent / _text(content, "store", f"{path.stem}.sqlite"),
         out=path.parent / _text(content, "out", "") if "out" in content else None,
     )
+
+
+def _what(content: Mapping[str, Any], file: str) -> str:
+    """What to compute, by the name of the function or of the verb."""
+    if "what" not in content:
+        raise ParameterError(f"what is missing in {file}; write what = 'predict', or one of {', '.join(PRODUCERS)}")
+    what = {"bayes": "bayes_optimal"}.get(str(content["what"]), content["what"])
+    if what not in PRODUCERS:
+        near = suggestion(what, PRODUCERS)
+        raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}; {near}".rstrip("; "))
+    return str(what)
+
+
+def _tables() -> dict[str, tuple[str, ...]]:
+    """Keys of each table."""
+    return {
+        "data": DATA,
+        "network": network_names(),
+        "simulation": SIMULATION,
+        "tune": ("free",),
+        "solver": ("tol", "max_iterations"),
+        "axes": (*DATA, *network_names(), *SIMULATION),
+    }
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -71,7 +94,9 @@ def _load(path: Path) -> dict[str, Any]:
         raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ParameterError(f"{path} is not a sweep: its brackets are nested too deeply") from None
+    except ValueError as error:  # not TOML, or a number of thousands of digits
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -101,13 +126,18 @@ def _spaced(name: str, start: float, stop: float, num: int, scale: str = "linear
         raise ParameterError(f"scale = {scale!r} in the range of {name} must be 'linear' or 'log'")
     if isinstance(num, bool) or not isinstance(num, int) or num < 1:
         raise ParameterError(f"num = {num!r} in the range of {name} must be a whole number >= 1")
-    if not all(
-        isinstance(end, int | float) and np.isfinite(end) and (scale == "linear" or end > 0) for end in (start, stop)
-    ):
+    if not all(_finite(end) and (scale == "linear" or end > 0) for end in (start, stop)):
         raise ParameterError(
             f"start and stop of the range of {name} must be finite{', positive' * (scale == 'log')} numbers"
         )
-    return np.linspace(start, stop, num) if scale == "linear" else np.geomspace(start, stop, num)
+    return spaced(name, float(start), float(stop), num, log=scale == "log")
+
+
+def _finite(number: Any) -> bool:
+    try:
+        return isinstance(number, int | float) and math.isfinite(number)
+    except OverflowError:  # an integer beyond the range of floats
+        return False
 
 
 def _filters(value: Any) -> dict[str, Any]:
@@ -125,10 +155,8 @@ def _filter(table: Any) -> Any:
     """Filter of a table of one parameter (or c and depth)."""
     if not isinstance(table, dict):
         raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}")
-    check_names(table, ("name", *FILTER[1:]), "a key of a filter")
+    check_names(table, ("name", *filter_names()[1:]), "a key of a filter")
     parameters = {name: value for name, value in table.items() if name != "name"}
     if len(parameters) - ("depth" in parameters) != 1:
-        raise ParameterError(
-            f"a filter has one parameter among t, theta, c (with depth) and coefficients, got {table!r}"
-        )
-    return build_network(parameters).filter
+        raise ParameterError(f"a filter has one parameter among {filter_choices()}, got {table!r}")
+    return build_filter(parameters)

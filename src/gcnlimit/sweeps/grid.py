@@ -13,12 +13,9 @@ import numpy.typing as npt
 from gcnlimit._validation import flag, real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.parameters import FLAGS, WHOLE, families, real_names
 
 __all__ = ["Axis", "Block", "Grid", "read"]
-
-_REAL = ("alpha", "lam", "mu", "rho", "t", "theta", "reg")
-_WHOLE = ("depth", "nodes", "trials", "seed")
-_FLAG = ("directed", "symmetrize")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +114,14 @@ class Grid:
 
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
-    if name in ("coefficients", "c") and any(np.ndim(value) for value in values):
+    family = families().get(name)
+    if family is not None and family.deep and (name not in real_names() or any(np.ndim(value) for value in values)):
         return [tuple(np.atleast_1d(real(name, value, minimum_axes=1)).tolist()) for value in values]
-    if name in _REAL or name == "c":
+    if name in real_names():
         return _numbers(name, values)
-    if name in _WHOLE:
+    if name in WHOLE:
         return [_whole(name, value) for value in values]
-    if name in _FLAG:
+    if name in FLAGS:
         return [flag(name, value) for value in values]
     if name == "filter" and not all(isinstance(value, Filter) for value in values):
         raise ParameterError("the axis filter must list filters such as Diffusion(1.0), or name them in a dictionary")
@@ -138,8 +136,9 @@ def _numbers(name: str, values: Sequence[Any]) -> list[float]:
 
 
 def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or value != int(value):
-        raise ParameterError(f"the axis {name} must list whole numbers, got {value!r}")
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or value != int(value):
+        raise ParameterError(f"{name} must be a whole number, got {value!r}")
     return int(value)
 
 

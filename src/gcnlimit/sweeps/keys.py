@@ -61,6 +61,8 @@ def plain(value: Any) -> Any:
     """Value as JSON can hold it, without loss: the same text for the same inputs."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
+    if isinstance(value, np.longdouble | np.clongdouble):
+        raise ParameterError(f"cannot recognise {value!r} in a store; use numbers of double precision")
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, Mapping):

@@ -5,16 +5,25 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.performance import Performance
+from gcnlimit.parameters import (
+    DATA,
+    SIGNALS,
+    SIMULATION,
+    build_data,
+    build_network,
+    defaults,
+    network_names,
+    real_names,
+)
+from gcnlimit.performance import Status
 from gcnlimit.sweeps.keys import describe
-from gcnlimit.sweeps.parameters import DATA, NETWORK, SIMULATION, build_data, build_network
 
 __all__ = ["Producer", "as_producer"]
 
@@ -41,8 +50,12 @@ class Producer:
         How many points at most are computed, and kept, together.
     seeded
         Whether a point without a seed is given one, made from its inputs.
+    network
+        Whether it takes a network.
+    defaults
+        Settings that are used where none are given; they belong to the key of a point, but not to its seed.
     identity
-        What tells this producer from another in the store.
+        What distinguishes this producer from another in the store.
     """
 
     name: str
@@ -52,6 +65,8 @@ class Producer:
     vectorised: tuple[str, ...] = ()
     block: int = 1
     seeded: bool = False
+    network: bool = False
+    defaults: dict[str, Any] = field(default_factory=dict)
     identity: str = ""
 
 
@@ -63,10 +78,10 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
-    if ours and name in _PRODUCERS:
-        return _PRODUCERS[name]
+    if ours and name in PRODUCERS:
+        return PRODUCERS[name]()
     if isinstance(what, str) or not callable(what):
-        raise ParameterError(f"cannot sweep {what!r}; choose one of {', '.join(_PRODUCERS)}, or pass a function")
+        raise ParameterError(f"cannot sweep {what!r}; choose one of {', '.join(PRODUCERS)}, or pass a function")
     return _own(what)
 
 
@@ -99,7 +114,10 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
-    prediction = predict(build_data(parameters), build_network(parameters), **options, throw=False)
+    data, network = build_data(parameters), build_network(parameters)
+    prediction = predict(data, network, **options, throw=False)
+    if np.any(np.asarray(prediction.status) == Status.REFUSED):  # raises the sentence that names the parameter
+        predict(data, network, **options)
     return prediction.as_dict() | {"status": prediction.status}
 
 
@@ -113,19 +131,21 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
 def _simulate(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
-    names = (*SIMULATION, "streamed", "dtype")
-    settings = {"trials": 10} | {name: parameters[name] for name in names if name in parameters}
+    settings = _simulating().defaults | {
+        name: parameters[name] for name in (*SIMULATION, "streamed", "dtype") if name in parameters
+    }
     measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
-    return _fields(measured) | {f"{name}_standard_error": e for name, e in _fields(measured.standard_error).items()}
+    errors = measured.standard_error.as_dict()
+    return measured.as_dict() | {f"{name}_standard_error": error for name, error in errors.items()}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
     tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
-    answer = _fields(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
+    answer = tuned.prediction.as_dict() | {"status": tuned.prediction.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
         answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
     return answer
@@ -138,26 +158,53 @@ def _best(name: str, values: Array, axes: int) -> dict[str, Any]:
     return {f"best_{name}_{k}": values[..., k] for k in range(values.shape[-1])}
 
 
-def _fields(performance: Performance) -> dict[str, Any]:
-    return performance.as_dict()
+def _predicting() -> Producer:
+    from gcnlimit.theory.predict import predict
 
-
-_SIGNALS = ("alpha", "lam", "mu", "rho")
-_REAL = (*_SIGNALS, "t", "theta", "c", "reg")
-_PRODUCERS = {
-    p.name: p
-    for p in (
-        Producer("predict", _predict, (*DATA, *NETWORK, "tol", "max_iterations"), _SIGNALS, _REAL, block=4096),
-        Producer("bayes_optimal", _bayes_optimal, DATA, _SIGNALS, _SIGNALS, block=4096),
-        Producer(  # one decomposition of each graph serves every regularization
-            "simulate",
-            _simulate,
-            (*DATA, *NETWORK, *SIMULATION, "streamed", "dtype"),
-            _SIGNALS,
-            vectorised=("reg",),
-            block=4096,
-            seeded=True,
-        ),
-        Producer("tune", _tune, (*DATA, *NETWORK, "free"), (*_SIGNALS, "free"), _SIGNALS, block=256),
+    settings = ("tol", "max_iterations")
+    return Producer(
+        "predict",
+        _predict,
+        (*DATA, *network_names(), *settings),
+        SIGNALS,
+        vectorised=real_names(),
+        block=4096,
+        network=True,
+        defaults=defaults(predict, settings),
     )
+
+
+def _bounding() -> Producer:
+    return Producer("bayes_optimal", _bayes_optimal, DATA, SIGNALS, SIGNALS, block=4096)
+
+
+def _simulating() -> Producer:
+    from gcnlimit.simulation.simulate import simulate
+
+    settings = (*SIMULATION, "streamed", "dtype")
+    usual = {name: value for name, value in defaults(simulate, settings).items() if name != "seed"}
+    return Producer(
+        "simulate",
+        _simulate,
+        (*DATA, *network_names(), *settings),
+        SIGNALS,
+        vectorised=("reg",),  # one decomposition of each graph serves every regularization
+        block=4096,
+        seeded=True,
+        network=True,
+        defaults=usual | {"dtype": np.dtype(usual["dtype"]).name},
+    )
+
+
+def _tuning() -> Producer:
+    names = (*DATA, *network_names(), "free")
+    return Producer("tune", _tune, names, (*SIGNALS, "free"), SIGNALS, block=256, network=True)
+
+
+PRODUCERS: dict[str, Callable[[], Producer]] = {
+    "predict": _predicting,
+    "bayes_optimal": _bounding,
+    "simulate": _simulating,
+    "tune": _tuning,
 }
+"""The producers of the library by name, made when they are asked for: a filter defined meanwhile is then among the names."""

@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+from gcnlimit._extras import need
+from gcnlimit._progress import progress_bar
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import GCNLimitError
 from gcnlimit.network import GCN
-from gcnlimit.sweeps.answers import Answers
-from gcnlimit.sweeps.execute import runner
-from gcnlimit.sweeps.grid import Block
-from gcnlimit.sweeps.plan import Plan
-from gcnlimit.sweeps.producers import as_producer
-from gcnlimit.sweeps.progress import progress_bar
-from gcnlimit.sweeps.store import Store
 
 if TYPE_CHECKING:
     import xarray
+
+    from gcnlimit.sweeps.answers import Answers
+    from gcnlimit.sweeps.grid import Block
+    from gcnlimit.sweeps.plan import Plan
+    from gcnlimit.sweeps.store import Store
 
 __all__ = ["sweep"]
 
@@ -77,26 +76,35 @@ def sweep(
     >>> float(ds.test_accuracy.sel(lam=1.0, t=1.0)) == gl.predict(data, gcn).test_accuracy
     True
     """
-    _need_xarray()
+    from gcnlimit.sweeps.answers import Answers
+    from gcnlimit.sweeps.execute import runner
+    from gcnlimit.sweeps.plan import Plan
+    from gcnlimit.sweeps.producers import as_producer
+    from gcnlimit.sweeps.store import Store
+
+    need("a sweep", "sweep", "xarray")
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,
-        progress_bar(plan.producer.name, plan.grid.size, progress) as advance,
+        progress_bar(plan.producer.name, plan.grid.size, progress) as bar,
     ):
-        answers = Answers(plan.grid, advance)
+        answers = Answers(plan.grid, bar.advance)
         try:
             for block, columns in run(_missing(plan, kept, answers)):
                 if columns.final:
                     kept.put(block.key, columns)
                 answers.put(block, columns)
         except KeyboardInterrupt as stop:
-            where = (
-                f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
+            stop.add_note(
+                f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {_kept_in(store)}"
             )
-            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {where}")
             raise
     return answers.dataset(plan.producer.name)
+
+
+def _kept_in(store: object) -> str:
+    return f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
 
 
 def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
@@ -107,10 +115,3 @@ def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
             answers.put(block, found)
         else:
             yield block
-
-
-def _need_xarray() -> None:
-    try:
-        import xarray  # noqa: F401
-    except ModuleNotFoundError:
-        raise GCNLimitError("a sweep needs xarray; install it with: pip install 'gcnlimit[sweep]'") from None

@@ -8,15 +8,25 @@ import os
 import sqlite3
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from gcnlimit.errors import GCNLimitError
-from gcnlimit.sweeps.compute import Columns
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.sweeps.compute import Columns, one_line
 from gcnlimit.sweeps.encoding import decode, encode
-from gcnlimit.sweeps.salvage import APPLICATION, SCHEMA, salvage
+from gcnlimit.sweeps.salvage import (
+    APPLICATION,
+    LAYOUT,
+    SCHEMA,
+    DamageError,
+    alone_in,
+    begins_well,
+    is_damage,
+    legible,
+    salvage,
+    swap,
+)
 
 __all__ = ["Store", "StoreError"]
 
@@ -35,7 +45,7 @@ class Store:
     """Finished blocks of any number of sweeps, by key; without a path, in memory.
 
     A write is on disk when `put` returns. Several processes on one machine may share a store. A block whose checksum
-    does not match is reported and counts as missing; a damaged file is set aside, what can be read of it is kept.
+    does not match is reported and counts as missing; a damaged file is set aside, and what can be read of it is kept.
 
     Examples
     --------
@@ -47,29 +57,45 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else _as_path(path)
+        self._file = None if self.path is None else self.path.resolve()
+        self._place: tuple[int, int] | None = None
+        self._indexed = False
         self._connection = self._open()
+        self._place = self._look()
 
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
         try:
-            row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
-        except sqlite3.DatabaseError as error:
-            self._connection.close()
-            self._connection = self._recovered(error)
+            with legible():
+                row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            self._reopen(error)
             return self.get(key)
         if row is None:
             return None
-        if row[1] != _checksum(key, row[0]):
-            self._warn("a block of it does not match its checksum, and is computed again")
-            return None
-        return decode(row[0])
+        if isinstance(row[0], bytes) and row[1] == _checksum(key, row[0]):
+            return decode(row[0])
+        if not self._indexed:  # perhaps only the index is wrong, and names the row of another key
+            self._index()
+            return self.get(key)
+        self._warn("a block of it does not match its checksum, and is computed again")
+        return None
 
     def put(self, key: bytes, columns: Columns) -> None:
         """Write a block durably."""
+        if self._look() != self._place:
+            self._warn("the file was moved or removed while it was in use; blocks are kept in a new one from here on")
+            self._reopen()
         payload = encode(columns)
-        with self._explained(), self._connection:
-            self._connection.execute(_WRITE, (key, payload, _checksum(key, payload)))
+        row = (key, payload, _checksum(key, payload))
+        try:
+            self._write(row)
+        except sqlite3.Error as error:
+            if not is_damage(error, self._file):
+                raise self._unwritten(error) from error
+            self._reopen(error)
+            self._write(row)
 
     def __len__(self) -> int:
         """Number of blocks."""
@@ -77,7 +103,8 @@ class Store:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -87,81 +114,129 @@ class Store:
     ) -> None:
         self.close()
 
+    def _write(self, row: tuple[bytes, bytes, bytes]) -> None:
+        with legible(), self._connection:
+            self._connection.execute(_WRITE, row)
+
+    def _index(self) -> None:
+        """Make the index anew, once; if that fails, the whole file."""
+        self._indexed = True
+        try:
+            with legible(), self._connection:
+                self._connection.execute("REINDEX blocks")
+        except sqlite3.Error as error:
+            self._reopen(error)
+
+    def _look(self) -> tuple[int, int] | None:
+        """What distinguishes the file from another of the same name."""
+        if self._file is None:
+            return None
+        try:
+            status = self._file.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
+
+    def _reopen(self, error: sqlite3.Error | None = None) -> None:
+        self.close()
+        self._connection = self._open() if error is None else self._recovered(error)
+        self._place = self._look()
+
     def _open(self) -> sqlite3.Connection:
         try:
             return self._connect()
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             return self._recovered(error)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path or ":memory:", timeout=_PATIENCE)
+    def _connect(self, file: Path | None = None) -> sqlite3.Connection:
+        file = file or self._file
+        if file is not None and file.exists() and 0 < file.stat().st_size < 100:
+            raise DamageError("it is shorter than the header of a store")
+        connection = sqlite3.connect(file or ":memory:", timeout=_PATIENCE)
+        connection.text_factory = bytes  # a damaged cell may claim to be text
         try:
-            self._check(connection)
-            _prepare(connection)
+            with legible():
+                self._check(connection, file)
+                _prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _check(self, connection: sqlite3.Connection) -> None:
+    def _check(self, connection: sqlite3.Connection, file: Path | None) -> None:
         """Refuse a damaged file, and the file of another program."""
-        if self.path is None or not self.path.stat().st_size:
+        if file is None or not file.stat().st_size:
             return
         ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
-        if problem != "ok":
-            raise _DamageError(problem)
+        if problem not in (b"ok", "ok"):
+            raise DamageError(problem.decode(errors="replace"))
         ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
-        ((tables,),) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
-        if tables and owner != APPLICATION:
+        tables = connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'table'").fetchall()
+        if not tables or (owner == APPLICATION and tables == [(LAYOUT.encode(),)]):
+            return
+        if owner != APPLICATION and tables != [(LAYOUT.encode(),)]:
             raise StoreError(f"{self.path} is a database of another program; choose another file for the store")
+        raise DamageError("its header or the description of its table has changed")
 
-    def _recovered(self, error: sqlite3.DatabaseError) -> sqlite3.Connection:
-        """If the file is damaged, set it aside and start a new one with the blocks that can still be read."""
-        if self.path is None or not _is_damage(error):
+    def _recovered(self, error: sqlite3.Error) -> sqlite3.Connection:
+        """If the file is damaged, set it aside and put a new one in its place, with the blocks that can still be read."""
+        place = self._place
+        if self._file is None or not is_damage(error, self._file):
+            raise self._closed(error) from None
+        with alone_in(self._file.parent):
+            if place is not None and place == self._look():  # it passed the check, and is damaged nevertheless
+                return self._rebuilt(error)
+            try:
+                return self._connect()  # another process has repaired it meanwhile
+            except sqlite3.Error as still:
+                if not is_damage(still, self._file):
+                    raise self._closed(still) from None
+                return self._rebuilt(still)
+
+    def _rebuilt(self, error: sqlite3.Error) -> sqlite3.Connection:
+        file, reason = self._file or Path(), one_line(str(error))
+        rows = [row for row in salvage(file) if row[2] == _checksum(row[0], row[1])]
+        if not rows and not begins_well(file):
             raise StoreError(
-                f"cannot open the store {self.path}: {error}; "
-                "check that its folder exists and is writable, that the disk has space and nobody else locks the file"
-            ) from None
-        rows = [row for row in salvage(self.path) if row[2] == _checksum(row[0], row[1])]
-        if not rows and not _begins_well(self.path):
-            raise StoreError(
-                f"{self.path} is not a store of sweeps, or nothing of it can be read ({error}); "
+                f"{self.path} is not a store of sweeps, or nothing of it can be read ({reason}); "
                 "move it away or choose another file, and every point is computed again"
             ) from None
-        damaged = _aside(self.path)
-        connection = self._connect()
+        fresh = file.with_name(f"{file.name}.new")
+        fresh.unlink(missing_ok=True)
+        connection = self._connect(fresh)
         with connection:
             connection.executemany(_WRITE, rows)
+        connection.close()
+        damaged = swap(fresh, file)
         self._warn(
-            f"the file is damaged ({error}); {len(rows)} blocks were saved, the rest is computed again, "
+            f"the file is damaged ({reason}); {len(rows)} blocks were saved, the rest is computed again, "
             f"and the damaged file is kept as {damaged}"
         )
-        return connection
+        return self._connect()
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"store {self.path}: {message}", stacklevel=2)
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "try again"
-            raise StoreError(
-                f"cannot write to the store {self.path}: {error}; every block written so far is safe, "
-                f"{remedy} and run the same sweep again to resume"
-            ) from error
+    def _closed(self, error: sqlite3.Error) -> StoreError:
+        return StoreError(
+            f"cannot open the store {self.path}: {one_line(str(error))}; "
+            "check that its folder exists and is writable, that the disk has space and nobody else locks the file"
+        )
+
+    def _unwritten(self, error: sqlite3.Error) -> StoreError:
+        remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "try again"
+        return StoreError(
+            f"cannot write to the store {self.path}: {one_line(str(error))}; every block written so far is safe, "
+            f"{remedy} and run the same sweep again to resume"
+        )
 
 
-class _DamageError(sqlite3.DatabaseError):
-    """What the check of the file found."""
-
-
-def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Whether the content of the file is at fault, rather than a lock, the disk or the permissions."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    damage = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-    return isinstance(error, _DamageError) or code & 0xFF in damage or code == sqlite3.SQLITE_IOERR_SHORT_READ
+def _as_path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
+    if Path(path).is_dir():
+        raise ParameterError(f"store = {str(path)!r} is a folder; give the name of a file in it")
+    return Path(path)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -185,18 +260,3 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
     return hashlib.blake2b(key + payload, digest_size=16).digest()
-
-
-def _begins_well(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
-
-
-def _aside(path: Path) -> Path:
-    """Rename a file and its journal to a free name, and return that name."""
-    number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.damaged-{n}").exists())
-    damaged = path.with_name(f"{path.name}.damaged-{number}")
-    for suffix in ("-wal", "-shm", ""):
-        with contextlib.suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).rename(damaged.with_name(damaged.name + suffix))
-    return damaged

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -115,6 +114,8 @@ def slope_at_zero(loss: Loss) -> float:
     >>> round(slope_at_zero(Logistic()), 12)
     -0.5
     """
+    from scipy.optimize import brentq
+
     reach = 1.0
     while not float(loss.prox(-reach, 1.0)) < 0.0 < float(loss.prox(reach, 1.0)):
         reach *= 4.0

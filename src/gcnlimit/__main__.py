@@ -1,0 +1,5 @@
+"""``python -m gcnlimit``: the command line."""
+
+from gcnlimit.cli import main
+
+main()

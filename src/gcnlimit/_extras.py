@@ -1,0 +1,25 @@
+"""Optional packages: asked for before anything is computed, and each missing one a sentence."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from gcnlimit.errors import GCNLimitError
+
+__all__ = ["need"]
+
+
+def need(what: str, extra: str, *packages: str) -> None:
+    """Raise `GCNLimitError` if a package that `what` needs is not installed.
+
+    >>> need("a picture of it", "figures", "numpy", "no_such_package")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.GCNLimitError: a picture of it needs no_such_package; install it with ...
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise GCNLimitError(
+            f"{what} needs {' and '.join(missing)}; install it with pip install 'gcnlimit[{extra}]' "
+            f"(in a checkout: pip install '.[{extra}]')"
+        )

@@ -1,0 +1,55 @@
+"""The progress bar on standard error: what is done, rate and remaining time."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+__all__ = ["Bar", "progress_bar"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar to be moved on; without functions, one that is not shown."""
+
+    advance: Callable[[int], None] = lambda count: None
+    """To be called with the number of items just finished."""
+    rename: Callable[[str], None] = lambda title: None
+    """To be called with another title."""
+
+
+@contextlib.contextmanager
+def progress_bar(title: str, total: int, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
+    """Bar of `total` items; by default it is shown if standard error is a terminal, and never without rich.
+
+    >>> with progress_bar("trials", 2, show=False) as bar:
+    ...     bar.advance(2)
+    """
+    if not (total > 1 and sys.stderr.isatty() if show is None else show):
+        yield Bar()
+        return
+    try:
+        from rich import progress
+        from rich.console import Console
+    except ModuleNotFoundError:
+        yield Bar()
+        return
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(compact=True),
+    )
+    with progress.Progress(*columns, console=console, transient=console.is_terminal) as shown:
+        task = shown.add_task(title, total=total, rate="")
+
+        def advance(count: int) -> None:
+            shown.advance(task, count)
+            speed = shown.tasks[0].speed
+            shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
+
+        yield Bar(advance, lambda name: shown.update(task, description=name))

@@ -1,0 +1,248 @@
+"""The parameters by name: data, network and simulation as one flat dictionary, and back.
+
+The names are made from the fields of `CSBM` and `GCN` and from every subclass of `Filter`, so that a new filter can be swept,
+written in a file and given on the command line without further code.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
+from typing import Any, cast
+
+import numpy as np
+
+from gcnlimit._memory import require
+from gcnlimit._validation import real, whole
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM, PARAMETERS
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.network import GCN
+
+__all__ = [
+    "DATA",
+    "FLAGS",
+    "LEARNING",
+    "SETTINGS",
+    "SIGNALS",
+    "SIMULATION",
+    "WHOLE",
+    "build_data",
+    "build_filter",
+    "build_network",
+    "check_names",
+    "defaults",
+    "families",
+    "filter_choices",
+    "filter_names",
+    "layered",
+    "long_name",
+    "network_names",
+    "real_names",
+    "spaced",
+    "starts",
+    "suggestion",
+]
+
+SIGNALS = PARAMETERS
+"""Real parameters of the data."""
+DATA = tuple(f.name for f in fields(CSBM))
+LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
+"""Parameters of the network beside its filter."""
+FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
+SIMULATION = ("nodes", "degree", "trials", "seed")
+WHOLE = ("depth", "nodes", "trials", "seed")
+SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype")
+"""How to compute rather than what: never an axis."""
+
+_LONG_NAMES = {
+    "alpha": "nodes over features",
+    "lam": "signal of the graph",
+    "mu": "signal of the features",
+    "rho": "fraction of labelled nodes",
+    "directed": "directed graph",
+    "filter": "filter",
+    "t": "diffusion time",
+    "theta": "PageRank parameter",
+    "c": "residual strength",
+    "depth": "number of layers",
+    "coefficients": "polynomial coefficients",
+    "loss": "loss",
+    "reg": "regularization",
+    "symmetrize": "symmetrized graph",
+    "normalize": "regularization relative to the gain of the filter",
+    "nodes": "number of nodes",
+    "degree": "average degree",
+    "trials": "number of trials",
+    "seed": "seed of the simulation",
+}
+
+
+def families() -> dict[str, type[Filter]]:
+    """Every filter that one value describes, by the name of its parameter; of two with one name, the first defined.
+
+    >>> families()["t"].__name__
+    'Diffusion'
+    """
+    found: dict[str, type[Filter]] = {}
+    waiting = list(Filter.__subclasses__())
+    while waiting:
+        family = waiting.pop(0)
+        waiting += family.__subclasses__()
+        if not inspect.isabstract(family) and _takes_one_value(family):
+            found.setdefault(family.parameter, family)
+    return found
+
+
+def _takes_one_value(family: type[Filter]) -> bool:
+    """Whether the parameter is all that the filter needs."""
+    needed = [p.name for p in inspect.signature(family).parameters.values() if p.default is p.empty]
+    return needed == [getattr(family, "parameter", None)]
+
+
+def layered(family: type[Filter]) -> bool:
+    """Whether one number and `depth` describe a filter with the same value in each layer."""
+    return family.deep and family.shared
+
+
+def filter_names() -> tuple[str, ...]:
+    """Names that describe a filter."""
+    return ("filter", *families(), "depth")
+
+
+def network_names() -> tuple[str, ...]:
+    """Names that describe a network."""
+    return (*filter_names(), *LEARNING)
+
+
+def real_names() -> tuple[str, ...]:
+    """Names of the parameters that are one real number, along which theory is vectorised.
+
+    >>> {"alpha", "t", "c", "reg"} <= set(real_names()), "coefficients" in real_names()
+    (True, False)
+    """
+    numbers = [name for name, family in families().items() if not family.deep or layered(family)]
+    return (*SIGNALS, *numbers, "reg")
+
+
+def long_name(name: str) -> str:
+    """The quantity in words.
+
+    >>> long_name("lam"), long_name("my_own")
+    ('signal of the graph', 'my own')
+    """
+    family = families().get(name)
+    unknown = f"{name} of {family.__name__}" if family else name.replace("_", " ")
+    return _LONG_NAMES.get(name, unknown)
+
+
+def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
+    """Default values of the named arguments of a function.
+
+    >>> defaults(CSBM, DATA)
+    {'directed': True}
+    """
+    arguments = inspect.signature(function).parameters
+    return {
+        n: arguments[n].default for n in names if n in arguments and arguments[n].default is not inspect.Parameter.empty
+    }
+
+
+def spaced(name: str, first: float, last: float, count: int, *, log: bool = False) -> Array:
+    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale.
+
+    >>> spaced("reg", 0.01, 100.0, 3, log=True).round(6).tolist()
+    [0.01, 1.0, 100.0]
+    """
+    require(f"a range of {count:.3g} values of {name}", 100.0 * count, "take fewer")
+    return np.asarray(np.geomspace(first, last, count) if log else np.linspace(first, last, count))
+
+
+def suggestion(name: object, allowed: Collection[str]) -> str:
+    """Question that names the nearest allowed name, or nothing.
+
+    >>> suggestion("lamda", ["alpha", "lam"])
+    "did you mean 'lam'? "
+    """
+    import difflib
+
+    close = difflib.get_close_matches(str(name), list(allowed), 1)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
+def check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
+    """Refuse the first name that is not allowed, and say which ones are.
+
+    >>> check_names(["lamda"], ["alpha", "lam"], "an axis of predict")
+    Traceback (most recent call last):
+    gcnlimit.errors.ParameterError: 'lamda' is not an axis of predict; did you mean 'lam'? allowed: alpha, lam
+    """
+    for name in given:
+        if name not in allowed:
+            raise ParameterError(
+                f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {', '.join(allowed) or 'none'}"
+            )
+
+
+def build_data(parameters: Mapping[str, Any]) -> CSBM:
+    """Data of the parameters."""
+    return CSBM(**{name: parameters[name] for name in DATA if name in parameters})
+
+
+def build_network(parameters: Mapping[str, Any]) -> GCN:
+    """Network of the parameters."""
+    return GCN(build_filter(parameters), **{name: parameters[name] for name in LEARNING if name in parameters})
+
+
+def build_filter(parameters: Mapping[str, Any]) -> Filter:
+    """Filter of the parameters: given as such, by its parameter, or by one number for all layers and their `depth`.
+
+    >>> build_filter({"c": 0.5, "depth": 2})
+    Residual(c=array([0.5, 0.5]))
+    """
+    if "filter" in parameters:
+        filter: Filter = parameters["filter"]
+        return filter
+    name = next((name for name in families() if name in parameters), None)
+    if name is None:
+        raise ParameterError(f"the network has no filter; give gcn, or one of filter, {filter_choices()}")
+    family = families()[name]
+    make = cast("Callable[[Any], Filter]", family)
+    value, depth = parameters[name], parameters.get("depth")
+    if not layered(family) or isinstance(value, tuple | list):
+        if depth is not None:
+            raise ParameterError(
+                f"{name} as a list has its own depth; give either lists, or one value of {name} and depth"
+            )
+        return make(np.asarray(value, float) if family.deep else value)
+    if depth is None:
+        raise ParameterError(f"{name} is one value shared by all layers, so depth is needed; or give {name} as lists")
+    shared = np.asarray(real(name, value))
+    return make(np.repeat(shared[..., None], whole("depth", depth, low=0), axis=-1))
+
+
+def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
+    """Values with which a search begins for free parameters that are not given: the ones nearest to 0, or one for each layer.
+
+    >>> starts({"t": (1, 10), "c": [(-9, 9), (-9, 9)], "reg": (0.1, 1)}, ())
+    {'t': 1.0, 'c': (0.0, 0.0)}
+    """
+    found: dict[str, Any] = {}
+    for name in families():
+        bounds = np.asarray(free.get(name, ()), float)
+        if bounds.shape == (2,) and name not in given:
+            found[name] = float(np.clip(0.0, *bounds))
+        elif bounds.ndim == 2 and bounds.shape[1] == 2 and name not in given:
+            found[name] = tuple(float(np.clip(0.0, *pair)) for pair in bounds)
+    return found
+
+
+def filter_choices() -> str:
+    """The filters as they can be given: their parameters, with the depth where it belongs.
+
+    >>> filter_choices().split(", ")[:2]
+    ['t', 'theta']
+    """
+    return ", ".join(f"{name} with depth" if layered(family) else name for name, family in families().items())

@@ -1,0 +1,90 @@
+"""What is printed: every digit for machines, every number for people, the inputs beside the answers."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import gcnlimit as gl
+from gcnlimit.cli.app import app
+from gcnlimit.cli.table import render
+
+DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("predict", *DATA, "--t", "1"),
+        ("bayes", *DATA),
+        ("tune", *DATA, "--free", "t=0:10"),
+        ("simulate", *DATA, "--t", "1", "--nodes", "100", "--degree", "20", "--trials", "2", "--workers", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_csv_and_json_hold_the_same_rows_with_the_inputs(words):
+    rows = json.loads(run(*words, "--output", "json").stdout)
+    assert rows == json.loads(run(*words, "--json").stdout)
+    assert [rows[0][name] for name in ("alpha", "lam", "mu", "rho", "directed")] == [4.0, 1.0, 2.0, 0.1, True]
+    (read,) = csv.DictReader(io.StringIO(run(*words, "--output", "csv").stdout))
+    assert list(read) == list(rows[0])
+    for name, value in rows[0].items():
+        if isinstance(value, float):
+            assert float(read[name]) == value
+
+
+def test_what_was_computed_can_be_computed_again_from_a_row():
+    (row,) = json.loads(run("predict", *DATA, "--c", "0.5,1.5", "--reg", "2", "--loss", "hinge", "--json").stdout)
+    data = gl.CSBM(**{name: row[name] for name in ("alpha", "lam", "mu", "rho", "directed")})
+    gcn = gl.GCN(gl.Residual(row["c"]), row["loss"], row["reg"], row["symmetrize"])
+    assert row["test_accuracy"] == gl.predict(data, gcn).test_accuracy
+
+
+def test_logarithmic_ranges():
+    rows = json.loads(run("predict", *DATA, "--t", "1", "--reg", "1e-2:1e4:4:log", "--json").stdout)
+    assert [row["reg"] for row in rows] == pytest.approx([1e-2, 1.0, 1e2, 1e4])
+    for bad in ("0:1:3:log", "-1:1:3:log", "1:2:3:cubic", "1:inf:3", "1:2:0"):
+        assert run("predict", *DATA, "--t", "1", "--reg", bad).exit_code == 2
+
+
+NUMBERS = {f"long heading {k}": [f"{value:.6g}" for value in np.random.default_rng(k).random(3)] for k in range(12)}
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+def test_a_table_keeps_every_number_at_every_width(width):
+    columns = {"lam": ["0.5", "1", "1.5"]} | NUMBERS
+    text = render(columns, "A title that is longer than the narrowest of the terminals", width=width, keys=1)
+    assert max(map(len, text.splitlines())) <= width
+    words = text.split()
+    for cells in NUMBERS.values():
+        for cell in cells:
+            assert cell in words
+
+
+def test_ten_thousand_rows_are_all_printed():
+    shown = run("bayes", "--alpha", "4", "--lam", "0:2:100", "--mu", "0.1:3:100", "--rho", "0.1").stdout
+    assert len(shown.splitlines()) > 10_000
+
+
+@pytest.mark.parametrize("verb", ["predict", "tune"])
+@pytest.mark.parametrize("ending", ["png", "pdf"])
+def test_the_answer_is_drawn(tmp_path, verb, ending):
+    network = ["--t", "0:2:5"] if verb == "predict" else ["--free", "t=0:10"]
+    picture = tmp_path / f"picture.{ending}"
+    done = run(verb, *DATA[:2], "--lam", "0.5,1", *DATA[4:], *network, "--plot", picture)
+    assert done.exit_code == 0, done.output
+    assert picture.stat().st_size > 1000
+
+
+def test_a_sweep_is_drawn(tmp_path):
+    file = tmp_path / "grid.toml"
+    file.write_text('what = "bayes"\n[data]\nalpha = 4\nmu = 2\nrho = 0.1\n[axes]\nlam = [0.5, 1.0, 1.5]\n')
+    assert run("sweep", file, "--plot", tmp_path / "grid.svg").exit_code == 0
+    assert (tmp_path / "grid.svg").stat().st_size > 1000

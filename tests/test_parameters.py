@@ -1,0 +1,95 @@
+"""One dictionary of flat names: what is built from it is the value, and a new filter is in it by itself."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit import parameters
+from gcnlimit.sweeps.file import read_file
+from gcnlimit.sweeps.plan import Plan
+from gcnlimit.sweeps.producers import as_producer
+
+FILTERS = [gl.Diffusion(0.7), gl.PageRank(0.2), gl.Polynomial([1.0, 0.5]), gl.Residual([0.3, 0.9])]
+DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
+
+
+@pytest.mark.parametrize("filter", FILTERS, ids=lambda f: f.parameter)
+def test_a_filter_is_that_of_its_parameter(filter):
+    value = getattr(filter, filter.parameter)
+    given = value.tolist() if isinstance(value, np.ndarray) else value
+    assert parameters.build_filter({filter.parameter: given}) == filter
+    assert parameters.families()[filter.parameter] is type(filter)
+
+
+def test_one_strength_and_a_depth_are_a_constant_network():
+    assert parameters.build_filter({"c": 0.5, "depth": 3}) == gl.Residual.constant(0.5, 3)
+
+
+def keys(**arguments):
+    producer = as_producer(arguments.pop("what", "predict"))
+    given = {"data": None, "gcn": None, "fixed": {}} | arguments
+    return [block.key for block in Plan.of(producer, **given).blocks()]
+
+
+def test_the_key_of_a_point_says_its_defaults():
+    """A default written out, by name or in a value, is the same point; another value is not."""
+    axes = {"t": [0.5, 1.0]}
+    short = keys(axes=axes, fixed=DATA)
+    usual = {
+        "directed": True,
+        "loss": "square",
+        "reg": np.inf,
+        "symmetrize": True,
+        "tol": 1e-10,
+        "max_iterations": 5000,
+    }
+    assert keys(axes=axes, fixed=DATA | usual) == short
+    assert keys(axes=axes, data=gl.CSBM(**DATA), gcn=gl.GCN(gl.Diffusion(3.0))) == short
+    for other in ({"directed": False}, {"loss": "hinge"}, {"reg": 2.0}, {"symmetrize": False}, {"tol": 1e-8}):
+        assert keys(axes=axes, fixed=DATA | other) != short
+
+
+def test_a_changed_default_does_not_reuse_old_numbers(monkeypatch):
+    before = keys(axes={"t": [0.5]}, fixed=DATA)
+    monkeypatch.setattr(gl.GCN.__init__, "__defaults__", ("square", np.inf, False, False))
+    assert keys(axes={"t": [0.5]}, fixed=DATA) != before
+
+
+class Twice(gl.Diffusion):
+    """A filter that somebody has just written."""
+
+    parameter = "twice"
+
+    def __init__(self, twice):
+        self._store(twice)
+
+    @property
+    def t(self):
+        return 2.0 * self.twice
+
+
+def test_a_new_filter_is_swept_by_the_name_of_its_parameter():
+    ds = gl.sweep("predict", fixed=DATA, axes={"twice": [0.2, 0.5]})
+    expected = gl.predict(gl.CSBM(**DATA), gl.GCN(gl.Diffusion([0.4, 1.0]))).test_accuracy
+    assert np.array_equal(ds.test_accuracy, expected)
+    assert ds.twice.attrs["long_name"] == "twice of Twice"
+
+
+def test_a_new_filter_can_be_written_in_a_file(tmp_path):
+    path = tmp_path / "grid.toml"
+    path.write_text('what = "predict"\n[axes]\nfilter = [{twice = 0.5}]\ntwice = [0.5]')
+    assert list(read_file(path).axes["filter"].values()) == [Twice(0.5)]
+
+
+class Framed(gl.Diffusion):
+    """A filter that needs more than one value."""
+
+    parameter = "inner"
+
+    def __init__(self, inner, outer):
+        self.__dict__["outer"] = outer
+        self._store(inner)
+
+
+def test_a_filter_that_needs_more_than_its_parameter_has_no_flat_name():
+    assert "inner" not in parameters.families()
