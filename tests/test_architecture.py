@@ -1,5 +1,7 @@
 """What holds the house together: the public names, the floors, and a core that needs NumPy and SciPy only."""
 
+import ast
+import importlib
 import subprocess
 import sys
 
@@ -36,3 +38,14 @@ def test_core_needs_numpy_and_scipy_only():
     optional = ["click", "rich", "matplotlib", "xarray", "pandas", "distributed", "networkx", "h5py", "sklearn"]
     code = f"import sys, gcnlimit; print([m for m in {optional!r} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_editors_see_the_names_that_are_imported_when_used():
+    """The typed imports of the package and its table of homes agree, name by name and home by home."""
+    tree = ast.parse((ROOT / "src" / "gcnlimit" / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert set(seen) == set(gl.__all__) - {"__version__"}
+    for name, module in seen.items():
+        home = importlib.import_module(module)
+        assert getattr(gl, name) is getattr(home, name, None) or getattr(gl, name).__name__ == f"{module}.{name}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gcnlimit._version import __version__ as __version__
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _HOMES
     from gcnlimit import depth as depth
     from gcnlimit import results as results
     from gcnlimit import theory as theory
