@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
+from gcnlimit.figures.paper import readings
 from gcnlimit.figures.paper.networks import tuned_depth
 from gcnlimit.figures.style import COLOURS, MARKERS, TEST_ACCURACY, label_panels, legend_below
 from gcnlimit.filters import Residual
@@ -91,8 +92,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def grows_with_depth(dataset: xarray.Dataset) -> Statement:
     """Monotone in K at c = K/t*."""
-    step = float(dataset.test_accuracy.sel(scaling="K/t*").diff("K").min())
-    return Statement("at c = K/t* the accuracy grows with K", step > 0, f"smallest step {step:+.1e}")
+    accuracy = dataset.test_accuracy.sel(scaling="K/t*")
+    return readings.grows_with_depth(accuracy, "at c = K/t* the accuracy grows with K")
 
 
 def continuous_bounds(dataset: xarray.Dataset) -> Statement:

@@ -20,6 +20,7 @@ import numpy as np
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.paper import readings
 from gcnlimit.figures.style import (
     MARKERS,
     TEST_ACCURACY,
@@ -32,6 +33,7 @@ from gcnlimit.figures.style import (
 )
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
+from gcnlimit.performance import Status
 from gcnlimit.theory.predict import predict
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def data(symmetrize: bool, simulation: Simulation | None = None) -> xarray.Datas
 def _finite(csbm: CSBM, symmetrize: bool) -> Any:
     """Accuracies at each regularization; one call for each time, whose networks have like numbers of layers."""
     each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
-    return np.stack([np.where(p.status == 2, np.nan, p.test_accuracy) for p in each], axis=-1)
+    return np.stack([np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each], axis=-1)
 
 
 def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
@@ -130,8 +132,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def infinite_is_nearly_best(dataset: xarray.Dataset) -> Statement:
     """No finite regularization gains much over the infinite one, at the best time of each."""
     finite = dataset.test_accuracy.drop_sel(reg=np.inf)
-    gain = float((finite.max("solved") - dataset.limit.max("t")).max())
-    return Statement("r = inf is nearly optimal", gain < 2e-3, f"largest gain of a finite r {gain:+.1e}")
+    return readings.infinite_is_nearly_best(finite.max("solved"), dataset.limit.max("t"))
 
 
 def converges_quickly(dataset: xarray.Dataset) -> Statement:

@@ -16,6 +16,7 @@ import numpy as np
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
+from gcnlimit.figures.paper import readings
 from gcnlimit.figures.paper.networks import LONGEST, name_depth, tuned_depth
 from gcnlimit.figures.style import BLACK, TEST_ACCURACY, label_panels, legend_below, shades
 from gcnlimit.theory.bayes import bayes_optimal
@@ -88,8 +89,8 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
 
 def grows_with_depth(dataset: xarray.Dataset) -> Statement:
     """Monotone in K, each depth at its own best time; without a graph (lam = 0) all depths are the same."""
-    step = float(dataset.test_accuracy.where(dataset.lam > 0).diff("K").min())
-    return Statement("at the best time the accuracy grows with K", step > -1e-9, f"smallest step {step:+.1e}")
+    accuracy = dataset.test_accuracy.where(dataset.lam > 0)
+    return readings.grows_with_depth(accuracy, "at the best time the accuracy grows with K", least=-1e-9)
 
 
 def best_time_is_finite(dataset: xarray.Dataset) -> Statement:

@@ -16,6 +16,7 @@ import numpy as np
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.paper import readings
 from gcnlimit.figures.style import (
     BLACK,
     MARKERS,
@@ -150,14 +151,13 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
 def infinite_is_nearly_best(dataset: xarray.Dataset) -> Statement:
     """No finite regularization gains much over the infinite one, at the best strength of each."""
     best = dataset.test_accuracy.max("c")
-    gain = float((best.drop_sel(reg=np.inf) - best.sel(reg=np.inf)).max())
-    return Statement("r = inf is nearly optimal", gain < 2e-3, f"largest gain of a finite r {gain:+.1e}")
+    return readings.infinite_is_nearly_best(best.drop_sel(reg=np.inf), best.sel(reg=np.inf))
 
 
 def deeper_is_better(dataset: xarray.Dataset) -> Statement:
     """Accuracy at the best strength grows with the depth."""
-    step = float(dataset.test_accuracy.sel(reg=np.inf).max("c").diff("K").min())
-    return Statement("K = 1, 2, 3 come closer and closer to optimality", step > 0, f"smallest step {step:+.4f}")
+    best = dataset.test_accuracy.sel(reg=np.inf).max("c")
+    return readings.grows_with_depth(best, "K = 1, 2, 3 come closer and closer to optimality")
 
 
 def equal_strengths_are_best(dataset: xarray.Dataset) -> Statement:
