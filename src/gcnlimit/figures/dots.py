@@ -58,28 +58,42 @@ class Simulation:
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
         """Simulated values of the named fields and their standard errors, at every combination of the axes.
 
-        Trial number k uses the graph of seed k, so that all dots of a curve are measured on the same graphs.
+        Each value of the first axis has graphs of its own, so that the dots along a curve scatter independently; those that
+        differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
+        import xarray
+
+        (first, values), *others = axes.items()
+        trials = xarray.concat(
+            [
+                self._trials(data, gcn, {first: [value], **dict(others)}, k * self.trials)[list(names)]
+                for k, value in enumerate(values)
+            ],
+            first,
+        )
+        self.advance()
+        error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
+        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
+        return mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+
+    def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
+        """Simulated values of each trial, on graphs of consecutive seeds."""
         from gcnlimit.sweeps import sweep
 
         answer = sweep(
             "simulate",
             data=data,
             gcn=gcn,
-            axes={"seed": range(self.trials), **axes},
+            axes={"seed": range(seed, seed + self.trials), **axes},
             fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1},
             store=self.store,
             executor=self.executor,
             progress=False,
         )
-        self.advance()
         reasons = [str(reason) for reason in answer.error.values.flat if reason]
         if reasons:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
-        trials = answer[list(names)]
-        error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
-        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
-        return mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        return answer.assign_coords(seed=np.arange(self.trials))
 
     @property
     def attributes(self) -> dict[str, Any]:

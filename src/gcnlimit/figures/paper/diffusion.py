@@ -80,7 +80,9 @@ def data(symmetrize: bool, simulation: Simulation | None = None) -> xarray.Datas
 def _finite(csbm: CSBM, symmetrize: bool) -> Any:
     """Accuracies at each regularization; one call for each time, whose networks have like numbers of layers."""
     each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
-    return np.stack([np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each], axis=-1)
+    return np.stack(
+        [np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each], axis=-1
+    )
 
 
 def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
