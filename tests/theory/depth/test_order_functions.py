@@ -38,6 +38,20 @@ def test_discrete_networks_approach_the_continuous_one_like_one_over_depth(direc
 
 
 @graphs
+@pytest.mark.parametrize(("loss", "reg"), [("square", 0.5), ("logistic", 0.05), ("hinge", 0.3)])
+def test_so_they_do_at_finite_regularization(directed, symmetrize, loss, reg):
+    """Extrapolated from 10, 20 and 40 layers."""
+    data = gl.CSBM(alpha=2, lam=1.1, mu=1.5, rho=0.3, directed=directed)
+    gcn = gl.GCN(gl.Diffusion(0.8), loss, reg, symmetrize=symmetrize)
+    found = [gl.depth.order_functions(data, gcn, layers=K) for K in (10, 20, 40)]
+    discrete = [f.as_dict() for f in found]
+    continuous = gl.depth.order_functions(data, gcn, found[0].x).as_dict()
+    for name in FUNCTIONS + WEIGHTS:
+        first, second, third = (f[name][(slice(None, None, 2**i),) * f[name].ndim] for i, f in enumerate(discrete))
+        assert distance((first - 6 * second + 8 * third) / 3, continuous[name]) < 1e-3
+
+
+@graphs
 def test_the_end_of_the_depth_gives_the_accuracy(directed, symmetrize):
     rng = np.random.default_rng(3)
     parameters = dict(zip(("alpha", "lam", "mu", "rho", "t"), rng.uniform(0.2, 1, (5, 12)), strict=True))
@@ -53,10 +67,28 @@ def test_the_end_of_the_depth_gives_the_accuracy(directed, symmetrize):
 
 
 @graphs
+@pytest.mark.parametrize("reg", [0.01, 0.3, 20.0])
+def test_the_end_of_the_depth_is_the_output_at_finite_regularization(directed, symmetrize, reg):
+    """A labelled node has h = w + v f with f = (1 - w)/(1 + v), any other h = w, its output w Gaussian."""
+    data = gl.CSBM(alpha=2, lam=[0.7, 1.6], mu=1.5, rho=0.3, directed=directed)
+    gcn = gl.GCN(gl.Diffusion([0.8, -0.5]), reg=reg, symmetrize=symmetrize)
+    f, p = gl.depth.order_functions(data, gcn, [0.3, 1.0]), gl.predict(data, gcn, tol=1e-12).order_parameters
+    mean, variance, v = p.output
+    rho, shrink = data.rho, 1 / (1 + v)
+    labelled = (mean + v) * shrink
+    assert np.allclose(f.m[:, -1], rho * labelled + (1 - rho) * mean, rtol=1e-9)
+    second = rho * (labelled**2 + shrink**2 * variance) + (1 - rho) * (mean**2 + variance)
+    assert np.allclose(f.Q[:, -1, -1], second, rtol=1e-9)
+    assert np.allclose(f.V[:, -1, -1], v * (rho * shrink + 1 - rho), rtol=1e-9)
+    for ours, theirs in zip(f.weights, p.weights, strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-9)
+
+
+@graphs
 @pytest.mark.parametrize("filter", [gl.Diffusion(0.8), gl.Residual([1.0, 0.5, 2.0]), gl.Polynomial([1.0, 0.3, 0.2])])
 def test_a_large_regularization_has_the_leading_powers(directed, symmetrize, filter):
     data = gl.CSBM(alpha=2, lam=1.2, mu=1.5, rho=0.3, directed=directed)
-    layers = {"layers": 6} if isinstance(filter, gl.Diffusion) else {}
+    layers = {"depths": [0.0, 0.4, 1.0]} if isinstance(filter, gl.Diffusion) else {}
     infinite, r = gl.depth.order_functions(data, gl.GCN(filter, symmetrize=symmetrize), **layers), 1e8
     large = gl.depth.order_functions(data, gl.GCN(filter, reg=r, symmetrize=symmetrize), **layers)
     power = {"m": 1, "V": 1, "Q_qh": 1, "m_w": 1, "V_w": 1, "Q": 2, "Q_w": 2}
@@ -147,12 +179,12 @@ def test_shapes_and_labels():
 @pytest.mark.parametrize(
     ("gcn", "arguments", "words"),
     [
+        (gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), {}, "either depths"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {}, "either depths"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [0.5], "layers": 3}, "either depths"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [1.5]}, "depths = 1.5"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"depths": [[0.5]]}, "one-dimensional"),
         (gl.GCN(gl.Diffusion(1.0), symmetrize=False), {"layers": 0}, "layers = 0"),
-        (gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), {"depths": [0.5]}, "give layers"),
         (gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf], symmetrize=False), {"layers": 3}, "mixes"),
         (gl.GCN(gl.Diffusion(1.0), loss="logistic", symmetrize=False), {"depths": [0.5]}, "square loss"),
         (gl.GCN(gl.Diffusion(500.0), symmetrize=False), {"depths": [0.5]}, "too long"),

@@ -2,15 +2,13 @@ r"""The paper's integral equations for the continuous network, as a check that i
 
 On :math:`n` Gauss-Legendre nodes of [0, 1] a function is known by its values, and beside them by the weight of a
 :math:`\delta` at the end where the loss (backward functions, read from 1 to 0) or the features (forward functions) enter:
-`_Grid` treats both together, so that each equation below reads as in the paper. Two misprints of the paper are corrected:
-the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph :math:`Q_{qh}` does
-not act on itself, and its resolvent is that of the plain derivative, 1.
+`gcnlimit.theory.depth.gauss_grid` treats both together, so that each equation below reads as in the paper. Two misprints
+are corrected: the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph
+:math:`Q_{qh}` does not act on itself, and its resolvent is that of the plain derivative, 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -22,11 +20,10 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.theory.depth import resolvents
+from gcnlimit.theory.depth.gauss_grid import GaussGrid
 from gcnlimit.theory.depth.order_functions import order_functions
 
 __all__ = ["integral_residuals"]
-
-Kernel = Callable[[Array], Array]
 
 
 def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float]:
@@ -56,62 +53,13 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
         )
     if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
         raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
-    return _Equations(data, gcn, _Grid.of(whole("nodes", nodes, low=1))).residuals()
-
-
-@dataclass(frozen=True)
-class _Grid:
-    r"""Gauss-Legendre nodes `x` and weights `w` on [0, 1].
-
-    A forward source is the vector of its :math:`\delta(x)` and its values at the nodes; a convolution
-    :math:`\int_{0^-}^x \kappa(x - x') f(x') dx'` of it is read at the nodes and at the end :math:`x = 1`.
-    """
-
-    x: Array
-    w: Array
-
-    @classmethod
-    def of(cls, n: int) -> _Grid:
-        x, w = np.polynomial.legendre.leggauss(n)
-        return cls((x + 1.0) / 2.0, w / 2.0)
-
-    @cached_property
-    def ends(self) -> Array:
-        """Nodes, and the end."""
-        return np.append(self.x, 1.0)
-
-    @cached_property
-    def where(self) -> Array:
-        """Points of [0, x] at which an integral up to x is sampled: 0 for the delta, then scaled nodes."""
-        return np.concatenate([np.zeros((self.ends.size, 1)), np.multiply.outer(self.ends, self.x)], axis=1)
-
-    @cached_property
-    def sampling(self) -> Array:
-        """Matrices from a source to its weighted samples on [0, x], interpolated between the nodes."""
-        n = self.x.size
-        basis = np.polynomial.legendre.legvander(2.0 * self.x - 1.0, n - 1)
-        there = np.polynomial.legendre.legvander(2.0 * self.where[:, 1:] - 1.0, n - 1)
-        matrices = np.zeros((n + 1, n + 1, n + 1))
-        matrices[:, 0, 0] = 1.0
-        matrices[:, 1:, 1:] = there @ np.linalg.inv(basis) * np.multiply.outer(self.ends, self.w)[:, :, None]
-        return matrices
-
-    def convolution(self, kernel: Kernel) -> Array:
-        """Matrix of the convolution with a kernel, from a source to the values at the nodes and at the end."""
-        return np.asarray(np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling))
-
-    def convolution2(self, kernel: Callable[[Array, Array], Array], source: Array) -> Array:
-        """Convolution in both arguments, read at the nodes and the ends."""
-        left = (self.ends[:, None] - self.where)[:, None, :, None]
-        right = (self.ends[:, None] - self.where)[None, :, None, :]
-        samples = np.einsum("ila,kmb,ab->iklm", self.sampling, self.sampling, source, optimize=True)
-        return np.asarray(np.einsum("iklm,iklm->ik", kernel(left, right), samples))
+    return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1))).residuals()
 
 
 class _Equations:
     """The equations at one point; sources carry their delta first, backward functions are read from 1 to 0."""
 
-    def __init__(self, data: CSBM, gcn: GCN, grid: _Grid) -> None:
+    def __init__(self, data: CSBM, gcn: GCN, grid: GaussGrid) -> None:
         signal, self.symmetric = data.operator(gcn.symmetrize)
         self.t, self.signal = float(gcn.filter.t), float(signal)  # type: ignore[attr-defined]
         self.mu, self.rho, self.grid = float(data.mu), float(data.rho), grid

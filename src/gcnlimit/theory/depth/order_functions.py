@@ -1,14 +1,14 @@
 r"""Order functions of a network along its depth.
 
-The continuous network at infinite regularization is known in closed form. Its states and the signal that comes back from
+At infinite regularization the continuous network is known in closed form. Its states and the signal that comes back from
 the loss are (Eqs. 4.1 and 4.2)
 
 .. math::
     h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
     q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
 
-with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps. Discrete
-networks are solved layer by layer.
+with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps. `gcnlimit.theory.depth.finite_reg`
+has those at finite regularization, `gcnlimit.theory.depth.layers` those of discrete networks, layer by layer.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from gcnlimit._validation import broadcast, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Diffusion, PageRank
+from gcnlimit.filters import Diffusion
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderFunctions, Weights
+from gcnlimit.theory.depth.finite_reg import directed_functions, symmetric_functions
 from gcnlimit.theory.depth.layers import euler_functions, layer_functions
 from gcnlimit.theory.depth.overlaps import DepthAverages, DirectedDepth, SymmetricDepth
 from gcnlimit.theory.depth.resolvents import kappa
@@ -41,11 +42,13 @@ def order_functions(
 
     Three descriptions, in one labelled answer:
 
-    - ``Diffusion`` at ``reg=math.inf`` and `depths`: the continuous network, in closed form, at any depths in [0, 1].
-    - ``Diffusion`` at any `reg` and `layers` :math:`K`: the paper's discretization :math:`h_k = (1 + \frac tK a) h_{k-1}`,
+    - ``Diffusion`` and `depths`: the continuous network at any depths in [0, 1]. At ``reg=math.inf`` in closed form; at finite
+      `reg` from averages over the spectrum of a symmetric graph, or from collocation at Gauss-Legendre depths on a directed
+      one (`gcnlimit.theory.depth.finite_reg`), to about ten digits.
+    - ``Diffusion`` and `layers` :math:`K`: the paper's discretization :math:`h_k = (1 + \frac tK a) h_{k-1}`,
       scaled as the continuous functions (:math:`\hat m \to K\hat m`, :math:`\hat Q_h \to K^2 \hat Q_h`, ...), which it
       approaches like :math:`1/K`.
-    - ``Residual`` or ``Polynomial`` at any `reg`: the layers :math:`k = 0 \dots K-1` of the network itself.
+    - ``Residual`` or ``Polynomial``: the layers :math:`k = 0 \dots K-1` of the network itself.
 
     Parameters
     ----------
@@ -78,8 +81,8 @@ def order_functions(
     points = Points.of(data, gcn)
     infinite = _regularization(points)
     if not isinstance(gcn.filter, Diffusion):
-        if isinstance(gcn.filter, PageRank):
-            raise ParameterError("PageRank has no depth; take Diffusion, Residual or Polynomial")
+        if not gcn.filter.deep:
+            raise ParameterError(f"{type(gcn.filter).__name__} has no depth; take Diffusion, Residual or Polynomial")
         if depths is not None or layers is not None:
             raise ParameterError(f"{type(gcn.filter).__name__} has its own layers; leave depths and layers out")
         return layer_functions(points, shape)
@@ -87,11 +90,11 @@ def order_functions(
         raise ParameterError("a diffusion needs either depths (the continuous network) or layers (its discretization)")
     if layers is not None:
         return euler_functions(points, shape, whole("layers", layers, low=1))
-    if not infinite:
-        raise ParameterError(
-            "the continuous order functions are known at reg = inf; at finite reg give layers instead of depths"
-        )
-    return _continuous(points, shape, _depths(depths))
+    x = _depths(depths)
+    times = _times(points)
+    if infinite:
+        return _closed_forms(points, times, x).reshape(shape)
+    return (symmetric_functions if points.symmetric else directed_functions)(points, times, x).reshape(shape)
 
 
 def _regularization(points: Points) -> bool:
@@ -113,8 +116,8 @@ def _depths(depths: npt.ArrayLike | None) -> Array:
     return x
 
 
-def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFunctions:
-    """Closed form at each point."""
+def _times(points: Points) -> Array:
+    """Diffusion time of each point, if order functions are floating-point numbers there."""
     times = points.filter.values
     reach = np.abs(times) * points.radius
     if np.any(reach > _LARGEST):
@@ -122,6 +125,11 @@ def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFuncti
             f"t = {times[np.argmax(reach)]:g} is too long for order functions, which grow like exp(4 |t| radius); "
             f"take |t| <= {_LARGEST / points.radius[np.argmax(reach)]:.3g}"
         )
+    return times
+
+
+def _closed_forms(points: Points, times: Array, x: Array) -> OrderFunctions:
+    """Closed form at each point."""
     kind = SymmetricDepth if points.symmetric else DirectedDepth
     found = [
         _closed_form(kind(float(t), float(signal)), x, *(float(p) for p in parameters))
@@ -129,7 +137,7 @@ def _continuous(points: Points, shape: tuple[int, ...], x: Array) -> OrderFuncti
     ]
     functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
     weights = Weights(*(np.array(column) for column in zip(*(each for _, each in found), strict=True)))
-    return OrderFunctions(x=x, **functions, weights=weights).reshape(shape)
+    return OrderFunctions(x=x, **functions, weights=weights)
 
 
 def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> tuple[dict[str, Array], Weights]:

@@ -27,7 +27,7 @@ from gcnlimit.losses import Loss
 from gcnlimit.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 
-__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms"]
+__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of"]
 
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
@@ -96,6 +96,16 @@ class GraphSide(NamedTuple):
 
     output: Output
     weights: Weights
+
+
+def pulls_of(loss: Loss, rho: Array, graph: GraphSide) -> Pulls:
+    r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
+    mean, variance, v = graph.output
+    pull, square, slope = eta(loss, graph.output)
+    stretch = 1.0 / (1.0 - v * rho * slope)
+    stiffness = rho * slope * stretch
+    scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
+    return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
 
 
 @dataclass(frozen=True)
@@ -182,14 +192,8 @@ class Equations(ABC):
         return self.graph_side(pulls, transforms), rest
 
     def node_side(self, graph: GraphSide) -> Pulls:
-        r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
-        mean, variance, v = graph.output
-        pull, square, slope = eta(self.loss, graph.output)
-        rho = self.rho
-        stretch = 1.0 / (1.0 - v * rho * slope)
-        stiffness = rho * slope * stretch
-        scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
-        return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+        """Pulls, given the output."""
+        return pulls_of(self.loss, self.rho, graph)
 
     def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
         r"""Law of the output and weights, given the pulls (Eqs. 3.11 and 3.16 to 3.18).

@@ -12,15 +12,33 @@ overlaps are averages over the spectrum, and so are the responses of layers to f
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.order_parameters import OrderFunctions, Weights
+from gcnlimit.theory.finite_reg.equations import Pulls
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 
-__all__ = ["symmetric_layers"]
+__all__ = ["Passage", "spectral_functions", "symmetric_layers"]
+
+
+class Passage(NamedTuple):
+    r"""A network on the nodes of the spectrum, after the axis over the points and that over its depths `x`.
+
+    `P`: from the features to a depth; `after`: from a depth to the output, times :math:`b` or :math:`t`; `gain`: the filter;
+    `response`: that of states to fields at smaller depths, without the loss; `signal`: :math:`\lambda_e` of each point.
+    """
+
+    x: Array
+    P: Array
+    after: Array
+    gain: Array
+    response: Array
+    signal: Array
 
 
 def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
@@ -29,11 +47,25 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
     measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
     layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
     P, R = scaled.chain.partial_values(measure.x)
-    P = P[:, :-1]
-    gain, after = R[:, :1], b[:, :, None] * R[:, 1:]
-    V_w, kappa, drive, scatter = (p[:, None, None] for p in equations.pulls(state))
+    passage = Passage(
+        x=np.arange(b.shape[1]) / max(b.shape[1], 1),
+        P=P[:, :-1],
+        after=b[:, :, None] * R[:, 1:],
+        gain=R[:, :1],
+        response=b[:, :, None] * _between(layer, measure.tau),
+        signal=signal,
+    )
     weights = equations.evaluate(state)[0].weights
-    start, noise = ((x[:, None, None]) for x in (np.sqrt(equations.mu) * weights.m, weights.Q))
+    return spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
+
+
+def spectral_functions(
+    passage: Passage, measure: SpikedSemicircle, pulls: Pulls, weights: Weights, mu: Array
+) -> OrderFunctions:
+    """Order functions of a network between given weights and pulls, as averages over the spectrum."""
+    x, P, after, gain, response, signal = passage
+    V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
+    start, noise = ((p[:, None, None]) for p in (np.sqrt(mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
 
     # linear responses of z and f to z_0 and to beta, Eq. 3.21
@@ -44,13 +76,13 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
     e, tau = measure.e[:, None], measure.tau
 
     # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
-    def second(x: int, y: int) -> Array:
-        (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[x], sides[y]
+    def second(i: int, j: int) -> Array:
+        (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[i], sides[j]
         return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
 
     sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
     return OrderFunctions(
-        x=np.arange(b.shape[1]) / max(b.shape[1], 1),
+        x=x,
         m=np.sum(h_labels * e, axis=2),
         Q=second(0, 0),
         V=V_w * _overlap(P * d * tau, P),
@@ -58,7 +90,7 @@ def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array,
         Q_hat=second(1, 1),
         V_hat=kappa * _overlap(after * d * tau, after),
         Q_qh=second(1, 0),
-        V_qh=b[:, :, None] * _between(layer, tau) - kappa * V_w * _overlap(after * gain * d * tau, P),
+        V_qh=response - kappa * V_w * _overlap(after * gain * d * tau, P),
         weights=weights,
     )
 

@@ -1,0 +1,149 @@
+r"""Order functions of the continuous network at finite regularization.
+
+On a symmetric graph the states :math:`h(x) = e^{txa} z` and the signals :math:`q(x) = e^{t(1-x)a} f` are functions of the
+operator, and everything is an average over its spectrum. On a directed graph the network is discretized by collocation in
+place of Euler's layers: states at :math:`n` Gauss-Legendre depths,
+
+.. math:: h(x_i) = h(0) + t \sum_j \Big( \int_0^{x_i} \ell_j(x)\, dx \Big)\, a\, h(x_j),
+
+with :math:`\ell_j` Lagrange's polynomials, approach the continuous network faster than any power of :math:`1/n`. They obey the
+equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ConvergenceError
+from gcnlimit.filters import Chain
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.performance import Status
+from gcnlimit.theory.depth.gauss_grid import GaussGrid
+from gcnlimit.theory.depth.overlaps import DirectedDepth
+from gcnlimit.theory.depth.resolvents import kappa
+from gcnlimit.theory.finite_reg.continuation import follow
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, felt
+from gcnlimit.theory.finite_reg.directed_layers import directed_layers
+from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
+from gcnlimit.theory.finite_reg.scaling import in_units
+from gcnlimit.theory.finite_reg.solution import Solution
+from gcnlimit.theory.finite_reg.solve import solve
+from gcnlimit.theory.finite_reg.symmetric_layers import Passage, spectral_functions
+from gcnlimit.theory.points import Points
+
+__all__ = ["directed_functions", "symmetric_functions"]
+
+_TOLERANCE = 1e-11
+_STEADY = 1e-10  # relative change when the nodes are doubled at which an average over the spectrum is accepted
+_FINEST = 1 << 16
+
+
+def symmetric_functions(points: Points, times: Array, x: Array) -> OrderFunctions:
+    """Order functions on a symmetric graph at depths `x`."""
+    found = solve(points, tol=_TOLERANCE, max_iterations=5000)
+    _check(found.status == Status.CONVERGED)
+    nodes = 2 * int(np.max(points.filter.nodes())) + 32
+    functions = _on_spectrum(found, times, x, nodes)
+    while nodes < _FINEST:
+        nodes *= 2
+        before, functions = functions, _on_spectrum(found, times, x, nodes)
+        if _close(functions, before):
+            return functions
+    raise ConvergenceError("the averages over the spectrum did not settle; take a larger reg")
+
+
+def _on_spectrum(found: Solution, times: Array, x: Array, nodes: int) -> OrderFunctions:
+    points = found.points
+    measure = SpikedSemicircle.of(points.signal, nodes)
+    t, ahead = times[:, None, None], x - x[:, None]
+    passage = Passage(
+        x=x,
+        P=np.exp(t * x[:, None] * measure.x[:, None]),
+        after=t * np.exp(t * (1.0 - x[:, None]) * measure.x[:, None]),
+        gain=np.exp(t * measure.x[:, None]),
+        response=np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=True), 0.0),
+        signal=points.signal,
+    )
+    pulls = pulls_of(points.loss, points.rho, GraphSide(found.output, found.weights))
+    return spectral_functions(passage, measure, pulls, found.weights, points.mu)
+
+
+def _close(new: OrderFunctions, old: OrderFunctions) -> bool:
+    return all(
+        np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a))
+        for a, b in zip(new.as_dict().values(), old.as_dict().values(), strict=True)
+    )
+
+
+def directed_functions(points: Points, times: Array, x: Array) -> OrderFunctions:
+    """Order functions on a directed graph at depths `x`."""
+    grid = GaussGrid.of(int(np.ceil(12 + np.max(np.abs(times) * points.radius))))
+    equations = _Collocation.on(points, times, grid)
+    found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
+    _check(found.converged)
+    f = directed_layers(equations, found.state).in_units(equations.gain, np.ones((points.size, grid.x.size + 1)))
+    t = times[:, None, None]
+    smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
+    read, back = grid.interpolation(x), grid.interpolation(x) / grid.w  # conjugates are densities
+    return OrderFunctions(
+        x=x,
+        m=f.m @ read.T,
+        Q=read @ f.Q @ read.T,
+        V=read @ f.V @ read.T,
+        m_hat=f.m_hat @ back.T,
+        Q_hat=back @ f.Q_hat @ back.T,
+        V_hat=back @ f.V_hat @ back.T,
+        Q_qh=back @ f.Q_qh @ read.T,
+        V_qh=back @ smooth @ read.T + np.where(x > x[:, None], t, 0.0),
+        weights=f.weights,
+    )
+
+
+@dataclass(frozen=True)
+class _Collocation(DirectedEquations):
+    """Equations of the collocated network; `gain` is that of the filter, divided out."""
+
+    gain: Array
+
+    @classmethod
+    def on(cls, points: Points, times: Array, grid: GaussGrid) -> Self:
+        """Network of the points on a grid."""
+        end, size = np.ones(1), (points.size, grid.x.size + 1)
+        depths = [DirectedDepth(float(t), float(signal)) for t, signal in zip(times, points.signal, strict=True)]
+        bulk, labels = np.array([(d.Phi(end, end)[0, 0], d.E(end, end)[0, 0]) for d in depths]).T
+        gain, readout = np.sqrt(bulk), np.zeros(size)
+        readout[:, -1] = 1.0 / gain
+        b = np.repeat(times[:, None], grid.x.size, axis=1)
+        return cls(
+            alpha=points.alpha,
+            mu=points.mu,
+            rho=points.rho,
+            reg=in_units(points.reg, gain),
+            loss=points.loss,
+            spike=labels / bulk,
+            signal=points.signal,
+            chain=Chain(b, np.zeros_like(b), readout),
+            back=np.broadcast_to(grid.convolution(np.ones_like), (*size, size[1])),
+            gain=gain,
+        )
+
+    def rest(self, pulls: Pulls) -> Array:
+        """Layers where the pulls are hardly felt: their equations are linear then, and settle in a few sweeps."""
+        s = felt(pulls)
+        medium = Medium(*(np.zeros((len(s), self.chain.depth, self.chain.depth)) for _ in range(4)))
+        for _ in range(4 * self.chain.depth):
+            medium = self.sweep(medium, s)[2]
+        return medium.pack(self.far)
+
+
+def _check(converged: npt.NDArray[np.bool_]) -> None:
+    if not np.all(converged):
+        raise ConvergenceError(
+            f"the equations did not converge at {np.sum(~converged)} of {len(converged)} points; take a larger reg"
+        )
