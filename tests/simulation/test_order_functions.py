@@ -86,11 +86,46 @@ def test_directed_order_functions():
         assert_close(measured[name], value, slack=0.01)
 
 
-def test_what_is_not_a_continuous_network_is_refused(instance):
-    for gcn in (
-        gl.GCN(gl.Residual([1.0]), symmetrize=False),
-        gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False),
-        gl.GCN(gl.Diffusion([1.0, 2.0]), symmetrize=False),
-    ):
-        with pytest.raises(gl.ParameterError, match="order functions"):
-            measure_order_functions(instance, gcn)
+@pytest.mark.parametrize(
+    ("gcn", "depths", "words"),
+    [
+        (gl.GCN(gl.Diffusion(1.0)), None, "needs depths"),
+        (gl.GCN(gl.Diffusion(1.0)), [1.5], "depths = 1.5"),
+        (gl.GCN(gl.Diffusion([1.0, 2.0])), [0.5], "one GCN"),
+        (gl.GCN(gl.Diffusion(1.0), "logistic"), [0.5], "square loss"),
+        (gl.GCN(gl.Residual([1.0])), [0.5], "its own layers"),
+        (gl.GCN(gl.PageRank(0.1)), None, "no depth"),
+    ],
+)
+def test_what_has_no_order_functions_is_refused(instance, gcn, depths, words):
+    with pytest.raises(gl.ParameterError, match=words):
+        measure_order_functions(instance, gcn, depths)
+
+
+def test_the_layers_of_a_product_are_those_of_its_polynomial(instance):
+    """(a + 1)(a + 2) = 2 + 3a + a^2: the same weights, and the same states at the first layer."""
+    product = measure_order_functions(instance, gl.GCN(gl.Residual([1.0, 2.0]), reg=0.5))
+    polynomial = measure_order_functions(instance, gl.GCN(gl.Polynomial([2.0, 3.0, 1.0]), reg=0.5))
+    for ours, theirs in zip(product.weights, polynomial.weights, strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-6)
+    assert np.isclose(product.m[0], polynomial.m[0])
+    assert np.isclose(product.V[0, 0], polynomial.V[0, 0])
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_responses_are_those_of_a_network_trained_again(loss):
+    """The slope of the weights in a small force on them is the inverse of the curvature: its trace is V_w."""
+    data, reg = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.3), 0.5
+    instance = gl.sample(data, nodes=400, degree=30, seed=1)
+    gcn = gl.GCN(gl.Residual([1.0]), loss, reg)
+    f = measure_order_functions(instance, gcn, probes=400)
+    X, a = np.asarray(instance.features, float), instance.observation.operator(True)
+    Z = (instance.labels[:, None] * (a @ X + X) / np.sqrt(400))[instance.train_mask]
+    margins = Z @ gl.fit(instance, gcn, tol=1e-11).weights
+    if loss == "logistic":
+        inverse = np.linalg.inv(reg * np.eye(100) + Z.T @ (Z / (2 + 2 * np.cosh(margins))[:, None]))
+    else:  # the nodes in the corner stay there: weights move within the space that keeps their margins
+        corner = Z[np.abs(margins - 1) < 1e-5]
+        inverse = (np.eye(100) - np.linalg.pinv(corner) @ corner) / reg
+    deviation = np.sqrt(2 * np.sum(inverse**2) / 400)
+    assert abs(f.weights.V * 400 - np.trace(inverse)) < 4 * deviation
