@@ -7,8 +7,8 @@ the loss are (Eqs. 4.1 and 4.2)
     h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
     q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
 
-with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps. `gcnlimit.theory.depth.finite_reg`
-has those at finite regularization, `gcnlimit.theory.depth.layers` those of discrete networks, layer by layer.
+with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps.
+`gcnlimit.theory.depth.finite_reg` has those at finite regularization, `gcnlimit.theory.depth.layers` those of discrete networks.
 """
 
 from __future__ import annotations
