@@ -1,15 +1,48 @@
 r"""The self-consistent equations of a chain, written out for one point on either kind of graph, to check solutions with.
 
-Nothing is scaled, batched or accelerated: the order parameters go in, what the equations make of them comes out.
+Nothing is scaled, batched or accelerated, and the averages over the loss are written out for each: the order parameters go in,
+what the equations make of them comes out.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
 
-from gcnlimit import CSBM, GCN
-from gcnlimit.order_parameters import OrderFunctions, Output, Weights
-from gcnlimit.theory.finite_reg.loss_averages import eta
+from gcnlimit import CSBM, GCN, Hinge, Logistic, Square
+from gcnlimit.order_parameters import OrderFunctions, Weights
+
+
+def square_averages(mean, deviation, v):
+    """Mean, mean square and mean slope (with a minus) of the pull of the square loss, (1 - w)/(1 + v)."""
+    return (1 - mean) / (1 + v), ((1 - mean) ** 2 + deviation**2) / (1 + v) ** 2, 1 / (1 + v)
+
+
+def hinge_averages(mean, deviation, v):
+    """The same for the hinge loss: a pull of 1 below 1 - v, (1 - w)/v from there to 1, and 0 above."""
+    low, high = (1 - v - mean) / deviation, (1 - mean) / deviation
+    x, w = np.polynomial.legendre.leggauss(200)
+    start, end = np.clip([low, high], -11, 11)
+    z, weight = start + (end - start) * (1 + x) / 2, w * (end - start) / 2
+    weight, pull = weight * norm.pdf(z), (high - z) * deviation / v
+    return norm.cdf(low) + weight @ pull, norm.cdf(low) + weight @ pull**2, np.sum(weight) / v
+
+
+def logistic_averages(mean, deviation, v):
+    """The same for the logistic loss, by the trapezoidal rule and bisection for each output."""
+    z = np.linspace(-12, 12, 4001)
+    omega, weight = mean + deviation * z, norm.pdf(z) * (z[1] - z[0])
+    low, high = omega.copy(), omega + v
+    for _ in range(200):
+        x = (low + high) / 2
+        above = x > omega + v * expit(-x)
+        low, high = np.where(above, low, x), np.where(above, x, high)
+    s = expit(-x)
+    return weight @ s, weight @ s**2, weight @ (s * (1 - s) / (1 + v * s * (1 - s)))
+
+
+AVERAGES = {Square: square_averages, Hinge: hinge_averages, Logistic: logistic_averages}
 
 
 def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
@@ -42,8 +75,7 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
     mean, cov = T @ source, T @ noise @ T.T
     read = np.concatenate([np.zeros(K + 1), g])
     v = g @ C @ g
-    averages = eta(gcn.loss, Output(*(np.array([x]) for x in (read @ mean, read @ cov @ read, v))))
-    pull, square, stiffness = (float(x[0]) for x in averages)
+    pull, square, stiffness = AVERAGES[type(gcn.loss)](read @ mean, np.sqrt(read @ cov @ read), v)
 
     rho = data.rho
     first = mean + rho * pull * u
