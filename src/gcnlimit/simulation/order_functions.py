@@ -84,12 +84,13 @@ def measure_order_functions(
     def into(w: Array) -> Array:
         return np.asarray(X @ w.astype(X.dtype) / np.sqrt(n))
 
-    trained = (_infinite if np.isinf(gcn.reg) else _finite)(instance, gcn, rng, probes)
+    divisor = float(np.exp(gcn.filter.log_gain(depth.operator.symmetric))) if gcn.normalize else 1.0
+    trained = _infinite(instance, gcn, rng, probes) if np.isinf(gcn.reg) else _finite(instance, gcn, rng, probes)
     w, b = trained.weights, depth.strength
     h = depth.forward(into(w))
-    q_0, *q = depth.backward(trained.pulls)
+    q_0, *q = depth.backward(trained.pulls / divisor)
     noise = depth.forward(into(trained.fluctuations))
-    push_0, *push = depth.backward(trained.pushes)
+    push_0, *push = depth.backward(trained.pushes / divisor)
     moved = _overlap(push, depth.forward(into(trained.moves)))
     signs = rng.choice([-1.0, 1.0], size=(n, probes))
     bb = np.outer(b, b)
@@ -148,9 +149,11 @@ def _finite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int)
     observation, reg = instance.observation, float(gcn.reg)
     labelled = observation.train_labels[observation.train_mask]
     F = training_rows(observation, observation.operator(gcn.symmetrize), gcn.filter.ravel((1,)))[0]
+    if gcn.normalize:
+        F = F / np.exp(gcn.filter.log_gain(observation.operator(gcn.symmetrize).symmetric))
     rows = TrainingRows(labelled[:, None] * np.asarray(F, float))
     Z = rows.Z
-    if type(gcn.loss) is Square:
+    if gcn.loss.training == "ridge":
         w = rows.ridge(np.array([reg]), 1e-12)[0]
         f = 1.0 - Z @ w
     else:

@@ -76,6 +76,10 @@ class Points(NamedTuple):
         """Gain of the filter that the weights see: 1 if it is divided out."""
         return np.ones_like(gain) if self.normalize else gain
 
+    def divisor(self) -> Array:
+        """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
+        return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+
     @property
     def signal(self) -> Array:
         r"""Signal :math:`\lambda_e` of the operator."""

@@ -195,3 +195,21 @@ def test_shapes_and_labels():
 def test_what_has_no_order_functions_is_refused(gcn, arguments, words):
     with pytest.raises(gl.ParameterError, match=words):
         gl.depth.order_functions(gl.CSBM(alpha=2, lam=1.0, mu=1.5, rho=0.3), gcn, **arguments)
+
+
+@graphs
+@pytest.mark.parametrize("reg", [0.4, math.inf])
+def test_a_normalized_network_is_one_at_another_regularization(directed, symmetrize, reg):
+    """Its states and its output are those of the plain network at reg times the squared gain, its weights larger by the gain."""
+    data, filter = gl.CSBM(alpha=2, lam=1.1, mu=1.5, rho=0.3, directed=directed), gl.Diffusion(0.8)
+    symmetric = symmetrize or not directed
+    gain = float(np.exp(filter.log_gain(symmetric)))
+    normal = gl.depth.order_functions(data, gl.GCN(filter, "square", reg, symmetrize, normalize=True), [0.0, 0.5, 1.0])
+    plain = gl.depth.order_functions(data, gl.GCN(filter, "square", reg * gain**2, symmetrize), [0.0, 0.5, 1.0])
+    power = {"m": 1, "Q": 2, "V": 2, "m_hat": -1, "Q_hat": -2, "V_hat": -2}
+    if math.isinf(reg):  # what vanishes is counted in powers of a regularization that is larger by the squared gain
+        power |= {"m": -1, "Q": -2, "V": 0, "Q_qh": -2}
+    for name, value in plain.as_dict().items():
+        assert np.allclose(
+            normal.as_dict()[name], value * gain ** power.get(name.removesuffix("_w"), 0), rtol=1e-8, atol=1e-12
+        )

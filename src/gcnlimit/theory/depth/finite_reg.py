@@ -48,7 +48,7 @@ def symmetric_functions(points: Points, times: Array, x: Array) -> OrderFunction
     """Order functions on a symmetric graph at depths `x`."""
     found = solve(points, tol=_TOLERANCE, max_iterations=5000)
     _check(found.status == Status.CONVERGED)
-    nodes = 2 * int(np.max(points.filter.nodes())) + 32
+    nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 32
     functions = _on_spectrum(found, times, x, nodes)
     while nodes < _FINEST:
         nodes *= 2
@@ -62,11 +62,12 @@ def _on_spectrum(found: Solution, times: Array, x: Array, nodes: int) -> OrderFu
     points = found.points
     measure = SpikedSemicircle.of(points.signal, nodes)
     t, ahead = times[:, None, None], x - x[:, None]
+    divisor = points.divisor()[:, None, None]
     passage = Passage(
         x=x,
         P=np.exp(t * x[:, None] * measure.x[:, None]),
-        after=t * np.exp(t * (1.0 - x[:, None]) * measure.x[:, None]),
-        gain=np.exp(t * measure.x[:, None]),
+        after=t * np.exp(t * (1.0 - x[:, None]) * measure.x[:, None]) / divisor,
+        gain=np.exp(t * measure.x[:, None]) / divisor,
         response=np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=True), 0.0),
         signal=points.signal,
     )
@@ -107,7 +108,7 @@ def directed_functions(points: Points, times: Array, x: Array) -> OrderFunctions
 
 @dataclass(frozen=True)
 class _Collocation(DirectedEquations):
-    """Equations of the collocated network; `gain` is that of the filter, divided out."""
+    """Equations of the collocated network; `gain` is the unit of its regularization."""
 
     gain: Array
 
@@ -117,8 +118,8 @@ class _Collocation(DirectedEquations):
         end, size = np.ones(1), (points.size, grid.x.size + 1)
         depths = [DirectedDepth(float(t), float(signal)) for t, signal in zip(times, points.signal, strict=True)]
         bulk, labels = np.array([(d.Phi(end, end)[0, 0], d.E(end, end)[0, 0]) for d in depths]).T
-        gain, readout = np.sqrt(bulk), np.zeros(size)
-        readout[:, -1] = 1.0 / gain
+        gain, readout = points.units(np.sqrt(bulk)), np.zeros(size)
+        readout[:, -1] = 1.0 / np.sqrt(bulk)
         b = np.repeat(times[:, None], grid.x.size, axis=1)
         return cls(
             alpha=points.alpha,

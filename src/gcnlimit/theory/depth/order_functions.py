@@ -13,6 +13,8 @@ with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -93,7 +95,7 @@ def order_functions(
     x = _depths(depths)
     times = _times(points)
     if infinite:
-        return _closed_forms(points, times, x).reshape(shape)
+        return _divided(_closed_forms(points, times, x), points.divisor()).reshape(shape)
     return (symmetric_functions if points.symmetric else directed_functions)(points, times, x).reshape(shape)
 
 
@@ -138,6 +140,24 @@ def _closed_forms(points: Points, times: Array, x: Array) -> OrderFunctions:
     functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
     weights = Weights(*(np.array(column) for column in zip(*(each for _, each in found), strict=True)))
     return OrderFunctions(x=x, **functions, weights=weights)
+
+
+def _divided(f: OrderFunctions, divisor: Array) -> OrderFunctions:
+    """Order functions at infinite regularization of a network whose filter is divided, in its weights and in its output."""
+    once, twice = 1.0 / divisor, divisor**-2.0
+    w = f.weights
+    weights = Weights(once * w.m, twice * w.Q, w.V, once * w.m_hat, twice * w.Q_hat, twice * w.V_hat)
+    once, twice = once[:, None], twice[:, None, None]
+    return replace(
+        f,
+        m=once * f.m,
+        Q=twice * f.Q,
+        m_hat=once * f.m_hat,
+        Q_hat=twice * f.Q_hat,
+        V_hat=twice * f.V_hat,
+        Q_qh=twice * f.Q_qh,
+        weights=weights,
+    )
 
 
 def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> tuple[dict[str, Array], Weights]:

@@ -38,12 +38,12 @@ class Averages(NamedTuple):
 
 
 def symmetric_averages(points: Points, order: int) -> tuple[Averages, Array]:
-    r"""Averages over the spectrum for a filter of gain 1, and the gain that was divided out.
+    r"""Averages over the spectrum for a filter of gain 1, and the unit of the regularization.
 
     :math:`U = \sum_k (-s)^k g^{2k+1}` and :math:`W = \sum_k (-s)^k g^{2k+2}`.
     """
-    measure = SpikedSemicircle.of(points.signal, (order + 2) * int(np.max(points.filter.nodes())) + 16)
-    g, size = points.filter.scaled(measure.x)
+    measure = SpikedSemicircle.of(points.signal, (order + 2) * int(np.max(points.filter.quadrature_nodes())) + 16)
+    g, size = points.filter.normalized(measure.x)
     bulk = np.sqrt(g**2 @ measure.tau)
     g = g / bulk[:, None]
     k = np.arange(order + 1)[:, None, None]
@@ -65,11 +65,11 @@ def symmetric_averages(points: Points, order: int) -> tuple[Averages, Array]:
         UU_across=overlap(U_across, U_across, measure.e),
         UW_across=overlap(U_across, W_across, measure.e),
         WW_across=overlap(W_across, W_across, measure.e),
-    ), np.exp(size) * bulk
+    ), points.units(np.exp(size) * bulk)
 
 
 def directed_averages(points: Points, order: int) -> tuple[Averages, Array]:
-    """Averages from the chain of the filter, brought to gain 1, and the gain that was divided out."""
+    """Averages from the chain of the filter, brought to gain 1, and the unit of the regularization."""
     scaled = ScaledChain.of(points.filter.chain(radius=points.radius), points.signal, symmetric=False)
     b, _, g = scaled.chain
     C, L, M = _responses(scaled, order + 1)
@@ -98,7 +98,7 @@ def directed_averages(points: Points, order: int) -> tuple[Averages, Array]:
         UU_across=_entry(across, 0, 0),
         UW_across=_entry(across, 0, 1),
         WW_across=_entry(across, 1, 1),
-    ), scaled.gain
+    ), points.units(scaled.gain)
 
 
 def _responses(scaled: ScaledChain, order: int) -> tuple[Array, Array, Array]:
