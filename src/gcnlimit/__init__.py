@@ -40,6 +40,8 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.losses import Loss as Loss
     from gcnlimit.losses import Square as Square
     from gcnlimit.network import GCN as GCN
+    from gcnlimit.penalties import ElasticNet as ElasticNet
+    from gcnlimit.penalties import Penalty as Penalty
     from gcnlimit.performance import Status as Status
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.instance import Instance as Instance
@@ -62,6 +64,7 @@ _HOMES = {
     "filters": "Diffusion Filter PageRank Polynomial Residual",
     "losses": "Hinge Logistic Loss Square",
     "network": "GCN",
+    "penalties": "ElasticNet Penalty",
     "performance": "Status",
     "simulation.amp": "amp",
     "simulation.instance": "Instance",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,8 +13,10 @@ from numpy.typing import ArrayLike
 from gcnlimit._validation import broadcast, check_types, flag, real
 from gcnlimit._values import Array, Parameter, Value
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
+from gcnlimit.penalties import L2, Penalty, as_penalty
 
 __all__ = ["GCN", "check_problem"]
 
@@ -22,7 +25,7 @@ __all__ = ["GCN", "check_problem"]
 class GCN(Value):
     r"""Graph convolutional network :math:`h(w) = g(a) X w/\sqrt N`, trained on the weights :math:`w`.
 
-    The training minimises :math:`\sum_{i \in R} \ell(y_i h_i(w)) + \frac r2 |w|^2` over the labelled nodes :math:`R`.
+    The training minimises :math:`\sum_{i \in R} \ell(y_i h_i(w)) + r \sum_\nu \gamma(w_\nu)` over the labelled nodes :math:`R`.
     The same value describes the network on a sampled graph and its large-size limit.
 
     Parameters
@@ -41,13 +44,16 @@ class GCN(Value):
     normalize
         Whether the filter is divided by its root mean square gain over the noise, :math:`\sqrt{\tau(gg^T)}`, so that `reg`
         means the same at every depth and strength. A network with `reg` then has the outputs of one that is not
-        normalized with :math:`r\, \tau(gg^T)`.
+        normalized with :math:`r\, \tau(gg^T)` (for the penalty ``"l2"``).
+    penalty
+        The function :math:`\gamma`: ``"l2"``, :math:`w^2/2`; `ElasticNet`; or an object with `value`, `prox` and
+        `prox_derivative`, strictly convex. Any but ``"l2"`` needs a finite `reg`.
 
     Examples
     --------
     >>> from gcnlimit import Diffusion
     >>> GCN(Diffusion(t=1.0))
-    GCN(filter=Diffusion(t=1.0), loss=Square(), reg=inf, symmetrize=True, normalize=False)
+    GCN(filter=Diffusion(t=1.0), loss=Square(), reg=inf, symmetrize=True, normalize=False, penalty=L2())
     """
 
     filter: Filter
@@ -55,6 +61,7 @@ class GCN(Value):
     reg: Parameter
     symmetrize: bool
     normalize: bool
+    penalty: Penalty
 
     def __init__(
         self,
@@ -63,18 +70,37 @@ class GCN(Value):
         reg: ArrayLike = math.inf,
         symmetrize: bool = True,
         normalize: bool = False,
+        *,
+        penalty: Penalty | str = "l2",
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "reg", real("reg", reg, low=0, open_low=True, infinite=True))
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
+        object.__setattr__(self, "penalty", as_penalty(penalty))
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+        if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
+            raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
         return broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+
+    def replaced(self, **changes: Any) -> GCN:
+        """Same network with some of its fields changed.
+
+        >>> from gcnlimit import Diffusion
+        >>> GCN(Diffusion(t=1.0), "hinge", normalize=True).replaced(reg=2.0)
+        GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
+        """
+        return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
+
+    def squared_penalty(self, function: str) -> None:
+        """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
+        if not isinstance(self.penalty, L2):
+            raise ParameterError(f'{function} needs penalty = "l2", got {self.penalty!r}')
 
 
 def check_problem(function: str, data: object, gcn: object) -> None:

@@ -73,6 +73,7 @@ _LONG_NAMES = {
     "reg": "regularization",
     "symmetrize": "symmetrized graph",
     "normalize": "regularization relative to the gain of the filter",
+    "penalty": "penalty of the weights",
     "nodes": "number of nodes",
     "degree": "average degree",
     "trials": "number of trials",

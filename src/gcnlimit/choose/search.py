@@ -146,7 +146,7 @@ class Search:
         if self.reg_axis < 0 or len(self.axes) == 1 or not math.isinf(self.axes[self.reg_axis].asked[1]):
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        return Search(self._data(which), GCN(self.gcn.filter, self.gcn.loss, math.inf, self.gcn.symmetrize), others)
+        return Search(self._data(which), self.gcn.replaced(reg=math.inf), others)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row a point."""
@@ -176,7 +176,7 @@ class Search:
         else:
             filter = filter.ravel(self.shape)[which]
         reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
-        return GCN(filter, self.gcn.loss, reg, self.gcn.symmetrize)
+        return self.gcn.replaced(filter=filter, reg=reg)
 
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""

@@ -240,12 +240,8 @@ def _shaped_network(search: Search, values: Array) -> GCN:
     filter = network.filter
     parameter = filter.values
     depth = parameter.shape[1:]
-    return GCN(
-        filter.replaced(parameter.reshape(search.shape + depth)),
-        network.loss,
-        np.reshape(network.reg, search.shape),
-        network.symmetrize,
-    )
+    shaped = filter.replaced(parameter.reshape(search.shape + depth))
+    return network.replaced(filter=shaped, reg=np.reshape(network.reg, search.shape))
 
 
 def _shaped(search: Search, values: Array) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def measure_order_functions(
         raise ParameterError(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
+    gcn.squared_penalty("measure_order_functions")
     probes = whole("probes", probes, low=1)
     depth = _depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
     rng = np.random.default_rng(seed_sequence(seed))

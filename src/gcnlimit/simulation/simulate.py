@@ -131,7 +131,7 @@ def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GC
     groups = []
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
-        network = GCN(filters[where], gcn.loss, reg[where], gcn.symmetrize)
+        network = gcn.replaced(filter=filters[where], reg=reg[where])
         groups.append((replace(data, **dict(zip(SIGNALS, point.tolist(), strict=True))), network, where))
     return groups
 

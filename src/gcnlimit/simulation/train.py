@@ -19,18 +19,21 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
+from gcnlimit.penalties import L2
 from gcnlimit.performance import Performance, scalar_or_array
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
+from gcnlimit.simulation.penalized import penalized
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
 __all__ = ["Fit", "fit", "train"]
 
+_PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 
 
@@ -111,7 +114,7 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
-    reg = reg * gain**2
+    gcn_reg, reg = reg, reg * gain**2
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
     explicit = np.isinf(reg)
@@ -120,7 +123,15 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
         rows = TrainingRows(Z)
         check_reg(rows, gcn.loss, float(np.max(reg[where])), weights.dtype)
-        weights[where], gap[where] = _path(rows, gcn.loss, reg[where], tol)
+        if isinstance(gcn.penalty, L2):
+            weights[where], gap[where] = _path(rows, gcn.loss, reg[where], tol)
+        else:
+            for k in where:
+                weights[k], gap[k] = penalized(Z / gain[k], gcn.loss, gcn.penalty, float(gcn_reg[k]), max(tol, 1e-8))
+                if not gap[k] <= _PENALIZED:
+                    raise ConvergenceError(
+                        f"the training at reg = {gcn_reg[k]:g} stopped at a residual of {gap[k]:.1e}; raise reg"
+                    )
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
@@ -130,7 +141,7 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
             "take smaller parameters of the filter, or float64"
         )
     check_rounding(filters, operator, signal, outputs)
-    if gcn.normalize:  # trained with the filter as it is, at reg in its units
+    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
         weights *= np.where(explicit, 1.0 / gain, gain)[:, None].astype(weights.dtype)
         outputs *= np.where(explicit, gain**-2, 1.0).astype(outputs.dtype)
     return weights, np.ascontiguousarray(outputs.T), gap

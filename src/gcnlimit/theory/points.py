@@ -15,6 +15,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
+from gcnlimit.penalties import Penalty
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["Points"]
@@ -34,6 +35,7 @@ class Points(NamedTuple):
     filter: Filter
     loss: Loss
     normalize: bool
+    penalty: Penalty
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -50,7 +52,7 @@ class Points(NamedTuple):
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
         operator = SpikedOperator(signal, symmetric)
-        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize)
+        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -104,7 +106,7 @@ class Points(NamedTuple):
         """Points at that index."""
         alpha, mu, rho, reg = (column[index] for column in self[:4])
         operator = SpikedOperator(self.signal[index], self.symmetric)
-        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss, self.normalize)
+        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss, self.normalize, self.penalty)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -108,9 +108,7 @@ def directed_functions(points: Points, times: Array, x: Array) -> OrderFunctions
 
 @dataclass(frozen=True)
 class _Collocation(DirectedEquations):
-    """Equations of the collocated network; `gain` is the unit of its regularization."""
-
-    gain: Array
+    """Equations of the collocated network."""
 
     @classmethod
     def on(cls, points: Points, times: Array, grid: GaussGrid) -> Self:
@@ -127,11 +125,12 @@ class _Collocation(DirectedEquations):
             rho=points.rho,
             reg=in_units(points.reg, gain),
             loss=points.loss,
+            penalty=points.penalty,
             spike=labels / bulk,
+            gain=gain,
             signal=points.signal,
             chain=Chain(b, np.zeros_like(b), readout),
             back=np.broadcast_to(grid.convolution(np.ones_like), (*size, size[1])),
-            gain=gain,
         )
 
     def rest(self, pulls: Pulls) -> Array:

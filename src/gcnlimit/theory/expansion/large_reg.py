@@ -49,7 +49,8 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     """
     if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= _HIGHEST:
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_HIGHEST}")
-    network = GCN(gcn.filter, gcn.loss, np.inf, gcn.symmetrize, gcn.normalize)
+    gcn.squared_penalty("large_reg_expansion")
+    network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
     averages, gain = (symmetric_averages if points.symmetric else directed_averages)(points, order)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
+from gcnlimit.penalties import L2, Mixed
 from gcnlimit.theory.finite_reg.equations import Equations
 
 __all__ = ["follow", "iterate"]
 
 
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
+_SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is accepted as a solution
 
 
@@ -21,14 +25,29 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
 
     It starts where the loss is negligible and comes down by factors of ten, each solution extrapolated to the next; where a
     step fails it is made smaller and the search more thorough, and at last slow, with strong damping. A point that is still
-    not solved is tried once more from further away, in small steps.
+    not solved is tried once more from further away, in small steps. A penalty other than the squared weights is turned on
+    step by step at the last regularization.
     """
+    if not isinstance(equations.penalty, L2):
+        return _turn_on(
+            equations, follow(replace(equations, penalty=L2()), tol=_ROUGH, max_iterations=max_iterations), tol
+        )
     top = np.maximum(equations.reg, equations.far)
     track = _descend(equations, top, 10.0, tol, max_iterations)
     lost = np.flatnonzero(~track.converged)
     if lost.size and max_iterations > 1000:
         track.replace(lost, _descend(equations.take(lost), 3.0 * top[lost], 4.0, tol, max_iterations))
     return FixedPoint(track.state, track.residual, track.iterations, track.converged)
+
+
+def _turn_on(equations: Equations, found: FixedPoint, tol: float) -> FixedPoint:
+    """Solutions with a penalty, from those with the squared weights, through mixtures of both."""
+    iterations = found.iterations
+    for share in _SHARES:
+        mixed = equations if share == 1.0 else replace(equations, penalty=Mixed(equations.penalty, share))
+        found = iterate(mixed, found.state, tol=tol if share == 1.0 else max(tol, _ROUGH), level=1)
+        iterations = iterations + found.iterations
+    return found._replace(iterations=iterations)
 
 
 def iterate(equations: Equations, start: Array, *, tol: float | Array, level: int = 0) -> FixedPoint:

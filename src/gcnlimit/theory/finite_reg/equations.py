@@ -25,12 +25,16 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.order_parameters import Output, Weights
+from gcnlimit.penalties import L2, Penalty
 from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
+from gcnlimit.theory.finite_reg.penalty_averages import WeightLaw, weight_law
 
 __all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of"]
 
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
+_LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
+_LAWS = 200  # updates of the law of the weights
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
 
@@ -120,9 +124,11 @@ class Equations(ABC):
     rho: Array
     reg: Array
     loss: Loss
+    penalty: Penalty
     spike: Array
+    gain: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = ("alpha", "mu", "rho", "reg", "spike")
+    _POINTWISE: ClassVar[tuple[str, ...]] = ("alpha", "mu", "rho", "reg", "spike", "gain")
 
     @abstractmethod
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
@@ -202,22 +208,40 @@ class Equations(ABC):
         :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
         divided by :math:`1 - s\tau(W)`.
         """
-        V_w, kappa, drive, scatter = pulls
-        root = np.sqrt(self.mu)
-        W_labels = graph.W + graph.excess
+        V_w, _, drive, scatter = pulls
+        w = self._weights(pulls, graph)
+        features, echo = graph.stretch * np.sqrt(self.mu) * w.m, graph.stretch * V_w * drive
+        mean = features * graph.U + echo * graph.excess
+        variance = graph.across(features, echo) + graph.stretch**2 * (w.Q * graph.UU + scatter * V_w**2 * graph.WW_bulk)
+        return GraphSide(Output(mean, variance, graph.stretch * V_w * graph.W), w)
 
-        V_hat_w = kappa * graph.W
-        inertia = self.alpha * (self.reg + V_hat_w)
+    def _weights(self, pulls: Pulls, graph: Transforms) -> Weights:
+        """Weights, given the pulls; their law depends on the field that they are in, and it on them, unless it is linear."""
+        V_hat = pulls.stiffness * graph.W
+        w = self._weights_of(pulls, graph, WeightLaw(self.alpha * (self.reg + V_hat), np.ones_like(V_hat)))
+        if isinstance(self.penalty, L2):
+            return w
+        unit = self.gain**2
+        floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
+        for _ in range(_LAWS):
+            field = w.Q_hat + w.m_hat**2
+            inertia, shape = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
+            before, w = field, self._weights_of(pulls, graph, WeightLaw(inertia / unit, shape))
+            if not np.any(np.abs(w.Q_hat + w.m_hat**2 - before) > 1e-14 * before):
+                break
+        return w
+
+    def _weights_of(self, pulls: Pulls, graph: Transforms, law: WeightLaw) -> Weights:
+        """Weights of a given law, solved for the part of their fields that they cause themselves."""
+        _, kappa, drive, scatter = pulls
+        inertia, shape = law
+        root, W_labels = np.sqrt(self.mu), graph.W + graph.excess
         m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
         along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
         m_hat_w = root * along
-        feedback = self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2)  # of Q_w on itself; below 1
+        own = kappa**2 * (graph.WW_bulk + graph.W**2)  # of Q_w in Q_hat_w
+        square = shape * self.alpha / inertia**2
+        feedback = square * own  # of Q_w on itself; below 1
         Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
-        Q_w = self.alpha * (Q_hat_w + m_hat_w**2) / inertia**2 / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
-
-        features, echo = graph.stretch * root * m_w, graph.stretch * V_w * drive
-        mean = features * graph.U + echo * graph.excess
-        variance = graph.across(features, echo) + graph.stretch**2 * (Q_w * graph.UU + scatter * V_w**2 * graph.WW_bulk)
-        output = Output(mean, variance, graph.stretch * V_w * graph.W)
-        Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha
-        return GraphSide(output, Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, V_hat_w))
+        Q_w = square * (Q_hat_w + m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
+        return Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w + Q_w * own, kappa * graph.W)

@@ -53,6 +53,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     >>> bool(abs(gl.theory.free_entropy(data, gcn, p.order_parameters.layers) + energy) < 1e-9)
     True
     """
+    gcn.squared_penalty("free_entropy")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     if np.isinf(points.reg).any():

@@ -30,9 +30,8 @@ class SymmetricEquations(Equations):
     tau: Array
     e: Array
     excess: Array
-    gain: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g", "e", "excess", "gain")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "g", "e", "excess")
 
     @classmethod
     def of(cls, points: Points, nodes: int, scaled: ScaledChain | None = None) -> Self:
@@ -50,12 +49,13 @@ class SymmetricEquations(Equations):
             rho=points.rho,
             reg=in_units(points.reg, gain),
             loss=points.loss,
+            penalty=points.penalty,
             spike=np.einsum("bn,bn->b", measure.e, g**2),
+            gain=gain,
             g=g,
             tau=measure.tau,
             e=measure.e,
             excess=measure.excess,
-            gain=gain,
         )
 
     def effort(self, level: int) -> dict[str, Any]:

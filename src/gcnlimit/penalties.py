@@ -1,0 +1,190 @@
+r"""Penalties on the weights, :math:`r \sum_\nu \gamma(w_\nu)`: strictly convex functions of one weight."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import real
+from gcnlimit._values import Array, Value
+from gcnlimit.errors import ParameterError
+
+__all__ = ["L2", "ElasticNet", "Mixed", "Penalty", "as_penalty"]
+
+
+class Penalty(ABC):
+    r"""A strictly convex function :math:`\gamma` of one weight, least at 0; arguments broadcast.
+
+    The proximal operator is :math:`\mathrm{prox}_{v\gamma}(\omega) = \arg\min_x \gamma(x) + (x-\omega)^2/2v`.
+    """
+
+    @abstractmethod
+    def value(self, w: npt.ArrayLike) -> Array:
+        """Penalty of a weight."""
+
+    @abstractmethod
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of `v` times the penalty, at `omega`."""
+
+    @abstractmethod
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it in `omega`."""
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Points `omega` where the proximal operator is not smooth, stacked along the first axis; None if there are none."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class L2(Value, Penalty):
+    r"""Squared weights, :math:`\gamma(w) = w^2/2` (weight decay).
+
+    >>> float(L2().prox(3.0, v=2.0))
+    1.0
+    """
+
+    def value(self, w: npt.ArrayLike) -> Array:
+        """Penalty of a weight."""
+        return np.asarray(0.5 * np.asarray(w, float) ** 2)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        r""":math:`\omega/(1 + v)`."""
+        return np.asarray(np.asarray(omega, float) / (1.0 + np.asarray(v, float)))
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        r""":math:`1/(1 + v)`."""
+        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
+        return np.asarray(1.0 / (1.0 + v))
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ElasticNet(Value, Penalty):
+    r"""Elastic net, :math:`\gamma(w) = s\,|w| + (1 - s)\, w^2/2`, which sets small weights to 0.
+
+    Parameters
+    ----------
+    l1_ratio
+        The share :math:`0 \le s < 1` of the absolute value; at :math:`s = 1` the penalty would not be strictly convex.
+
+    Examples
+    --------
+    >>> ElasticNet(0.5).prox([-3.0, 0.4, 3.0], v=1.0).round(4)
+    array([-1.6667,  0.    ,  1.6667])
+    """
+
+    l1_ratio: float
+
+    def __init__(self, l1_ratio: float) -> None:
+        ratio = real("l1_ratio", l1_ratio, low=0, high=1)
+        if np.ndim(ratio) or not float(ratio) < 1.0:
+            raise ParameterError(f"l1_ratio = {l1_ratio!r} is not allowed; it must be one number from 0 to less than 1")
+        object.__setattr__(self, "l1_ratio", float(ratio))
+
+    def value(self, w: npt.ArrayLike) -> Array:
+        """Penalty of a weight."""
+        w = np.asarray(w, float)
+        return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * (1.0 - self.l1_ratio) * w**2)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Shrunk towards 0 by a constant, then by a factor."""
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        left = np.maximum(np.abs(omega) - v * self.l1_ratio, 0.0)
+        return np.asarray(np.sign(omega) * left / (1.0 + v * (1.0 - self.l1_ratio)))
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """0 where the weight is set to 0."""
+        omega, v = np.asarray(omega, float), np.asarray(v, float)
+        return np.where(np.abs(omega) > v * self.l1_ratio, 1.0 / (1.0 + v * (1.0 - self.l1_ratio)), 0.0)
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Where weights become 0."""
+        edge = np.asarray(v, float) * self.l1_ratio
+        return np.stack([-edge, edge])
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed(Value, Penalty):
+    r"""A share of a penalty, and of the squared weights for the rest.
+
+    Its proximal operator is that of the penalty, at another point: :math:`\mathrm{prox}_{v'\gamma}(\omega/c)` with
+    :math:`c = 1 + v(1 - s)` and :math:`v' = vs/c`.
+    """
+
+    penalty: Penalty
+    share: float
+
+    def value(self, w: npt.ArrayLike) -> Array:
+        """Penalty of a weight."""
+        return self.share * self.penalty.value(w) + (1.0 - self.share) * L2().value(w)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of the mixture."""
+        divisor, rest = self._part(v)
+        return self.penalty.prox(np.asarray(omega, float) / divisor, rest)
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it."""
+        divisor, rest = self._part(v)
+        return self.penalty.prox_derivative(np.asarray(omega, float) / divisor, rest) / divisor
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Kinks of the penalty, moved."""
+        divisor, rest = self._part(v)
+        kinks = self.penalty.breakpoints(rest)
+        return None if kinks is None else kinks * divisor
+
+    def _part(self, v: npt.ArrayLike) -> tuple[Array, Array]:
+        v = np.asarray(v, float)
+        divisor = 1.0 + v * (1.0 - self.share)
+        return divisor, v * self.share / divisor
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Adapted(Value, Penalty):
+    """An object that has the methods of a penalty without being one."""
+
+    own: Any
+
+    def __repr__(self) -> str:
+        return repr(self.own)
+
+    def value(self, w: npt.ArrayLike) -> Array:
+        """Penalty of a weight."""
+        return np.asarray(self.own.value(w))
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of the object."""
+        return np.asarray(self.own.prox(omega, v))
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it."""
+        return np.asarray(self.own.prox_derivative(omega, v))
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        """Kinks that the object names."""
+        kinks = self.own.breakpoints(v) if hasattr(self.own, "breakpoints") else None
+        return None if kinks is None else np.asarray(kinks, float)
+
+
+def as_penalty(penalty: Any) -> Penalty:
+    """Return the penalty of that name, or the object itself if it is a penalty.
+
+    >>> as_penalty("l2")
+    L2()
+    """
+    if isinstance(penalty, str) and penalty == "l2":
+        return L2()
+    if isinstance(penalty, Penalty):
+        return penalty
+    if not isinstance(penalty, str | type) and all(
+        hasattr(penalty, name) for name in ("value", "prox", "prox_derivative")
+    ):
+        return _Adapted(penalty)
+    raise ParameterError(
+        f'penalty = {penalty!r} is not a penalty; take "l2", gcnlimit.ElasticNet, '
+        "or an object with the methods value, prox and prox_derivative"
+    )

@@ -1,0 +1,107 @@
+"""Penalties on the weights: squared weights as a special case, a solution by hand, and simulations."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import gcnlimit as gl
+from gcnlimit.penalties import Mixed
+
+DATA = gl.CSBM(alpha=2.0, lam=1.0, mu=2.0, rho=0.4)
+
+
+class Quartic:
+    """A penalty of one's own, w^2/2 + w^4/4."""
+
+    def value(self, w):
+        return 0.5 * np.square(w) + 0.25 * np.power(w, 4)
+
+    def prox(self, omega, v):
+        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
+        x = omega / (1 + v)
+        for _ in range(100):
+            x = x - (x + v * (x + x**3) - omega) / (1 + v * (1 + 3 * x**2))
+        return x
+
+    def prox_derivative(self, omega, v):
+        return 1 / (1 + np.asarray(v) * (1 + 3 * self.prox(omega, v) ** 2))
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("symmetrize", [False, True])
+def test_an_elastic_net_without_absolute_values_is_weight_decay(symmetrize, loss):
+    gcn = gl.GCN(gl.Residual([1.0, 0.5]), loss, [0.3, 2.0], symmetrize, penalty=gl.ElasticNet(0.0))
+    ours, known = gl.predict(DATA, gcn), gl.predict(DATA, gcn.replaced(penalty="l2"))
+    assert np.allclose(ours.test_accuracy, known.test_accuracy, atol=1e-9)
+    assert np.allclose(ours.order_parameters.weights.Q, known.order_parameters.weights.Q, rtol=1e-8)
+
+
+def test_without_a_graph_the_equations_are_solved_by_hand():
+    """Ridge regression with an elastic net on a Gaussian mixture: averages of a soft threshold, written out."""
+    alpha, mu, rho, reg, ratio = 2.0, 2.0, 0.4, 0.7, 0.6
+    m, Q, V = 0.0, 1.0, 1.0
+    for _ in range(4000):
+        V_hat, m_hat = rho / (1 + V), np.sqrt(mu) * rho * (1 - np.sqrt(mu) * m) / (1 + V)
+        Q_hat = rho * ((1 - np.sqrt(mu) * m) ** 2 + Q) / (1 + V) ** 2
+        threshold, inertia, deviation = reg * ratio, V_hat + reg * (1 - ratio), np.sqrt(Q_hat + m_hat**2)
+        edge = threshold / deviation
+        V = 2 * norm.sf(edge) / (alpha * inertia)
+        second = 2 * ((deviation**2 + threshold**2) * norm.sf(edge) - threshold * deviation * norm.pdf(edge))
+        m, Q = m_hat * V, second / (alpha * inertia**2)
+    data = gl.CSBM(alpha, 1.0, mu, rho)
+    gcn = gl.GCN(gl.Residual(np.empty(0)), reg=reg, symmetrize=False, penalty=gl.ElasticNet(ratio))
+    p = gl.predict(data, gcn, tol=1e-12).order_parameters
+    assert p.test_margin == pytest.approx(np.sqrt(mu) * m / np.sqrt(Q), rel=1e-9)
+    assert [p.weights.m, p.weights.Q, p.weights.V] == pytest.approx([m, Q, V], rel=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [gl.ElasticNet(0.4), Quartic()], ids=["elastic net", "quartic"])
+def test_the_filter_may_be_scaled(penalty):
+    """Twice the filter is the same network with a normalized one at weights of another size: units do not matter."""
+    plain = gl.GCN(gl.Polynomial([0.5, 1.0]), reg=0.6, penalty=penalty, normalize=True)
+    scaled = plain.replaced(filter=gl.Polynomial([1e3, 2e3]))
+    assert gl.predict(DATA, plain).test_accuracy == pytest.approx(gl.predict(DATA, scaled).test_accuracy, abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("symmetrize", [False, True])
+@pytest.mark.parametrize("penalty", [gl.ElasticNet(0.5), Quartic()], ids=["elastic net", "quartic"])
+def test_trained_networks_are_as_predicted(penalty, symmetrize, loss):
+    gcn = gl.GCN(gl.Residual([1.0, 0.5]), loss, 0.8, symmetrize, penalty=penalty)
+    predicted = gl.predict(DATA, gcn)
+    measured = gl.simulate(DATA, gcn, nodes=1200, degree=None, trials=16, seed=50, workers=1)
+    for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
+        error = getattr(measured.standard_error, name)
+        assert abs(getattr(measured, name) - getattr(predicted, name)) < 4 * error, name
+
+
+def test_an_elastic_net_sets_weights_to_zero():
+    instance = gl.sample(DATA, nodes=600, degree=30, seed=0)
+    gcn = gl.GCN(gl.Residual([1.0]), reg=1.0, penalty=gl.ElasticNet(0.8))
+    zero = np.mean(gl.fit(instance, gcn).weights == 0)
+    w = gl.predict(DATA, gcn).order_parameters.weights
+    expected = 1 - 2 * norm.sf(0.8 / np.sqrt(w.Q_hat + w.m_hat**2))
+    assert abs(zero - expected) < 4 * np.sqrt(expected * (1 - expected) / 300)
+
+
+def test_a_mixture_is_minimal_at_its_proximal_point():
+    mixed, omega, v = Mixed(Quartic(), 0.3), np.linspace(-3, 3, 7), 0.7
+    x = mixed.prox(omega, v)
+    for step in (1e-4, -1e-4):
+        there = mixed.value(x + step) + (x + step - omega) ** 2 / (2 * v)
+        assert np.all(there >= mixed.value(x) + (x - omega) ** 2 / (2 * v))
+
+
+def test_what_a_penalty_is_not_for_is_refused():
+    with pytest.raises(gl.ParameterError, match="reg = inf"):
+        gl.GCN(gl.Diffusion(1.0), penalty=gl.ElasticNet(0.5))
+    with pytest.raises(gl.ParameterError, match="l1_ratio = 1"):
+        gl.ElasticNet(1.0)
+    with pytest.raises(gl.ParameterError, match="not a penalty"):
+        gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty="l1")
+    gcn = gl.GCN(gl.Residual([1.0]), reg=1.0, penalty=gl.ElasticNet(0.5))
+    with pytest.raises(gl.ParameterError, match="needs penalty"):
+        gl.theory.large_reg_expansion(DATA, gcn)
+    with pytest.raises(gl.ParameterError, match="needs penalty"):
+        gl.theory.free_entropy(DATA, gcn, gl.predict(DATA, gcn).order_parameters.layers)
