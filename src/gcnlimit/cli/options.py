@@ -164,7 +164,7 @@ class Grid:
             )
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        self.inputs |= {name: given[name] for name in LEARNING if name != "reg"}
+        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and name in given}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = families()[name]
