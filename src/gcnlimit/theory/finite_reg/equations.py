@@ -239,9 +239,12 @@ class Equations(ABC):
         m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
         along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
         m_hat_w = root * along
-        own = kappa**2 * (graph.WW_bulk + graph.W**2)  # of Q_w in Q_hat_w
-        square = shape * self.alpha / inertia**2
-        feedback = square * own  # of Q_w on itself; below 1
+        feedback = (
+            self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2) * shape
+        )  # of Q_w on itself; below 1
         Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
-        Q_w = square * (Q_hat_w + m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
-        return Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w + Q_w * own, kappa * graph.W)
+        Q_w = (
+            self.alpha * (Q_hat_w + m_hat_w**2) / inertia**2 * shape / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
+        )
+        Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha / shape
+        return Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, kappa * graph.W)
