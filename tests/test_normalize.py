@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
+from problems import FILTERS, WELL_LABELLED
 
 import gcnlimit as gl
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.3)
-FILTERS = [gl.Residual([1.0, 0.5, 2.0]), gl.Diffusion(1.2), gl.PageRank(0.2), gl.Polynomial([1.0, -0.4, 0.3])]
 everywhere = pytest.mark.parametrize(
-    ("filter", "symmetrize"), [(f, s) for f in FILTERS for s in (True, False)], ids=lambda x: repr(x)[:20]
+    ("filter", "symmetrize"), [(f, s) for f in FILTERS[:4] for s in (True, False)], ids=lambda x: repr(x)[:20]
 )
 
 
@@ -16,8 +15,8 @@ everywhere = pytest.mark.parametrize(
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_it_is_a_regularization_in_units_of_the_gain(filter, symmetrize, loss):
     gain = float(np.exp(filter.log_gain(symmetrize)))
-    mine = gl.predict(DATA, gl.GCN(filter, loss, 0.7, symmetrize, normalize=True))
-    same = gl.predict(DATA, gl.GCN(filter, loss, 0.7 * gain**2, symmetrize))
+    mine = gl.predict(WELL_LABELLED, gl.GCN(filter, loss, 0.7, symmetrize, normalize=True))
+    same = gl.predict(WELL_LABELLED, gl.GCN(filter, loss, 0.7 * gain**2, symmetrize))
     for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
         assert getattr(mine, name) == pytest.approx(getattr(same, name), rel=1e-8)
     assert pytest.approx(same.order_parameters.weights.Q * gain**2, rel=1e-8) == mine.order_parameters.weights.Q
@@ -28,13 +27,15 @@ def test_it_is_a_regularization_in_units_of_the_gain(filter, symmetrize, loss):
 def test_a_scale_of_the_filter_drops_out(filter, symmetrize):
     scaled = gl.Polynomial(3.7 * np.array([1.0, 0.5, 0.2]))
     plain = gl.Polynomial([1.0, 0.5, 0.2])
-    one, two = (gl.predict(DATA, gl.GCN(f, reg=0.5, symmetrize=symmetrize, normalize=True)) for f in (scaled, plain))
+    one, two = (
+        gl.predict(WELL_LABELLED, gl.GCN(f, reg=0.5, symmetrize=symmetrize, normalize=True)) for f in (scaled, plain)
+    )
     assert one.test_loss == pytest.approx(two.test_loss, rel=1e-10)
 
 
 @everywhere
 def test_networks_on_a_graph_have_the_same_units(filter, symmetrize):
-    instance = gl.sample(DATA, nodes=300, degree=30, seed=1)
+    instance = gl.sample(WELL_LABELLED, nodes=300, degree=30, seed=1)
     gain = float(np.exp(filter.log_gain(symmetrize)))
     mine = gl.fit(instance, gl.GCN(filter, reg=0.7, symmetrize=symmetrize, normalize=True))
     same = gl.fit(instance, gl.GCN(filter, reg=0.7 * gain**2, symmetrize=symmetrize))
@@ -48,5 +49,5 @@ def test_networks_on_a_graph_have_the_same_units(filter, symmetrize):
 def test_deep_networks_converge_to_the_continuous_one(depth):
     """Their gain, about 1e104 at 64 layers, left the range in which an absolute regularization makes sense."""
     deep = gl.GCN(gl.Residual.constant(depth / 1.5, depth), reg=1.0, normalize=True)
-    limit = gl.predict(DATA, gl.GCN(gl.Diffusion(1.5), reg=1.0, normalize=True)).test_accuracy
-    assert gl.predict(DATA, deep).test_accuracy == pytest.approx(limit, abs=0.2 / depth)
+    limit = gl.predict(WELL_LABELLED, gl.GCN(gl.Diffusion(1.5), reg=1.0, normalize=True)).test_accuracy
+    assert gl.predict(WELL_LABELLED, deep).test_accuracy == pytest.approx(limit, abs=0.2 / depth)

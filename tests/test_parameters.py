@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit import parameters
@@ -10,7 +11,6 @@ from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import as_producer
 
 FILTERS = [gl.Diffusion(0.7), gl.PageRank(0.2), gl.Polynomial([1.0, 0.5]), gl.Residual([0.3, 0.9])]
-DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=lambda f: f.parameter)
@@ -34,7 +34,7 @@ def keys(**arguments):
 def test_the_key_of_a_point_says_its_defaults():
     """A default written out, by name or in a value, is the same point; another value is not."""
     axes = {"t": [0.5, 1.0]}
-    short = keys(axes=axes, fixed=DATA)
+    short = keys(axes=axes, fixed=PARAMETERS)
     usual = {
         "directed": True,
         "loss": "square",
@@ -43,16 +43,16 @@ def test_the_key_of_a_point_says_its_defaults():
         "tol": 1e-10,
         "max_iterations": 5000,
     }
-    assert keys(axes=axes, fixed=DATA | usual) == short
-    assert keys(axes=axes, data=gl.CSBM(**DATA), gcn=gl.GCN(gl.Diffusion(3.0))) == short
+    assert keys(axes=axes, fixed=PARAMETERS | usual) == short
+    assert keys(axes=axes, data=gl.CSBM(**PARAMETERS), gcn=gl.GCN(gl.Diffusion(3.0))) == short
     for other in ({"directed": False}, {"loss": "hinge"}, {"reg": 2.0}, {"symmetrize": False}, {"tol": 1e-8}):
-        assert keys(axes=axes, fixed=DATA | other) != short
+        assert keys(axes=axes, fixed=PARAMETERS | other) != short
 
 
 def test_a_changed_default_does_not_reuse_old_numbers(monkeypatch):
-    before = keys(axes={"t": [0.5]}, fixed=DATA)
+    before = keys(axes={"t": [0.5]}, fixed=PARAMETERS)
     monkeypatch.setattr(gl.GCN.__init__, "__defaults__", ("square", np.inf, False, False))
-    assert keys(axes={"t": [0.5]}, fixed=DATA) != before
+    assert keys(axes={"t": [0.5]}, fixed=PARAMETERS) != before
 
 
 class Twice(gl.Diffusion):
@@ -69,8 +69,8 @@ class Twice(gl.Diffusion):
 
 
 def test_a_new_filter_is_swept_by_the_name_of_its_parameter():
-    ds = gl.sweep("predict", fixed=DATA, axes={"twice": [0.2, 0.5]})
-    expected = gl.predict(gl.CSBM(**DATA), gl.GCN(gl.Diffusion([0.4, 1.0]))).test_accuracy
+    ds = gl.sweep("predict", fixed=PARAMETERS, axes={"twice": [0.2, 0.5]})
+    expected = gl.predict(gl.CSBM(**PARAMETERS), gl.GCN(gl.Diffusion([0.4, 1.0]))).test_accuracy
     assert np.array_equal(ds.test_accuracy, expected)
     assert ds.twice.attrs["long_name"] == "twice of Twice"
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from problems import LOSSES
 from scipy.stats import norm
 
 import gcnlimit as gl
@@ -27,7 +28,7 @@ class Quartic:
         return 1 / (1 + np.asarray(v) * (1 + 3 * self.prox(omega, v) ** 2))
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_an_elastic_net_without_absolute_values_is_weight_decay(symmetrize, loss):
     gcn = gl.GCN(gl.Residual([1.0, 0.5]), loss, [0.3, 2.0], symmetrize, penalty=gl.ElasticNet(0.0))
@@ -64,7 +65,7 @@ def test_the_filter_may_be_scaled(penalty):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
 @pytest.mark.parametrize("penalty", [gl.ElasticNet(0.5), Quartic()], ids=["elastic net", "quartic"])
 def test_trained_networks_are_as_predicted(penalty, symmetrize, loss):

@@ -5,11 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
-
-DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +37,7 @@ DATA = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
 )
 def test_data_refuses(bad, says):
     with pytest.raises(gl.ParameterError, match=says):
-        gl.CSBM(**DATA | bad)
+        gl.CSBM(**PARAMETERS | bad)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +86,7 @@ def test_values_are_frozen_and_equal_by_content():
 
 def test_an_array_given_is_not_shared():
     lam = np.array([1.0, 2.0])
-    data = gl.CSBM(**DATA | {"lam": lam})
+    data = gl.CSBM(**PARAMETERS | {"lam": lam})
     lam[0] = 5.0
     assert data.lam[0] == 1.0
 
@@ -110,18 +109,18 @@ def test_snr_is_one_at_the_threshold_of_recovery():
 
 
 def test_a_masked_array_that_hides_nothing_is_an_array():
-    assert np.array_equal(gl.CSBM(**DATA | {"lam": np.ma.masked_array([1.0, 2.0])}).lam, [1.0, 2.0])
+    assert np.array_equal(gl.CSBM(**PARAMETERS | {"lam": np.ma.masked_array([1.0, 2.0])}).lam, [1.0, 2.0])
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e155, 1e200, 1e308])
 def test_extreme_data_have_signals_without_a_warning(size):
     """A signal beyond the floating-point numbers is infinite, and never a NaN."""
     for name in ("alpha", "lam", "mu"):
-        for value in (size, [size, DATA[name]]):
-            data = gl.CSBM(**DATA | {name: value})
+        for value in (size, [size, PARAMETERS[name]]):
+            data = gl.CSBM(**PARAMETERS | {name: value})
             assert not np.isnan(data.snr).any()
             assert not np.isnan(data.effective_signal(symmetrize=True)).any()
-            usual = gl.CSBM(**DATA)
+            usual = gl.CSBM(**PARAMETERS)
             assert np.ravel(data.snr)[-1] == usual.snr or isinstance(value, float)
 
 

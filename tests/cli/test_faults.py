@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from problems import OPTIONS
 from scipy import stats
 
 import gcnlimit as gl
@@ -18,7 +19,6 @@ from gcnlimit.cli.app import app, spoken
 from gcnlimit.cli.simulate import _beside
 from gcnlimit.simulation import simulate as simulation
 
-DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
 PROGRAM = [sys.executable, "-m", "gcnlimit"]
 
 
@@ -47,7 +47,7 @@ def test_extreme_values_give_a_sentence_or_numbers(verb, name, size):
 
 
 def test_one_bad_point_does_not_lose_the_others():
-    done = run("predict", *DATA, "--theta", "0.1:0.6:6", "--json")
+    done = run("predict", *OPTIONS, "--theta", "0.1:0.6:6", "--json")
     assert done.exit_code == 0
     rows = json.loads(done.stdout)
     good = [row for row in rows if row["status"] == "explicit"]
@@ -60,12 +60,12 @@ def test_one_bad_point_does_not_lose_the_others():
     assert all(row["test_accuracy"] is None and "diverges" in row["error"] for row in bad)
     assert f"{len(bad)} of 6 points failed" in done.stderr
     assert "theta = 0.6: " in done.stderr
-    table = run("predict", *DATA, "--theta", "0.1:0.6:6").stdout
+    table = run("predict", *OPTIONS, "--theta", "0.1:0.6:6").stdout
     assert table.count("failed") == len(bad)
 
 
 def test_if_every_point_fails_the_status_says_so():
-    done = run("predict", *DATA, "--theta", "0.7,0.8")
+    done = run("predict", *OPTIONS, "--theta", "0.7,0.8")
     assert done.exit_code == 2
     assert "all 2 points failed" in done.stderr
     assert done.stdout == ""
@@ -74,18 +74,18 @@ def test_if_every_point_fails_the_status_says_so():
 @pytest.mark.parametrize(
     "words",
     [
-        ("predict", *DATA, "--t", "1", "--reg", "0"),
-        ("predict", *DATA, "--t", "1", "--loss", "l1"),
-        ("predict", *DATA, "--t", "1e9"),
-        ("predict", *DATA, "--t", "1", "--tol", "2"),
-        ("predict", *DATA, "--t", "1", "--max-iterations", "0"),
-        ("predict", *DATA, "--t", ""),
-        ("tune", *DATA, "--free", "t=5:5"),
-        ("tune", *DATA, "--free", "reg=-1:1", "--t", "1"),
-        ("simulate", *DATA, "--t", "1", "--nodes", "1"),
-        ("simulate", *DATA, "--t", "1", "--degree", "1e9"),
-        ("simulate", *DATA, "--t", "1", "--workers", "0"),
-        ("compare", *DATA, "--order", "1000"),
+        ("predict", *OPTIONS, "--t", "1", "--reg", "0"),
+        ("predict", *OPTIONS, "--t", "1", "--loss", "l1"),
+        ("predict", *OPTIONS, "--t", "1e9"),
+        ("predict", *OPTIONS, "--t", "1", "--tol", "2"),
+        ("predict", *OPTIONS, "--t", "1", "--max-iterations", "0"),
+        ("predict", *OPTIONS, "--t", ""),
+        ("tune", *OPTIONS, "--free", "t=5:5"),
+        ("tune", *OPTIONS, "--free", "reg=-1:1", "--t", "1"),
+        ("simulate", *OPTIONS, "--t", "1", "--nodes", "1"),
+        ("simulate", *OPTIONS, "--t", "1", "--degree", "1e9"),
+        ("simulate", *OPTIONS, "--t", "1", "--workers", "0"),
+        ("compare", *OPTIONS, "--order", "1000"),
     ],
     ids=lambda words: "-".join((words[0], *words[-2:])),
 )
@@ -125,9 +125,9 @@ def forbidden(monkeypatch):
 @pytest.mark.parametrize(
     "words",
     [
-        ("predict", *DATA, "--t", "1,2", "--plot", "no/folder.png"),
-        ("predict", *DATA, "--t", "1,2", "--plot", "picture.nonsense"),
-        ("predict", *DATA, "--t", "1", "--plot", "picture.png"),
+        ("predict", *OPTIONS, "--t", "1,2", "--plot", "no/folder.png"),
+        ("predict", *OPTIONS, "--t", "1,2", "--plot", "picture.nonsense"),
+        ("predict", *OPTIONS, "--t", "1", "--plot", "picture.png"),
         (
             "predict",
             "--alpha",
@@ -143,10 +143,10 @@ def forbidden(monkeypatch):
             "--plot",
             "picture.png",
         ),
-        ("tune", *DATA, "--free", "t=0:1", "--plot", "no/folder.png"),
+        ("tune", *OPTIONS, "--free", "t=0:1", "--plot", "no/folder.png"),
         ("compare", "--alpha", "1,2", "--lam", "1,2", "--mu", "1", "--rho", "0.1", "--plot", "picture.png"),
-        ("compare", *DATA, "--plot", "picture.nonsense"),
-        ("sample", *DATA, "--out", "no/graph.npz"),
+        ("compare", *OPTIONS, "--plot", "picture.nonsense"),
+        ("sample", *OPTIONS, "--out", "no/graph.npz"),
         ("figure", "depth", "--out", "/dev/null/figures"),
         ("reproduce", "--out", "/dev/null/figures"),
     ],
@@ -162,7 +162,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_anything_is_computed
 
 
 @pytest.mark.parametrize("missing", ["matplotlib", "xarray", "h5netcdf"])
-@pytest.mark.parametrize("words", [("figure", "depth"), ("reproduce",), ("compare", *DATA, "--plot", "x.png")])
+@pytest.mark.parametrize("words", [("figure", "depth"), ("reproduce",), ("compare", *OPTIONS, "--plot", "x.png")])
 def test_a_missing_package_is_named_before_anything_is_computed(words, missing, forbidden, tmp_path, monkeypatch):
     if words[0] == "compare" and missing != "matplotlib":
         pytest.skip("a comparison needs Matplotlib alone")
@@ -180,7 +180,7 @@ def test_a_missing_package_is_named_before_anything_is_computed(words, missing, 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_a_full_disk_behind_the_pipe_is_one_sentence(form):
     with Path("/dev/full").open("w") as full:
-        command = [*PROGRAM, "bayes", *DATA, "--output", form]
+        command = [*PROGRAM, "bayes", *OPTIONS, "--output", form]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "Error: cannot write the answer: No space left on device\n"
@@ -189,7 +189,7 @@ def test_a_full_disk_behind_the_pipe_is_one_sentence(form):
 def test_what_would_not_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.001")
     for words in (("--lam", "0:1:100000"), ("--lam", "0:1:100", "--alpha", "1:2:100")):
-        done = run("bayes", *DATA, *words)
+        done = run("bayes", *OPTIONS, *words)
         assert done.exit_code == 2
         assert "of memory" in done.stderr
         assert "GCNLIMIT_MEMORY" in done.stderr
@@ -206,7 +206,7 @@ def test_ctrl_c_shows_the_trials_done_and_ends_with_130(monkeypatch):
 
     monkeypatch.setattr(simulation._Trial, "__call__", interrupted)
     words = ["--t", "1", "--nodes", "100", "--degree", "20", "--trials", "9", "--workers", "1"]
-    done = run("simulate", *DATA, *words, "--json")
+    done = run("simulate", *OPTIONS, *words, "--json")
     assert done.exit_code == 130
     assert json.loads(done.stdout)[0]["trials"] == 3
     assert done.stderr == "interrupted: 3 of 9 trials were done, and are shown\n"
@@ -214,7 +214,7 @@ def test_ctrl_c_shows_the_trials_done_and_ends_with_130(monkeypatch):
 
 def test_ctrl_c_without_anything_done_ends_with_130():
     large = ["--t", "1", "--nodes", "20000", "--trials", "50"]
-    process = subprocess.Popen([*PROGRAM, "simulate", *DATA, *large], stdout=-1, stderr=-1, text=True)
+    process = subprocess.Popen([*PROGRAM, "simulate", *OPTIONS, *large], stdout=-1, stderr=-1, text=True)
     time.sleep(2.5)
     process.send_signal(signal.SIGINT)
     shown, said = process.communicate(timeout=30)
@@ -232,4 +232,4 @@ def test_z_is_missing_where_trials_differ_by_rounding_alone():
 
 def test_a_single_graph_is_one_graph():
     words = ["--t", "1", "--nodes", "100", "--degree", "20", "--trials", "1"]
-    assert "Measured on 1 graph of 100 nodes" in run("simulate", *DATA, *words).stdout
+    assert "Measured on 1 graph of 100 nodes" in run("simulate", *OPTIONS, *words).stdout

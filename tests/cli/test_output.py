@@ -7,12 +7,11 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.cli.table import render
-
-DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
 
 
 def run(*words):
@@ -22,10 +21,10 @@ def run(*words):
 @pytest.mark.parametrize(
     "words",
     [
-        ("predict", *DATA, "--t", "1"),
-        ("bayes", *DATA),
-        ("tune", *DATA, "--free", "t=0:10"),
-        ("simulate", *DATA, "--t", "1", "--nodes", "100", "--degree", "20", "--trials", "2", "--workers", "1"),
+        ("predict", *OPTIONS, "--t", "1"),
+        ("bayes", *OPTIONS),
+        ("tune", *OPTIONS, "--free", "t=0:10"),
+        ("simulate", *OPTIONS, "--t", "1", "--nodes", "100", "--degree", "20", "--trials", "2", "--workers", "1"),
     ],
     ids=lambda words: words[0],
 )
@@ -41,17 +40,17 @@ def test_csv_and_json_hold_the_same_rows_with_the_inputs(words):
 
 
 def test_what_was_computed_can_be_computed_again_from_a_row():
-    (row,) = json.loads(run("predict", *DATA, "--c", "0.5,1.5", "--reg", "2", "--loss", "hinge", "--json").stdout)
+    (row,) = json.loads(run("predict", *OPTIONS, "--c", "0.5,1.5", "--reg", "2", "--loss", "hinge", "--json").stdout)
     data = gl.CSBM(**{name: row[name] for name in ("alpha", "lam", "mu", "rho", "directed")})
     gcn = gl.GCN(gl.Residual(row["c"]), row["loss"], row["reg"], row["symmetrize"])
     assert row["test_accuracy"] == gl.predict(data, gcn).test_accuracy
 
 
 def test_logarithmic_ranges():
-    rows = json.loads(run("predict", *DATA, "--t", "1", "--reg", "1e-2:1e4:4:log", "--json").stdout)
+    rows = json.loads(run("predict", *OPTIONS, "--t", "1", "--reg", "1e-2:1e4:4:log", "--json").stdout)
     assert [row["reg"] for row in rows] == pytest.approx([1e-2, 1.0, 1e2, 1e4])
     for bad in ("0:1:3:log", "-1:1:3:log", "1:2:3:cubic", "1:inf:3", "1:2:0"):
-        assert run("predict", *DATA, "--t", "1", "--reg", bad).exit_code == 2
+        assert run("predict", *OPTIONS, "--t", "1", "--reg", bad).exit_code == 2
 
 
 NUMBERS = {f"long heading {k}": [f"{value:.6g}" for value in np.random.default_rng(k).random(3)] for k in range(12)}
@@ -78,7 +77,7 @@ def test_ten_thousand_rows_are_all_printed():
 def test_the_answer_is_drawn(tmp_path, verb, ending):
     network = ["--t", "0:2:5"] if verb == "predict" else ["--free", "t=0:10"]
     picture = tmp_path / f"picture.{ending}"
-    done = run(verb, *DATA[:2], "--lam", "0.5,1", *DATA[4:], *network, "--plot", picture)
+    done = run(verb, *OPTIONS[:2], "--lam", "0.5,1", *OPTIONS[4:], *network, "--plot", picture)
     assert done.exit_code == 0, done.output
     assert picture.stat().st_size > 1000
 

@@ -6,11 +6,10 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit.cli.app import VERBS, app
-
-DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
 
 
 def run(*arguments):
@@ -31,7 +30,7 @@ def test_every_verb_is_listed_and_shows_a_real_call():
 
 
 def test_predict_as_json_is_the_librarys_answer():
-    result = run("predict", *DATA, "--t", "1.488", "--symmetrize", "--json")
+    result = run("predict", *OPTIONS, "--t", "1.488", "--symmetrize", "--json")
     (answer,) = json.loads(result.output)
     data = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1)
     expected = gl.predict(data, gl.GCN(gl.Diffusion(1.488), symmetrize=True))
@@ -70,7 +69,9 @@ def test_lists_and_ranges_make_a_grid():
 
 def test_layers_of_unequal_strength():
     (answer,) = json.loads(
-        run("predict", *DATA, "--c", "0.5,1.5", "--reg", "2", "--loss", "logistic", "--no-symmetrize", "--json").output
+        run(
+            "predict", *OPTIONS, "--c", "0.5,1.5", "--reg", "2", "--loss", "logistic", "--no-symmetrize", "--json"
+        ).output
     )
     expected = gl.predict(
         gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Residual([0.5, 1.5]), "logistic", 2.0, symmetrize=False)
@@ -85,7 +86,7 @@ def test_tables_are_readable():
 
 
 def test_infinite_values_are_valid_json():
-    text = run("predict", *DATA, "--t", "1", "--reg", "1,inf", "--json").output
+    text = run("predict", *OPTIONS, "--t", "1", "--reg", "1,inf", "--json").output
     assert [row["reg"] for row in json.loads(text)] == [1.0, "inf"]
 
 
@@ -93,20 +94,20 @@ def test_infinite_values_are_valid_json():
     ("arguments", "says"),
     [
         (["--alpha", "-1", "--lam", "1", "--mu", "2", "--rho", "0.1", "--t", "1"], "alpha = -1 is not allowed"),
-        ([*DATA[:-1], "1.5", "--t", "1"], "rho = 1.5 is not allowed"),
-        ([*DATA[:-1], "0", "--t", "1"], "rho = 0 is not allowed here"),
-        ([*DATA, "--t", "nan"], "t contains NaN"),
-        ([*DATA, "--t", "1", "--theta", "0.1"], "choose one filter"),
-        ([*DATA], "choose one filter"),
-        ([*DATA, "--t", "1", "--depth", "3"], "--depth goes with --c alone"),
-        ([*DATA, "--c", "1", "--depth", "-2"], "depth = -2"),
-        ([*DATA, "--theta", "0.9", "--symmetrize"], "the PageRank series diverges"),
-        ([*DATA, "--t", "1", "--loss", "l1"], "loss = 'l1' is unknown"),
-        ([*DATA, "--t", "1", "--reg", "0"], "reg = 0 is not allowed"),
-        ([*DATA, "--t", "1:2"], "is not a number, a list a,b,c or a range"),
-        ([*DATA, "--t", "one"], "is not a number, a list a,b,c or a range"),
-        ([*DATA, "--coefficients", "0,0"], "coefficients are all zero"),
-        ([*DATA[2:], "--t", "1"], "Missing option '--alpha'"),
+        ([*OPTIONS[:-1], "1.5", "--t", "1"], "rho = 1.5 is not allowed"),
+        ([*OPTIONS[:-1], "0", "--t", "1"], "rho = 0 is not allowed here"),
+        ([*OPTIONS, "--t", "nan"], "t contains NaN"),
+        ([*OPTIONS, "--t", "1", "--theta", "0.1"], "choose one filter"),
+        ([*OPTIONS], "choose one filter"),
+        ([*OPTIONS, "--t", "1", "--depth", "3"], "--depth goes with --c alone"),
+        ([*OPTIONS, "--c", "1", "--depth", "-2"], "depth = -2"),
+        ([*OPTIONS, "--theta", "0.9", "--symmetrize"], "the PageRank series diverges"),
+        ([*OPTIONS, "--t", "1", "--loss", "l1"], "loss = 'l1' is unknown"),
+        ([*OPTIONS, "--t", "1", "--reg", "0"], "reg = 0 is not allowed"),
+        ([*OPTIONS, "--t", "1:2"], "is not a number, a list a,b,c or a range"),
+        ([*OPTIONS, "--t", "one"], "is not a number, a list a,b,c or a range"),
+        ([*OPTIONS, "--coefficients", "0,0"], "coefficients are all zero"),
+        ([*OPTIONS[2:], "--t", "1"], "Missing option '--alpha'"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(arguments, says):
@@ -118,7 +119,7 @@ def test_bad_input_is_one_sentence_and_status_2(arguments, says):
 
 def test_as_a_program():
     done = subprocess.run(
-        [sys.executable, "-c", "from gcnlimit.cli import main; main()", "bayes", *DATA[:-1], "7"],
+        [sys.executable, "-c", "from gcnlimit.cli import main; main()", "bayes", *OPTIONS[:-1], "7"],
         capture_output=True,
         text=True,
         check=False,

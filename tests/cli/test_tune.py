@@ -4,10 +4,9 @@ import json
 
 import pytest
 from click.testing import CliRunner
+from problems import OPTIONS
 
 from gcnlimit.cli.app import app
-
-DATA = ["--alpha", "4", "--lam", "1", "--mu", "2", "--rho", "0.1"]
 
 
 def run(*arguments):
@@ -15,7 +14,7 @@ def run(*arguments):
 
 
 def test_tune_gives_the_best_time():
-    result = run("tune", *DATA, "--symmetrize", "--free", "t=0:10", "--json")
+    result = run("tune", *OPTIONS, "--symmetrize", "--free", "t=0:10", "--json")
     (answer,) = json.loads(result.output)
     assert answer["t"] == pytest.approx(1.488, abs=1e-3)
     assert answer["status"] == "interior"
@@ -25,10 +24,10 @@ def test_tune_gives_the_best_time():
 def test_tune_over_a_range_and_layer_by_layer():
     result = run(
         "tune",
-        *DATA[:2],
+        *OPTIONS[:2],
         "--lam",
         "0.5:1:3",
-        *DATA[4:],
+        *OPTIONS[4:],
         "--no-symmetrize",
         "--free",
         "c=-9:9",
@@ -56,14 +55,14 @@ def test_tune_over_a_range_and_layer_by_layer():
     ],
 )
 def test_tune_refuses_in_a_sentence(extra, words):
-    result = run("tune", *DATA, *extra)
+    result = run("tune", *OPTIONS, *extra)
     assert result.exit_code == 2
     assert words in result.output
 
 
 def test_compare_lists_every_method_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
-    result = run("compare", *DATA, "--depth", "2", "--order", "4", "--json", "--plot", str(picture))
+    result = run("compare", *OPTIONS, "--depth", "2", "--order", "4", "--json", "--plot", str(picture))
     rows = json.loads(result.output)
     assert len(rows) == 8
     assert rows[-1]["method"] == "Bayes-optimal"
@@ -72,20 +71,20 @@ def test_compare_lists_every_method_and_draws(tmp_path):
 
 
 def test_compare_over_a_range():
-    result = run("compare", *DATA[:2], "--lam", "0.5,1", *DATA[4:], "--order", "3", "--depth", "1", "--json")
+    result = run("compare", *OPTIONS[:2], "--lam", "0.5,1", *OPTIONS[4:], "--order", "3", "--depth", "1", "--json")
     rows = json.loads(result.output)
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert len(rows) == 16
 
 
 def test_compare_refuses_in_a_sentence():
-    result = run("compare", *DATA, "--order", "99")
+    result = run("compare", *OPTIONS, "--order", "99")
     assert result.exit_code == 2
     assert "order = 99" in result.output
 
 
 @pytest.mark.parametrize("name", ["nowhere/x.png", "picture.nonsense"])
 def test_compare_says_where_it_cannot_draw(tmp_path, name):
-    result = run("compare", *DATA, "--depth", "1", "--order", "1", "--plot", str(tmp_path / name))
+    result = run("compare", *OPTIONS, "--depth", "1", "--order", "1", "--plot", str(tmp_path / name))
     assert result.exit_code == 2
     assert "cannot be written" in " ".join(result.output.split())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from problems import LOSSES
 
 import gcnlimit as gl
 from gcnlimit.simulation import simulate as module
@@ -101,7 +102,7 @@ SINGLE = [gl.Diffusion(0.8), gl.PageRank(0.3), gl.Residual([0.5, 1.0]), gl.Polyn
 
 @pytest.mark.slow
 @pytest.mark.parametrize("graph", ["directed", "symmetrized", "symmetric"])
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("filter", SINGLE, ids=lambda f: type(f).__name__)
 def test_finite_regularization_as_predicted(filter, loss, graph):
     data = gl.CSBM(alpha=2.5, lam=1.1, mu=2.0, rho=0.25, directed=graph != "symmetric")

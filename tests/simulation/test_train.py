@@ -3,6 +3,7 @@ import math
 
 import numpy as np
 import pytest
+from problems import LOSSES
 from scipy import linalg
 
 import gcnlimit as gl
@@ -26,7 +27,7 @@ def test_ridge_is_the_textbook_solution(instance, symmetrize):
     assert f.performance.train_loss == pytest.approx(np.mean((1 - margins[mask]) ** 2 / 2))
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_large_regularization_tends_to_the_infinite_one(instance, loss, symmetrize):
     f = gl.fit(instance, gl.GCN(gl.Diffusion(0.8), loss=loss, reg=[1e7, math.inf], symmetrize=symmetrize))
@@ -38,7 +39,7 @@ def test_large_regularization_tends_to_the_infinite_one(instance, loss, symmetri
 
 
 @pytest.mark.parametrize("rho", [0.1, 0.6])  # fewer and more labelled nodes than features
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_path_is_the_same_as_its_points(rho, loss):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho), nodes=500, degree=20, seed=0)
     t, reg = np.array([[0.5], [1.0]]), np.array([0.3, 3.0, math.inf])
@@ -95,7 +96,7 @@ def test_a_tolerance_is_a_small_positive_number(instance, tolerance):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False), tol=tolerance)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
     gcn = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)
     loose, tight = gl.fit(instance, gcn, tol=1e-3).weights, gl.fit(instance, gcn).weights
@@ -109,7 +110,7 @@ def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize)
         gl.fit(instance, deep)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("reg", [1.0, math.inf])
 def test_outputs_of_zero_classify_like_a_coin(instance, loss, reg):
     blank = gl.Instance.of(instance.adjacency, 0.0 * instance.features, instance.labels, instance.train_mask)
@@ -117,7 +118,7 @@ def test_outputs_of_zero_classify_like_a_coin(instance, loss, reg):
     assert (found.test_accuracy, found.train_accuracy, found.log_test_error) == (0.5, 0.5, math.log(0.5))
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_large_reg_is_the_limit_or_refused(instance, loss):
     """In every precision the accuracy is that at infinity, until the weights are no numbers any more."""
     limit, refused = gl.fit(instance, gl.GCN(gl.Diffusion(1.0), loss)).performance.test_accuracy, {}

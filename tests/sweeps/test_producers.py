@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 import xarray as xr
+from problems import DATA
 
 import gcnlimit as gl
 from gcnlimit._version import NUMERICAL_VERSION
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 GCN = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 
 PINNED = {

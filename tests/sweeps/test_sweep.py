@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import sweep_producers
 import xarray as xr
+from problems import DATA
 
 import gcnlimit as gl
 from gcnlimit.sweeps import plan as plan_module
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 DIFFUSION = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 RESIDUAL = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=True)
 FIELDS = ["test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_test_error"]

@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from problems import graphs
 from scipy.special import i0, iv
 
 import gcnlimit as gl
 
 FUNCTIONS = ("m", "Q", "V", "Q_qh", "V_qh", "m_hat", "Q_hat", "V_hat")
 WEIGHTS = ("m_w", "Q_w", "V_w", "m_hat_w", "Q_hat_w", "V_hat_w")
-GRAPHS = {"directed": (True, False), "symmetrized": (True, True), "symmetric": (False, False)}
-graphs = pytest.mark.parametrize(("directed", "symmetrize"), GRAPHS.values(), ids=GRAPHS)
 
 
 def distance(a, b):

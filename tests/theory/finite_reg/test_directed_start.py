@@ -2,19 +2,13 @@
 
 import numpy as np
 import pytest
+from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.finite_reg.solve import asymptote
 from gcnlimit.theory.points import Points
 from validation.chain_equations import apply_equations
-
-FILTERS = [
-    gl.Residual([0.5, 1.2, -0.3, 0.8]),
-    gl.Diffusion(0.8),
-    gl.Polynomial([0.3, 0.2, -0.5]),
-    gl.Residual(np.empty(0)),
-]
 
 
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from problems import LOSSES
 
 import gcnlimit as gl
 from gcnlimit.theory.finite_reg.equations import Pulls
@@ -38,7 +39,7 @@ def solves_chain_equations(data, gcn):
 
 @pytest.mark.parametrize("filter", FILTERS, ids=lambda f: repr(f)[:30])
 @pytest.mark.parametrize(("data", "symmetrize"), GRAPHS, ids=NAMES)
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_every_order_parameter_solves_the_chain_equations(filter, data, symmetrize, loss):
     """They know layers, memory along each edge, and the loss of each node; four numbers and a few averages do not."""
     for reg in (0.03, 3.0):

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from problems import WELL_LABELLED
 
 import gcnlimit as gl
 
-DATA = gl.CSBM(alpha=2.0, lam=0.9, mu=1.5, rho=0.4)
 CASES = [
     gl.GCN(gl.Residual([0.7]), "square", 0.6, symmetrize=False),
     gl.GCN(gl.Residual([0.3, 1.4]), "logistic", 0.3, symmetrize=False),
@@ -29,7 +29,7 @@ def moved(layers, name, value):
 
 @cases
 def test_gradient_vanishes_in_every_order_parameter(gcn):
-    solution = gl.predict(DATA, gcn, tol=1e-13).order_parameters.layers
+    solution = gl.predict(WELL_LABELLED, gcn, tol=1e-13).order_parameters.layers
     for name in [*UNKNOWNS, "V_qh", "Q_qh"] if gcn.symmetrize else UNKNOWNS:
         value = solution.as_dict()[name]
         for index in np.ndindex(value.shape):
@@ -40,39 +40,41 @@ def test_gradient_vanishes_in_every_order_parameter(gcn):
                 there[index] += sign * h
                 if value.ndim == 2 and index[0] != index[1] and not name.endswith("_qh"):
                     there[index[::-1]] += sign * h  # symmetric matrices move as such
-                slopes.append(gl.theory.free_entropy(DATA, gcn, moved(solution, name, there)))
-            scale = abs(gl.theory.free_entropy(DATA, gcn, solution)) / np.abs(value).max()
+                slopes.append(gl.theory.free_entropy(WELL_LABELLED, gcn, moved(solution, name, there)))
+            scale = abs(gl.theory.free_entropy(WELL_LABELLED, gcn, solution)) / np.abs(value).max()
             assert abs(slopes[0] - slopes[1]) / (2 * h) < 1e-5 * scale, (name, index)
 
 
 @cases
 def test_it_moves_away_from_the_solution(gcn):
     """The gradient does not vanish elsewhere: the previous test can fail."""
-    solution = gl.predict(DATA, gcn).order_parameters.layers
+    solution = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
     off, V_hat = moved(solution, "Q_w", 1.1 * solution.weights.Q), solution.weights.V_hat
-    up, down = (gl.theory.free_entropy(DATA, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999))
+    up, down = (gl.theory.free_entropy(WELL_LABELLED, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999))
     assert (up - down) / (0.002 * V_hat) == pytest.approx(0.05 * solution.weights.Q, rel=1e-3)
 
 
 @cases
 def test_value_is_the_training_objective_and_its_slope_the_training_loss(gcn):
-    p = gl.predict(DATA, gcn, tol=1e-13)
-    energy = DATA.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-    assert gl.theory.free_entropy(DATA, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
-    up, down = (gl.theory.free_entropy(DATA, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5))
-    assert -(up - down) / 2e-5 == pytest.approx(DATA.rho * p.train_loss, rel=1e-6)
+    p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
+    energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
+    assert gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
+    up, down = (
+        gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5)
+    )
+    assert -(up - down) / 2e-5 == pytest.approx(WELL_LABELLED.rho * p.train_loss, rel=1e-6)
 
 
 def test_a_continuous_network_has_it_through_its_series():
     for t in (0.5, 1.0):
         gcn = gl.GCN(gl.Diffusion(t), "square", 0.7)
-        p = gl.predict(DATA, gcn, tol=1e-13)
-        energy = DATA.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-        assert gl.theory.free_entropy(DATA, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-8)
+        p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
+        energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
+        assert gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-8)
 
 
 def test_refusals():
     gcn = CASES[0]
-    parameters = gl.predict(DATA, gcn).order_parameters.layers
+    parameters = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
     with pytest.raises(gl.ParameterError, match="reg = inf"):
-        gl.theory.free_entropy(DATA, gl.GCN(gcn.filter, symmetrize=False), parameters)
+        gl.theory.free_entropy(WELL_LABELLED, gl.GCN(gcn.filter, symmetrize=False), parameters)

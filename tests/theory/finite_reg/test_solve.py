@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from problems import DATA, LOSSES
 from reference import REFERENCE, name, problem, rows
 from scipy.optimize import fsolve
 
 import gcnlimit as gl
 
 FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss")
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
 @pytest.mark.parametrize("row", rows(infinite=False), ids=name)
@@ -29,7 +29,7 @@ def test_ridgeless_single_layer(row):
     assert abs(prediction.test_loss - row["test_loss"]) < 1e-5
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
 @pytest.mark.parametrize("filter", [gl.Residual([0.5, 2.0]), gl.Diffusion(-0.8), gl.PageRank(0.3)], ids=repr)
 def test_large_regularization_meets_the_explicit_formulas(filter, symmetrize, loss):
@@ -191,7 +191,7 @@ def test_a_users_own_loss():
     assert slope == pytest.approx(0.5 * prediction.order_parameters.weights.Q[1], rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_the_minimum_obeys_the_envelope_theorem(loss, symmetrize):
     """d/dr of the minimal training objective, rho E_train + r Q_w / 2, is Q_w / 2: the weights are a minimum."""
@@ -268,7 +268,7 @@ RANGE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("filter", "symmetrize", "rho"), RANGE, ids=lambda value: str(value)[:30])
 def test_converges_over_ten_decades_of_regularization(filter, symmetrize, rho, loss):
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho)
