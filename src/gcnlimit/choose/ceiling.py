@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral_margin import SpectralMargin
-from gcnlimit.choose.spectral_search import climb, maximize, values
+from gcnlimit.choose.spectral_search import Climbed, climb, maximize, values
 from gcnlimit.numerics.optimize import spread
 from gcnlimit.numerics.panels import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
 from gcnlimit.theory.points import Points
@@ -22,6 +22,7 @@ _STARTS = 4  # filters climbed from, the best of those tried
 _FIRST = 15  # steps of each, before the best is taken further
 _SCALES = np.geomspace(1e-3, 1e1, 13)  # of the starts at finite regularization, where the scale counts
 _ROUNDS = 40  # of cutting panels where a filter has a kink
+_ROUGH = 1e-3  # of the tolerance: a rest of the expansion in a panel, times its weight, for which it is cut
 _STEEPEST = 1e4  # largest value of a filter that is reported, where it has a pole
 
 Index = npt.NDArray[np.intp]
@@ -78,34 +79,33 @@ def _search(points: Points, s: Array, tol: float, known: Array | None) -> Spectr
     problem = _problem(points, s, ends)
     start = _starts(problem, points.radius, known)
     where = np.repeat(np.arange(points.size), start.shape[1])
-    angle, margin, _ = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
-    chosen = np.arange(points.size) * start.shape[1] + np.argmax(margin.reshape(points.size, -1), axis=1)
-    angle, coarse, _ = maximize(problem, angle[chosen])
-    finer = halved(ends)
-    problem = _problem(points, s, finer)
-    angle, margin, settled = maximize(problem, _carried(ends, angle, finer))
-    found = _reported(points, problem, finer, angle, margin, np.abs(margin - coarse), settled)
-    for k in np.flatnonzero(~(found.error <= tol)):
-        one = _cut(points.take(np.array([k])), s[k : k + 1], finer, angle[k : k + 1], margin[k], tol)
-        for column, value in zip(found, one, strict=True):
+    first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
+    chosen = np.arange(points.size) * start.shape[1] + np.argmax(first.margin.reshape(points.size, -1), axis=1)
+    coarse, finer = maximize(problem, first.angle[chosen]), halved(ends)
+    fine = maximize(_problem(points, s, finer), _carried(ends, coarse.angle, finer))
+    best = _reported(points, s, finer, fine, np.abs(fine.margin - coarse.margin))
+    for k in np.flatnonzero(~(best.error <= tol)):
+        row = np.array([k])
+        one = _cut(points.take(row), s[row], finer, Climbed(*(column[row] for column in fine)), tol)
+        for column, value in zip(best, one, strict=True):
             column[k] = value[0]
-    return found._replace(settled=found.settled & (found.error <= tol))
+    return best._replace(settled=best.settled & (best.error <= tol))
 
 
-def _cut(points: Points, s: Array, ends: Array, angle: Array, last: float, tol: float) -> SpectralBest:
+def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> SpectralBest:
     """Cut the panels of one point in which the filter is not resolved until the margin stays."""
+    change = np.full(1, np.inf)
     for _ in range(_ROUNDS):
-        problem = _problem(points, s, ends)
-        weight = (problem.measure.tau + problem.measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
-        rough = sum(panel_tails(v[0, :-1]) for v in values(angle, s)) * weight > 1e-3 * tol
+        measure = panel_measure(points.signal, ends)
+        weight = (measure.tau + measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
+        U, W = values(found.angle, s)
+        rough = (panel_tails(U[0, :-1]) + panel_tails(W[0, :-1])) * weight > _ROUGH * tol
         finer = halved(ends, rough if np.any(rough) else None)
-        angle, ends = _carried(ends, angle, finer), finer
-        problem = _problem(points, s, ends)
-        angle, margin, settled = maximize(problem, angle)
-        error, last = abs(float(margin[0]) - last), float(margin[0])
-        if error <= tol and not np.count_nonzero(rough) > 8:
+        next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
+        change, found, ends = np.abs(next_.margin - found.margin), next_, finer
+        if change[0] <= 0.1 * tol:
             break
-    return _reported(points, problem, ends, angle, margin, np.array([error]), settled)
+    return _reported(points, s, ends, found, change)
 
 
 def _problem(points: Points, s: Array, ends: Array) -> SpectralMargin:
@@ -141,10 +141,9 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
     return np.asarray(scaled[np.arange(points)[:, None], shape, np.take_along_axis(scale, shape, axis=1)])
 
 
-def _reported(
-    points: Points, problem: SpectralMargin, ends: Array, angle: Array, margin: Array, error: Array, settled: Array
-) -> SpectralBest:
+def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
     """Regularization and values of the filter; the edge stands for an atom that is not there."""
+    angle, finite = found.angle, s > 0.0
     side = np.where(points.signal < 0.0, -1.0, 1.0)
     x = side[:, None] * np.linspace(-2.0, 2.0, 201)
     t = np.arccos(np.clip(0.5 * x, -1.0, 1.0))
@@ -152,8 +151,7 @@ def _reported(
     edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
     atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
     angles = np.concatenate([bulk, atom[:, None]], axis=1)
-    finite = problem.s > 0.0
     g = np.where(finite[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
     size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
-    reg = np.where(finite, problem.reg(values(angle, problem.s)[1]) / size**2, np.inf)
-    return SpectralBest(margin, error, reg, g / size[:, None], np.array(settled))
+    reg = _problem(points, s, ends).reg(values(angle, s)[1]) / size**2
+    return SpectralBest(found.margin, error, reg, g / size[:, None], found.settled)

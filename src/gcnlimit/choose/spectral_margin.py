@@ -1,9 +1,9 @@
 r"""The margin of a symmetric graph as a function of the values of its filter on the spectrum, with its derivatives.
 
 For the square loss a filter :math:`g` at strength :math:`s` enters through :math:`U = g/(1 + s g^2)` and
-:math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`, so that two
-values suffice: :math:`s = 1`, any finite regularization, and :math:`s = 0`, the infinite one, where the scale drops out.
-The margin is a function of eight numbers that are *linear* in functions of :math:`U` and :math:`W`,
+:math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`,
+so that two values suffice: :math:`s = 1`, any finite regularization, and :math:`s = 0`, the infinite one, where the scale
+drops out. The margin is a function of eight numbers that are *linear* in functions of :math:`U` and :math:`W`,
 
 .. math:: \tau(W),\; \tau(W^2),\; \tau(U^2),\; e(W) - \tau(W),\; e(W^2),\; e(U^2),\; e(U),\; e(UW) .
 """
@@ -45,10 +45,10 @@ class SpectralMargin:
 
     def value(self, U: Array, W: Array) -> Array:
         """Margins; minus infinity where the regularization would not be positive."""
-        graph = spectral_transforms(self.measure, U, W, self.s)
-        allowed = self.s * graph.W < most_freedom(self.alpha, self.rho)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            graph = spectral_transforms(self.measure, U, W, self.s)
             margin = square_margin(graph, self.s, self.alpha, self.mu, self.rho)
+        allowed = self.s * graph.W < most_freedom(self.alpha, self.rho)
         return np.where(allowed & np.isfinite(margin), margin, -np.inf)
 
     def reg(self, W: Array) -> Array:

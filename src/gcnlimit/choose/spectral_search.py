@@ -1,14 +1,20 @@
 r"""The best values of a filter on the spectrum: Newton's method on the margin of a symmetric graph.
 
-At strength 1 a value is an angle, :math:`g = \tan\varphi`, so that :math:`U = \frac12 \sin 2\varphi`, :math:`W = \sin^2\varphi` and
-an infinite value is a point like any other; at strength 0, :math:`U = \varphi`, :math:`W = \varphi^2`. The margin depends on the
-angles through eight linear numbers, so that its Hessian is diagonal plus a matrix of rank eight: a step costs little more than
-the margin itself, on any number of nodes. At the optimum every angle of the bulk maximises the same function of
-:math:`\varphi` and of :math:`de/d\tau = 1/(1 + \lambda_e^2 - \lambda_e x)`, a trigonometric polynomial of degree four with eight coefficients:
-the condition of stationarity.
+At strength 1 a value is an angle, :math:`g = \tan\varphi`, so that :math:`U = \frac12 \sin 2\varphi` and
+:math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0, :math:`U = \varphi` and
+:math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian is diagonal plus
+a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the derivatives
+:math:`c_k` in these numbers, every angle of the bulk maximises at the optimum
+
+.. math:: c_1 W + c_2 W^2 + c_3 U^2 + w(x)\, [ c_4 W + c_5 W^2 + c_6 U^2 + c_7 U + c_8 UW ], \qquad
+          w(x) = \frac{de}{d\tau} = \frac{1}{1 + \lambda_e^2 - \lambda_e x}
+
+(the term of :math:`e - \tau` written out): a quartic equation for :math:`g(x)` with a few scalars, the same for all :math:`x`.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +22,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral_margin import NUMBERS, SpectralMargin
 
-__all__ = ["climb", "maximize", "stationarity", "values"]
+__all__ = ["Climbed", "climb", "maximize", "stationarity", "values"]
 
 _STEPS = 60  # of Newton's method
 _SWEEPS = 12  # of exchanges between climbs
@@ -27,6 +33,14 @@ _NOTHING = 1e-9  # gain of an exchange, relative to the share of a node, that is
 _FLOOR = 1e-9  # least curvature of a node, relative to the largest
 
 
+class Climbed(NamedTuple):
+    """Angles of each point, one a row, their margin, and whether the climb is settled."""
+
+    angle: Array
+    margin: Array
+    settled: npt.NDArray[np.bool_]
+
+
 def values(angle: Array, s: Array) -> tuple[Array, Array]:
     """U and W of the angles."""
     finite = (s > 0.0)[:, None]
@@ -34,21 +48,22 @@ def values(angle: Array, s: Array) -> tuple[Array, Array]:
     return U, np.where(finite, np.sin(angle) ** 2, angle**2)
 
 
-def maximize(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
     """Climb, and exchange angles of single nodes for better ones far away, until neither helps."""
-    angle, best, settled = climb(margin, angle)
-    rows = np.flatnonzero(np.isfinite(best))
+    found = climb(margin, angle)
+    rows = np.flatnonzero(np.isfinite(found.margin))
     for _ in range(_SWEEPS):
-        moved, raised = _exchanged(margin.take(rows), angle[rows], best[rows])
+        moved, raised = _exchanged(margin.take(rows), found.angle[rows], found.margin[rows])
         rows, moved = rows[raised], moved[raised]
         if not rows.size:
             break
-        angle[rows], best[rows], settled[rows] = climb(margin.take(rows), moved)
-    return angle, best, settled
+        for column, value in zip(found, climb(margin.take(rows), moved), strict=True):
+            column[rows] = value
+    return found
 
 
-def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """Climb from each row of angles; return the angles, their margins and whether they are settled."""
+def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
+    """Climb from each row of angles by Newton's method."""
     angle, best = angle.copy(), margin.value(*values(angle, margin.s))
     settled, rows = np.zeros(best.size, bool), np.flatnonzero(np.isfinite(best))
     for _ in range(steps):
@@ -61,7 +76,7 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> tuple[Ar
         best[rows] = reached
         settled[rows] = promise <= _SETTLED * (1.0 + np.abs(reached))
         rows = rows[~settled[rows] & (length > 0.0)]
-    return angle, best, settled
+    return Climbed(angle, best, settled)
 
 
 def stationarity(margin: SpectralMargin, angle: Array) -> Array:
@@ -74,8 +89,8 @@ def stationarity(margin: SpectralMargin, angle: Array) -> Array:
 def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
     r"""Move nodes to the angles that maximise their share of the linearized margin, the most promising first.
 
-    A node of the bulk weighs next to nothing: where another angle has a larger share, moving there raises the margin. No optimum is left by
-    that, but saddles are, such as :math:`\varphi = 0` without features.
+    A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves
+    saddles, such as :math:`\varphi = 0` without features, and no optimum.
     """
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
@@ -130,7 +145,7 @@ def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
     gain = np.vecdot(full, gradient)
     up = np.isfinite(gain) & (gain > 0.0)
     direction = np.where(up[:, None], full, plain)
-    return direction, np.where(up, gain, np.vecdot(plain, gradient))
+    return direction, np.asarray(np.vecdot(direction, gradient))
 
 
 def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array, start: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 r"""Quadrature on the spectrum of a spiked matrix in panels, for functions that are not smooth.
 
-With :math:`x = \pm 2\cos t` both averages of `gcnlimit.numerics.spectral` are integrals over :math:`0 < t < \pi`. The interval is cut
-into panels with a rule of Gauss and Legendre in each. At every node the ratio of the two densities is exact, so that the
+With :math:`x = \pm 2\cos t` both averages of `gcnlimit.numerics.spectral` are integrals over :math:`0 < t < \pi`. The interval
+is cut into panels with a Gauss-Legendre rule in each. At every node the ratio of the two densities is exact, so that the
 values of a function at the nodes may be chosen freely, without regard to the values beside them.
 """
 

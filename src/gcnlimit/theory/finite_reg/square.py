@@ -14,8 +14,6 @@ that of infinite regularization.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import elementwise
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -26,6 +24,7 @@ __all__ = ["most_freedom", "spectral_transforms", "square_margin", "square_margi
 
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
+_NEWTON = 60  # steps at most
 _BLOCK = 1 << 19  # numbers held by one temporary array
 
 
@@ -95,7 +94,9 @@ def square_margins(points: Points) -> Array:
     margin, left, n = np.full(points.size, np.nan), np.arange(points.size), _COARSEST
     while left.size and n <= _FINEST:
         size = max(1, _BLOCK // n)
-        found = np.concatenate([_on_grid(points.take(rows), n) for rows in np.split(left, range(size, left.size, size))])
+        found = np.concatenate(
+            [_on_grid(points.take(rows), n) for rows in np.split(left, range(size, left.size, size))]
+        )
         same = np.abs(found - margin[left]) <= _SAME * (1.0 + np.abs(found))
         margin[left] = found
         left, n = left[~same], 2 * n + 1
@@ -104,39 +105,41 @@ def square_margins(points: Points) -> Array:
 
 def _on_grid(points: Points, n: int) -> Array:
     measure = SpikedSemicircle.of(points.signal, n)
-    g, size = points.filter.scaled(measure.x)
+    g, size = points.filter.normalized(measure.x)
     gain = np.sqrt(g**2 @ measure.tau)
     g = g / gain[:, None]
-    s = _strength(g**2, measure.tau, points, size + np.log(gain))
+    s = _strength(g**2, measure.tau, points, 0.0 * size if points.normalize else size + np.log(gain))
     d = 1.0 / (1.0 + s[:, None] * g**2)
     graph = spectral_transforms(measure, g * d, g**2 * d, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)
 
 
 def _strength(g2: Array, tau: Array, points: Points, log_gain: Array) -> Array:
-    r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`."""
-    alpha, rho = points.alpha, points.rho
-    with np.errstate(over="ignore"):
-        log_reg = np.log(points.reg) - 2.0 * log_gain
-    finite = np.isfinite(log_reg)
-    top = np.log(rho / alpha) - np.where(finite, log_reg, 0.0)
+    r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
 
-    def excess(y: Array, which: Array) -> Array:
-        rows = which.astype(np.intp)
-        s = np.exp(y)
-        p = s * np.vecdot(g2[rows] / (1.0 + s[:, None] * g2[rows]), tau)
-        inside = np.maximum(rho[rows] - p, 0.0) * np.maximum(1.0 - alpha[rows] * p, 0.0) / (rho[rows] * (1.0 - p))
-        return np.asarray(np.exp(y - top[rows]) - inside)
-
-    rows = np.flatnonzero(finite)
+    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases.
+    """
+    log_reg = np.log(points.reg) - 2.0 * log_gain
+    rows = np.flatnonzero(np.isfinite(log_reg))
+    alpha, rho, g2 = points.alpha[rows], points.rho[rows], g2[rows]
+    most, top = most_freedom(alpha, rho), np.log(rho / alpha) - log_reg[rows]
+    low, high = np.full(rows.size, -np.inf), top
+    y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
+    for _ in range(_NEWTON):
+        q = g2 * np.exp(y)[:, None]
+        q /= 1.0 + q
+        p, slope = q @ tau, (q - q * q) @ tau
+        inside = p < most
+        p = np.where(inside, p, 0.0)
+        value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
+        high = np.where(inside & (value <= 0.0), high, np.minimum(high, y))
+        low = np.where(inside & (value <= 0.0), np.maximum(low, y), low)
+        step = y - value / (1.0 + slope * (1.0 / (rho - p) + alpha / (1.0 - alpha * p) - 1.0 / (1.0 - p)))
+        new = np.where(inside & (step > low) & (step <= high), step, 0.5 * (np.maximum(low, y - 2.0) + high))
+        done = np.all(np.abs(new - y) <= 1e-7)  # the next step is below rounding
+        y = new
+        if done:
+            break
     s = np.zeros(points.size)
-    if rows.size:
-        low = top[rows] - np.log1p(2.0 * np.exp(top[rows]) / most_freedom(alpha, rho)[rows]) - 1.0
-        s[rows] = np.exp(_root(excess, low, top[rows] + 1e-9, rows))
+    s[rows] = np.exp(y)
     return s
-
-
-def _root(function: npt.ArrayLike, low: Array, high: Array, rows: npt.NDArray[np.intp]) -> Array:
-    """Roots of an increasing function between two bounds."""
-    found = elementwise.find_root(function, (low, high), args=(rows.astype(float),), tolerances={"xatol": 1e-14, "xrtol": 1e-14})
-    return np.asarray(found.x)
