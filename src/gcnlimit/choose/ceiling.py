@@ -64,43 +64,47 @@ def _blocks(points: Points) -> Iterator[Index]:
 
 
 def _one_block(points: Points, infinite: bool, tol: float) -> SpectralBest:
-    best = _search(points, np.zeros(points.size), tol, None)
+    best = _search(points, np.zeros(points.size), tol)
     if infinite:
         return best
-    finite = _search(points, np.ones(points.size), tol, best.g)
+    finite = _search(points, np.ones(points.size), tol, best)
     better = finite.margin > best.margin + 1e-2 * tol
     columns = (np.where(better if a.ndim == 1 else better[:, None], a, b) for a, b in zip(finite, best, strict=True))
     return SpectralBest(*columns)
 
 
-def _search(points: Points, s: Array, tol: float, known: Array | None) -> SpectralBest:
-    """Several climbs on the first panels, the best continued on finer ones."""
+def _search(points: Points, s: Array, tol: float, known: SpectralBest | None = None) -> SpectralBest:
+    """Several climbs on the first panels, the best continued on finer ones; `known` is a start, and a margin to exceed."""
     ends = edge_panels(points.signal)
     problem = _problem(points, s, ends)
-    start = _starts(problem, points.radius, known)
+    start = _starts(problem, points.radius, None if known is None else known.g)
     where = np.repeat(np.arange(points.size), start.shape[1])
     first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
     chosen = np.arange(points.size) * start.shape[1] + np.argmax(first.margin.reshape(points.size, -1), axis=1)
     coarse, finer = maximize(problem, first.angle[chosen]), halved(ends)
     fine = maximize(_problem(points, s, finer), _carried(ends, coarse.angle, finer))
     best = _reported(points, s, finer, fine, np.abs(fine.margin - coarse.margin))
-    for k in np.flatnonzero(~(best.error <= tol)):
+    hopeless = False if known is None else best.margin + 10.0 * best.error < known.margin
+    for k in np.flatnonzero(~(best.error <= tol) & ~np.asarray(hopeless)):
         row = np.array([k])
         one = _cut(points.take(row), s[row], finer, Climbed(*(column[row] for column in fine)), tol)
-        for column, value in zip(best, one, strict=True):
-            column[k] = value[0]
+        if np.isfinite(one.error[0]):
+            for column, value in zip(best, one, strict=True):
+                column[k] = value[0]
     return best._replace(settled=best.settled & (best.error <= tol))
 
 
 def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> SpectralBest:
     """Cut the panels of one point in which the filter is not resolved until the margin stays."""
-    change = np.full(1, np.inf)
+    change = np.full(1, np.nan)  # stays so where every panel is smooth, and cutting would not help
     for _ in range(_ROUNDS):
         measure = panel_measure(points.signal, ends)
         weight = (measure.tau + measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
         U, W = values(found.angle, s)
         rough = (panel_tails(U[0, :-1]) + panel_tails(W[0, :-1])) * weight > _ROUGH * tol
-        finer = halved(ends, rough if np.any(rough) else None)
+        if not np.any(rough):
+            break
+        finer = halved(ends, rough)
         next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
         change, found, ends = np.abs(next_.margin - found.margin), next_, finer
         if change[0] <= 0.1 * tol:

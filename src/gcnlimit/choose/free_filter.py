@@ -32,6 +32,7 @@ _TINY = 1e-100  # imaginary step of exact derivatives
 _MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the averages are of a ratio
 _NOISE = 1e-12  # of margins on directed graphs, where equations are solved
 _STEP = 1e-4  # of differences there
+_FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
 class FreeFilters(ABC):
@@ -65,7 +66,7 @@ class FreeFilters(ABC):
         if not self.finite:
             return a
         size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
-        return np.asarray(np.exp(a[:, -1:]) * a[:, :-1] / size)
+        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
 
     def margin(self, a: Array, where: Index) -> Array:
         """Margin of a test node."""
@@ -79,7 +80,7 @@ class FreeFilters(ABC):
             return slope
         size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
         along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
-        turn = (np.exp(a[:, -1:]) * slope - along * a[:, :-1] / size) / size
+        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
         return np.concatenate([turn, along], axis=1)
 
     @abstractmethod
