@@ -46,4 +46,11 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
     keys = len(grid.axes) + 1
-    show(columns, len(methods) * size, title="Filter and regularization at their best", form=form, inputs=inputs, keys=keys)
+    show(
+        columns,
+        len(methods) * size,
+        title="Filter and regularization at their best",
+        form=form,
+        inputs=inputs,
+        keys=keys,
+    )
