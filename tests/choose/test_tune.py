@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -231,7 +232,7 @@ class Known:
         z = 2.0 - np.tanh(off / 5.0) ** 2 - (gcn.filter.t - self.best_t) ** 2 / 9.0 + 0.0 * data.lam
         answer = gl.predict(data, gl.GCN(gcn.filter, symmetrize=True))
         status = np.where(gcn.reg < 0.1, gl.Status.NOT_CONVERGED, gl.Status.CONVERGED)
-        order_parameters = {"test_margin": z}
+        order_parameters = SimpleNamespace(test_margin=z)
         return dataclasses.replace(
             answer, test_accuracy=ndtr(z), log_test_error=log_ndtr(-z), status=status, order_parameters=order_parameters
         )
