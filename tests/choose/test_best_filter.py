@@ -1,4 +1,6 @@
-"""The best filter: exact gradients, dense scans, nesting, and the ceiling above every family."""
+"""The best filter at infinite regularization: exact gradients, dense scans, nesting, the ceiling above every family."""
+
+import math
 
 import numpy as np
 import pytest
@@ -38,11 +40,11 @@ def test_margin_is_that_of_predict_and_its_gradient_is_exact(family, symmetrize)
 
 
 def test_known_value():
-    best = gl.best_filter(DATA, order=12, symmetrize=True)
+    best = gl.best_filter(DATA, order=12, reg=math.inf)
     assert best.prediction.test_accuracy >= 0.88609
-    assert best.ceiling.test_accuracy == pytest.approx(0.8860905, abs=1e-7)
+    assert best.ceiling_at_infinite_reg.test_accuracy == pytest.approx(0.8860905, abs=1e-7)
     assert best.status is gl.Status.CONVERGED
-    assert best.ceiling.status is gl.Status.CONVERGED
+    assert best.ceiling_at_infinite_reg.status is gl.Status.CONVERGED
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])
@@ -52,7 +54,7 @@ def test_degree_one_against_a_scan_of_every_direction(symmetrize):
     lines = gl.Polynomial(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
     columns = gl.CSBM(*(np.asarray(p)[:, None] for p in (data.alpha, data.lam, data.mu, data.rho)))
     scan = margin(gl.predict(columns, gl.GCN(lines, symmetrize=symmetrize))).max(axis=1)
-    best = margin(gl.best_filter(data, 1, symmetrize).prediction)
+    best = margin(gl.best_filter(data, 1, symmetrize, reg=math.inf).prediction)
     assert np.all(best >= scan - 1e-12)
     np.testing.assert_allclose(best, scan, atol=1e-5)
 
@@ -61,7 +63,7 @@ def test_degree_one_against_a_scan_of_every_direction(symmetrize):
 def test_degree_three_against_random_directions_and_climbs(symmetrize):
     data = random_data(4, seed=1)
     rng = np.random.default_rng(2)
-    best = margin(gl.best_filter(data, 3, symmetrize).prediction)
+    best = margin(gl.best_filter(data, 3, symmetrize, reg=math.inf).prediction)
     for k in range(4):
         one = gl.CSBM(data.alpha[k], data.lam[k], data.mu[k], data.rho[k])
         anything = gl.Polynomial(rng.normal(size=(40_000, 4)) / [1, 2, 4, 8])
@@ -73,7 +75,7 @@ def test_degree_three_against_random_directions_and_climbs(symmetrize):
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_nothing_is_above_the_ceiling(symmetrize):
     data = random_data(25, seed=3)
-    ceiling = filter_ceiling(data, symmetrize)
+    ceiling = filter_ceiling(data, symmetrize, reg=math.inf)
     families = [
         (gl.Diffusion(1.0), {"t": (-20, 20)}),
         (gl.PageRank(0.0), {"theta": (-1, 1)}),
@@ -88,9 +90,11 @@ def test_nothing_is_above_the_ceiling(symmetrize):
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_accuracy_grows_with_the_degree_towards_the_ceiling(symmetrize):
     data = random_data(6, seed=4)
-    steps = np.array([margin(gl.best_filter(data, k, symmetrize).prediction) for k in (0, 1, 2, 4, 8, 16, 24)])
+    steps = np.array(
+        [margin(gl.best_filter(data, k, symmetrize, reg=math.inf).prediction) for k in (0, 1, 2, 4, 8, 16, 24)]
+    )
     assert np.all(np.diff(steps, axis=0) >= -1e-10)
-    ceiling = filter_ceiling(data, symmetrize)
+    ceiling = filter_ceiling(data, symmetrize, reg=math.inf)
     assert np.all(ceiling.margin >= steps[-1] - 1e-9)
     assert np.all(np.diff(steps, axis=0)[0] > np.diff(steps, axis=0)[-1])
 
@@ -99,19 +103,19 @@ def test_the_ceiling_is_reached_through_the_transition():
     signal = np.array([0.95, 1.0, 1.05])
     for symmetrize in (True, False):
         data = gl.CSBM(alpha=4, lam=signal / np.sqrt(2) if symmetrize else signal, mu=2.0, rho=0.01)
-        ceiling = filter_ceiling(data, symmetrize)
+        ceiling = filter_ceiling(data, symmetrize, reg=math.inf)
         assert np.all(ceiling.status == gl.Status.CONVERGED)
         assert np.all(np.diff(ceiling.margin) > 0)
 
 
 def test_degree_zero_ignores_the_graph():
-    best = gl.best_filter(DATA, 0)
+    best = gl.best_filter(DATA, 0, reg=math.inf)
     assert margin(best.prediction) == pytest.approx(limits.short_diffusion_margin(DATA, 0.0, True), abs=1e-13)
 
 
 def test_filter_follows_the_sign_of_the_graph_signal():
     lam = np.array([-0.9, 0.9])
-    best = gl.best_filter(gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), 6)
+    best = gl.best_filter(gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), 6, reg=math.inf)
     sign = (-1.0) ** np.arange(7)
     np.testing.assert_allclose(best.coefficients[0], sign * best.coefficients[1], atol=1e-6)
     assert best.g[1, -2] == pytest.approx(best.g[0, 0], abs=1e-6)

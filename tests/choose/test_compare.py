@@ -1,29 +1,60 @@
 """Comparisons and gap maps: the order that must hold between families."""
 
+import math
+
 import numpy as np
 import pytest
 
 import gcnlimit as gl
 
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+
 
 def test_families_contained_in_one_another_are_in_order():
-    data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4, 1.0, 1.6]), mu=2.0, rho=0.1)
-    comparison = gl.compare(data, depth=3, order=10)
-    equal, free, diffusion, pagerank, polynomial, linear, pca, bayes = comparison.test_accuracy
-    assert np.all(free >= equal - 1e-13)
-    assert np.all(polynomial >= free - 1e-13)
-    assert np.all(linear >= np.maximum(np.maximum(polynomial, pagerank), diffusion) - 1e-10)
+    data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4, 1.0, 1.6]), mu=2.0, rho=[0.1, 0.5, 0.1, 0.02])
+    comparison = gl.compare(data, depth=2, order=10)
+    equal, free, diffusion, pagerank, polynomial, explicit, linear, pca, bayes = comparison.test_accuracy
+    assert np.all(free >= equal - 1e-11)
+    assert np.all(polynomial >= free - 1e-9)
+    assert np.all(linear >= np.max([polynomial, pagerank, diffusion, explicit], axis=0) - 1e-9)
     assert np.all(bayes > np.maximum(linear, pca))
     assert np.all(comparison.gap[-1] == 0)
     assert comparison["diffusion"].parameters["t"].shape == (4,)
 
 
 def test_table_of_one_point():
-    comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1, order=4)
+    comparison = gl.compare(DATA, depth=1, order=4)
     lines = str(comparison).splitlines()
-    assert len(lines) == 1 + len(comparison.methods) == 9
-    assert "t = 1.488" in lines[3]
+    assert len(lines) == 1 + len(comparison.methods) == 10
+    assert "t = 1.521; reg = 50.54" in lines[3]
     assert comparison.methods[-1] == "Bayes-optimal"
+
+
+def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
+    comparison = gl.compare(DATA, depth=1, order=4)
+    for entry in comparison.entries:
+        if entry.gcn is not None:
+            assert gl.predict(DATA, entry.gcn).test_accuracy == pytest.approx(entry.test_accuracy, abs=1e-9)
+            assert entry.parameters["reg"] == entry.gcn.reg
+    accuracies = [entry.test_accuracy for entry in comparison.entries if entry.gcn is not None]
+    assert comparison.best.test_accuracy == max(accuracies)
+
+
+def test_the_best_entry_can_be_trained():
+    best = gl.compare(DATA, depth=1, order=4, reg=math.inf).best
+    measured = gl.fit(gl.sample(DATA, nodes=2000, degree=40, seed=0), best.gcn).performance.test_accuracy
+    assert measured == pytest.approx(best.test_accuracy, abs=0.05)
+
+
+def test_infinite_regularization_on_request():
+    comparison = gl.compare(DATA, depth=1, order=4, reg=math.inf)
+    assert comparison["diffusion"].test_accuracy == pytest.approx(0.88095, abs=5e-6)
+    assert all(math.isinf(entry.parameters["reg"]) for entry in comparison.entries if "reg" in entry.parameters)
+
+
+def test_an_unknown_method_is_refused_with_the_names_of_the_others():
+    with pytest.raises(gl.ParameterError, match="'nosuch' is unknown; choose among residual"):
+        gl.compare(DATA, depth=1, order=1, reg=math.inf)["nosuch"]
 
 
 def test_gap_map_over_any_two_parameters():

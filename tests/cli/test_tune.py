@@ -64,7 +64,7 @@ def test_compare_lists_every_method_and_draws(tmp_path):
     picture = tmp_path / "compare.png"
     result = run("compare", *OPTIONS, "--depth", "2", "--order", "4", "--json", "--plot", str(picture))
     rows = json.loads(result.output)
-    assert len(rows) == 8
+    assert len(rows) == 9
     assert rows[-1]["method"] == "Bayes-optimal"
     assert rows[-1]["gap"] == 0
     assert picture.stat().st_size > 1000
@@ -74,7 +74,7 @@ def test_compare_over_a_range():
     result = run("compare", *OPTIONS[:2], "--lam", "0.5,1", *OPTIONS[4:], "--order", "3", "--depth", "1", "--json")
     rows = json.loads(result.output)
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
-    assert len(rows) == 16
+    assert len(rows) == 18
 
 
 def test_compare_refuses_in_a_sentence():

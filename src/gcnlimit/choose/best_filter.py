@@ -1,23 +1,26 @@
-"""The best of all filters: what a linear network gains when its filter is free."""
+"""The best of all filters: what a linear network gains when its filter and its regularization are free."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
 from gcnlimit._values import Array
-from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters
+from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
+from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
-from gcnlimit.numerics.optimize import ascend, spread
+from gcnlimit.numerics.batches import batches
 from gcnlimit.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
@@ -28,46 +31,48 @@ if TYPE_CHECKING:
 __all__ = ["BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
 
 _BLOCK = 64  # points searched together
-_STARTS = 3  # filters climbed from, the best of those tried
-_SMALL = 8  # order at which many starts are tried; higher orders continue from its best
-_LARGEST = 256, 128  # order at which the limit is read off at last, on symmetric and directed graphs
 _MAX_ORDER = 30  # beyond it, the powers of the operator lose the digits of the filter
 
 
 @dataclass(frozen=True)
 class FilterCeiling:
-    """The ceiling of all linear graph filters at infinite regularization: the limit of growing order.
+    """What no linear network exceeds, whatever its filter; square loss.
 
     Parameters
     ----------
     test_accuracy, log_test_error, margin
-        Of the best polynomial of order `order`: a lower bound, which grows with the order.
+        Of the best filter; `margin` is the inverse normal distribution function of the accuracy.
     error
-        Its growth since half that order: how far the limit may still be above, in units of the margin.
-    order
-        Order at which the growth fell below the tolerance.
+        Last change of the margin as the resolution (on a directed graph, the order of the polynomial) was doubled.
+    reg
+        Regularization of the best filter, in the units of `g`; infinite where none is better.
+    x, g
+        Points of the real spectrum, the position of the spike (or the edge, if there is none) last, and the best filter there,
+        of largest magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
     status
-        ``CONVERGED`` if it did, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
+        ``CONVERGED`` if `error` fell below the tolerance, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
     """
 
-    test_accuracy: Any
-    log_test_error: Any
-    margin: Any
-    error: Any
-    order: Any
-    status: Any
+    test_accuracy: float | Array
+    log_test_error: float | Array
+    margin: float | Array
+    error: float | Array
+    reg: float | Array
+    x: Array
+    g: Array
+    status: Status | npt.NDArray[np.int_]
 
 
 @dataclass(frozen=True, repr=False)
 class BestFilter(Shown):
-    """The best polynomial filter of a order at infinite regularization.
+    """The best polynomial filter of an order, at its best regularization or at an infinite one.
 
     Parameters
     ----------
     data
         The data.
     gcn
-        The network; its coefficients have the shape of the data, then one axis of ``order + 1`` powers.
+        The network, with its regularization; its coefficients have the shape of the data, then one axis of ``order + 1`` powers.
     prediction
         Its exact performance.
     x, g
@@ -80,15 +85,15 @@ class BestFilter(Shown):
     data: CSBM
     gcn: GCN
     prediction: Prediction
-    x: Any
-    g: Any
-    status: Any
+    x: Array
+    g: Array
+    status: Status | npt.NDArray[np.int_]
 
     def _points(self) -> Labels:
         return self.prediction._points().without(self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
-        return each_layer("coefficients", self.coefficients, first=0)
+        return each_layer("coefficients", self.coefficients, first=0) | {"reg": self.gcn.reg}
 
     def _shown(self) -> dict[str, Any]:
         return self.prediction.as_dict() | {"status": status_names(Status, self.status)} | self._chosen()
@@ -101,20 +106,27 @@ class BestFilter(Shown):
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
-        """The limit of growing order: no linear graph filter does better."""
+        """The best linear network over all filters and all regularizations."""
         return filter_ceiling(self.data, self.gcn.symmetrize)
+
+    @cached_property
+    def ceiling_at_infinite_reg(self) -> FilterCeiling:
+        """The best linear network over all filters at infinite regularization."""
+        return filter_ceiling(self.data, self.gcn.symmetrize, reg=math.inf)
 
     @property
     def coefficients(self) -> Array:
         """Coefficients of the powers of the operator."""
-        return np.asarray(self.gcn.filter.coefficients)  # type: ignore[attr-defined]
+        assert isinstance(self.gcn.filter, Polynomial)
+        return np.asarray(self.gcn.filter.coefficients)
 
 
-def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True) -> BestFilter:
-    r"""Find the polynomial filter of a order with the highest test accuracy at infinite regularization.
+def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: float | None = None) -> BestFilter:
+    r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
-    of low order; the best is continued to higher orders.
+    of low order; the best is continued to higher orders. On a directed graph at finite regularization the gradient is by
+    differences, which takes seconds for each point.
 
     Parameters
     ----------
@@ -124,44 +136,50 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True) -> BestFil
         Highest power of the operator, at most 30.
     symmetrize
         Whether the filter applies to the symmetrized graph.
+    reg
+        The best regularization if None; ``math.inf`` for the explicit theory of infinite regularization. A finite value would
+        only set the scale of the filter.
 
     Examples
     --------
+    >>> import math
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> best = gl.best_filter(data, order=12)
     >>> round(best.prediction.test_accuracy, 5), round(best.ceiling.test_accuracy, 5)
-    (0.88609, 0.88609)
+    (0.88749, 0.88749)
+    >>> round(gl.best_filter(data, order=12, reg=math.inf).prediction.test_accuracy, 5)
+    0.88609
     """
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= _MAX_ORDER:
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_MAX_ORDER}")
+    infinite = _infinite(reg)
     points = _points(data, symmetrize)
-    coefficients, settled = np.empty((points.size, order + 1)), np.empty(points.size, bool)
-    for block in _blocks(points):
-        a, settled[block] = _search(points, block, order)
-        coefficients[block] = _filters(points, block, order).coefficients(a)
-    x = _spectrum(points)
-    g = Polynomial(coefficients)
-    values = np.stack([g[i](x[i]) for i in range(points.size)])
-    scale = values[np.arange(points.size), np.argmax(np.abs(values), axis=1)][:, None]
-    gcn = GCN(Polynomial((coefficients / scale).reshape(*data.shape, order + 1)), symmetrize=symmetrize)
+    parts = [best_polynomial(points.take(rows), order, infinite=infinite) for rows in batches(points.size, _BLOCK)]
+    _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
+    x = spectrum(points)
+    g, scale = _unit(Polynomial(coefficients), x)
+    filter = Polynomial((coefficients / scale[:, None]).reshape(*data.shape, order + 1))
+    gcn = GCN(filter, reg=(strength / scale**2).reshape(data.shape), symmetrize=symmetrize)
     return BestFilter(
         data=data,
         gcn=gcn,
         prediction=predict(data, gcn),
         x=x.reshape(*data.shape, -1),
-        g=(values / scale).reshape(*data.shape, -1),
+        g=g.reshape(*data.shape, -1),
         status=_status(settled.reshape(data.shape)),
     )
 
 
-def filter_ceiling(data: CSBM, symmetrize: bool = True, *, tol: float = 1e-9) -> FilterCeiling:
-    r"""Accuracy that no linear graph filter exceeds at infinite regularization: the best polynomial of growing order.
+def filter_ceiling(
+    data: CSBM, symmetrize: bool = True, *, reg: float | None = None, tol: float = 1e-9
+) -> FilterCeiling:
+    r"""Accuracy that no linear graph filter exceeds at any regularization; square loss.
 
-    The order doubles from 8 until the margin grows by less than `tol`, up to 256 (128 on a directed graph). Near
-    :math:`\mu = 0` on a symmetric graph it grows slowly: only :math:`g^2` counts there, the best filter vanishes on a part of the
-    bulk and has a kink at its border, so that what is left falls as the third power of the order. `error` then stays above
-    `tol` and says how far the limit may be.
+    On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
+    functions are searched, by Newton's method from several starts. On a directed graph the order of the
+    best polynomial doubles from 8 until the margin grows by less than `tol`, up to 16 (128 at infinite regularization); the
+    ceiling is then a lower bound, and `error` its last growth.
 
     Parameters
     ----------
@@ -169,29 +187,50 @@ def filter_ceiling(data: CSBM, symmetrize: bool = True, *, tol: float = 1e-9) ->
         The data; array parameters broadcast.
     symmetrize
         Whether the filters apply the symmetrized graph.
+    reg
+        Any regularization if None; ``math.inf`` for infinite regularization alone.
     tol
-        Growth of the margin at which the order is large enough.
+        Change of the margin at which the resolution suffices.
 
     Examples
     --------
     >>> import gcnlimit as gl
     >>> ceiling = filter_ceiling(gl.CSBM(alpha=4, lam=1.0, mu=[0.0, 2.0], rho=0.1))
-    >>> ceiling.error < 2e-7, ceiling.status == gl.Status.CONVERGED
-    (array([ True,  True]), array([False,  True]))
+    >>> ceiling.test_accuracy.round(5), ceiling.error < 1e-9
+    (array([0.85465, 0.88749]), array([ True,  True]))
     """
-    points = _points(data, symmetrize)
-    margin, error = np.empty(points.size), np.empty(points.size)
-    order = np.empty(points.size, int)
-    for block in _blocks(points):
-        margin[block], error[block], order[block] = _grow(points, block, tol)
+    infinite, points = _infinite(reg), _points(data, symmetrize)
+    if not (isinstance(tol, int | float) and tol > 0.0):
+        raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
+    if points.symmetric:
+        best = spectral_ceiling(points, infinite=infinite, tol=tol)
+        margin, error, strength, g, settled = best
+    else:
+        parts = [
+            growing_polynomials(points.take(rows), infinite=infinite, tol=tol) for rows in batches(points.size, _BLOCK)
+        ]
+        margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
+    accuracy, log_error = ndtr(margin), log_ndtr(-margin)
     return FilterCeiling(
-        test_accuracy=scalar_or_array(ndtr(margin).reshape(data.shape)),
-        log_test_error=scalar_or_array(log_ndtr(-margin).reshape(data.shape)),
+        test_accuracy=scalar_or_array(accuracy.reshape(data.shape)),
+        log_test_error=scalar_or_array(log_error.reshape(data.shape)),
         margin=scalar_or_array(margin.reshape(data.shape)),
         error=scalar_or_array(error.reshape(data.shape)),
-        order=scalar_or_array(order.reshape(data.shape)),
-        status=_status((error <= tol).reshape(data.shape)),
+        reg=scalar_or_array(strength.reshape(data.shape)),
+        x=spectrum(points).reshape(*data.shape, -1),
+        g=g.reshape(*data.shape, -1),
+        status=_status(settled.reshape(data.shape)),
     )
+
+
+def _infinite(reg: float | None) -> bool:
+    """Whether the regularization is to be infinite."""
+    if reg is not None and reg != math.inf:
+        raise ParameterError(
+            f"reg = {reg!r} is not allowed; a finite value only sets the scale of the filter: take None for the best "
+            f"regularization, or math.inf"
+        )
+    return reg is not None
 
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
@@ -200,80 +239,27 @@ def _points(data: CSBM, symmetrize: bool) -> Points:
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 
-def _blocks(points: Points) -> list[Any]:
-    return [np.arange(start, min(start + _BLOCK, points.size)) for start in range(0, points.size, _BLOCK)]
+def _unit(filters: Polynomial, x: Array) -> tuple[Array, Array]:
+    """Values of each filter on its row of `x`, of largest magnitude 1, and what they were divided by."""
+    values = np.stack([filters[i](x[i]) for i in range(len(x))])
+    scale = values[np.arange(len(x)), np.argmax(np.abs(values), axis=1)]
+    return values / scale[:, None], scale
 
 
-def _filters(points: Points, block: Any, order: int) -> FreeFilters:
-    family = SymmetricFilters if points.symmetric else DirectedFilters
-    return family(points.signal[block], points.alpha[block], points.mu[block], points.rho[block], order)
+def _of_polynomials(
+    points: Points, parts: list[tuple[PolynomialBest, Array]], tol: float
+) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """Margins, errors, regularizations, values on the spectrum and success of best polynomials."""
+    x, error = spectrum(points), np.concatenate([growth for _, growth in parts])
+    values = [
+        _unit(Polynomial(best.coefficients), x[rows])
+        for rows, (best, _) in zip(batches(points.size, _BLOCK), parts, strict=True)
+    ]
+    g, scale = (np.concatenate(column) for column in zip(*values, strict=True))
+    margin, reg = (np.concatenate([getattr(best, name) for best, _ in parts]) for name in ("margin", "reg"))
+    return margin, error, reg / scale**2, g, error <= tol
 
 
-def _search(points: Points, block: Any, order: int) -> tuple[Array, Any]:
-    """Coordinates of the best filter of each point of the block, and whether they are settled."""
-    small = min(order, _SMALL)
-    filters = _filters(points, block, small)
-    starts = _starts(filters, points.radius[block])
-    where = np.repeat(np.arange(block.size), _STARTS)
-    a, margin, settled = _climb(filters, starts.reshape(-1, small + 1), where)
-    best = np.arange(block.size) * _STARTS + np.argmax(margin.reshape(-1, _STARTS), axis=1)
-    if order == small:
-        return a[best], settled[best]
-    a, _, settled = _continue(_filters(points, block, order), a[best])
-    return a, settled
-
-
-def _starts(filters: FreeFilters, radius: Array) -> Array:
-    """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
-    k = np.arange(filters.order + 1.0)
-    factorial = np.cumprod(np.maximum(k, 1.0))
-    series = [np.power.outer(ratio / radius, k) / factorial for ratio in (-3.0, -1.5, 0.0, 1.5, 3.0)]
-    series += [np.power.outer(ratio / radius, k) for ratio in (-0.8, 0.8)]
-    known = np.stack([filters.fit(g) for g in series], axis=1)
-    others = 2.0 * spread(7, filters.order + 1)[1:] - 1.0
-    every = np.concatenate([known, np.broadcast_to(others, (radius.size, *others.shape))], axis=1)
-    every = every / np.linalg.norm(every, axis=-1, keepdims=True)
-    where = np.repeat(np.arange(radius.size), every.shape[1])
-    margin = filters.margin(every.reshape(where.size, -1), where).reshape(radius.size, -1)
-    first = np.argsort(-margin, axis=1, kind="stable")[:, :_STARTS, None]
-    return np.take_along_axis(every, first, axis=1)
-
-
-def _climb(filters: FreeFilters, a: Array, where: Any) -> tuple[Array, Array, Any]:
-    return ascend(
-        lambda a, rows: filters.margin(a, where[rows]), lambda a, rows: filters.gradient(a, where[rows]), a, tol=1e-9
-    )
-
-
-def _continue(filters: FreeFilters, a: Array) -> tuple[Array, Array, Any]:
-    """Climb from filters of lower order: the bases of two orders agree where both are defined."""
-    longer = np.pad(a, ((0, 0), (0, filters.order + 1 - a.shape[1])))
-    longer /= np.linalg.norm(longer, axis=1, keepdims=True)
-    return _climb(filters, longer, np.arange(a.shape[0]))
-
-
-def _grow(points: Points, block: Any, tol: float) -> tuple[Array, Array, Any]:
-    """Margin of the best filter of growing order, its last growth, and the order reached."""
-    a, _ = _search(points, block, _SMALL)
-    margin = _filters(points, block, _SMALL).margin(a, np.arange(block.size))
-    growth, reached = np.full(block.size, np.inf), np.full(block.size, _SMALL)
-    order, left = _SMALL, np.arange(block.size)
-    while left.size and order < _LARGEST[0 if points.symmetric else 1]:
-        order *= 2
-        a, higher, _ = _continue(_filters(points, block[left], order), a)
-        growth[left], margin[left], reached[left] = np.abs(higher - margin[left]), higher, order
-        a, left = a[growth[left] > tol], left[growth[left] > tol]
-    return margin, growth, reached
-
-
-def _spectrum(points: Points) -> Array:
-    """Real points of the spectrum, the spike or the edge on its side last."""
-    edge = 2.0 if points.symmetric else 1.0
-    bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
-    spike = np.where(points.signal < 0, -1.0, 1.0) * points.radius
-    return np.concatenate([bulk, spike[:, None]], axis=1)
-
-
-def _status(settled: Any) -> Any:
+def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:
     status = np.where(settled, Status.CONVERGED, Status.NOT_CONVERGED)
     return status if status.ndim else Status(int(status))

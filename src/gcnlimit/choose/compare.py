@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
 from gcnlimit._validation import flag
 from gcnlimit._values import Array
-from gcnlimit.choose.best_filter import best_filter
+from gcnlimit.choose.best_filter import FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.filters import Diffusion, PageRank, Residual
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN
 from gcnlimit.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Comparison", "Entry", "GapMap", "compare", "gap_map"]
 
 _ANYWHERE = (-math.inf, math.inf)
+_ANY_REG = (0.0, math.inf)
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,12 +41,15 @@ class GapMap(Shown):
 
     Parameters
     ----------
+    data
+        The data.
     tuned
         The best network of the family at each point.
     ceiling
         The Bayes-optimal performance.
     """
 
+    data: CSBM
     tuned: Tuned
     ceiling: Prediction
 
@@ -57,14 +63,24 @@ class GapMap(Shown):
         return self.tuned._shown() | gaps
 
     @property
-    def gap(self) -> Any:
+    def gap(self) -> float | Array:
         """Bayes-optimal minus tuned test accuracy."""
-        return self.ceiling.test_accuracy - self.tuned.prediction.test_accuracy
+        return _difference(self.ceiling.test_accuracy, self.tuned.prediction.test_accuracy)
 
     @property
-    def log_ratio(self) -> Any:
+    def log_ratio(self) -> float | Array:
         """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
-        return self.tuned.prediction.log_test_error - self.ceiling.log_test_error
+        return _difference(self.tuned.prediction.log_test_error, self.ceiling.log_test_error)
+
+    @cached_property
+    def linear(self) -> FilterCeiling:
+        """The best linear network at each point, over all filters and regularizations."""
+        return filter_ceiling(self.data, self.tuned.gcn.symmetrize)
+
+    @property
+    def linear_gap(self) -> float | Array:
+        """Bayes-optimal accuracy minus that of the best linear network: what no filter and no regularization closes."""
+        return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
 
 
 def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
@@ -75,27 +91,41 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
     data
         The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
     gcn, free
-        The family and what is free, as in `tune`.
+        The family and what is free, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
 
     Examples
     --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=np.array([[0.5], [1.0]]), mu=[1.0, 2.0, 3.0], rho=0.1)
-    >>> gap = gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)}).gap
-    >>> gap.shape, bool(np.all(gap > 0))
-    ((2, 3), True)
+    >>> map = gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)})
+    >>> map.gap.shape, bool(np.all(map.gap > map.linear_gap)), bool(np.all(map.linear_gap > 0))
+    ((2, 3), True, True)
     """
-    return GapMap(tune(data, gcn, free), bayes_optimal(data))
+    return GapMap(data, tune(data, gcn, free), bayes_optimal(data))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a comparison: a method, what was chosen in it (layers in increasing order), and how accurate it is."""
+    """One line of a comparison.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    parameters
+        What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
+        which is of largest magnitude 1 on the spectrum for polynomials and for all linear filters.
+    test_accuracy, log_test_error
+        How accurate it is.
+    gcn
+        The network, for `predict`, `fit` and `simulate`; None for what is not one.
+    """
 
     method: str
-    parameters: dict[str, Any]
-    test_accuracy: Any
-    log_test_error: Any
+    parameters: dict[str, float | Array]
+    test_accuracy: float | Array
+    log_test_error: float | Array
+    gcn: GCN | None = None
 
     @property
     def chosen(self) -> list[str]:
@@ -114,7 +144,7 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Shown):
-    """Methods side by side on the same data, each at its best.
+    """Methods side by side on the same data.
 
     Parameters
     ----------
@@ -123,10 +153,13 @@ class Comparison(Shown):
 
     Examples
     --------
+    >>> import math
     >>> import gcnlimit as gl
-    >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1)
+    >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1, reg=math.inf)
     >>> comparison["diffusion"].chosen, round(comparison["diffusion"].test_accuracy, 5)
-    (['t = 1.488'], 0.88095)
+    (['t = 1.488; reg = inf'], 0.88095)
+    >>> comparison.best.method
+    'best polynomial, order 12'
     """
 
     entries: tuple[Entry, ...]
@@ -153,7 +186,15 @@ class Comparison(Shown):
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""
-        return next(entry for entry in self.entries if entry.method == method)
+        for entry in self.entries:
+            if entry.method == method:
+                return entry
+        raise ParameterError(f"method = {method!r} is unknown; choose among {', '.join(self.methods)}")
+
+    @property
+    def best(self) -> Entry:
+        """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
+        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.mean(e.log_test_error)))
 
     @property
     def methods(self) -> list[str]:
@@ -180,11 +221,15 @@ class Comparison(Shown):
         return "\n".join(lines)
 
 
-def compare(data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = True) -> Comparison:
-    r"""Compare the families of networks, each tuned at infinite regularization, with the ceilings.
+def compare(
+    data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = True, reg: float | None = None
+) -> Comparison:
+    r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
-    Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial, the limit of
-    all linear filters; principal component analysis of the graph alone; and the Bayes-optimal accuracy.
+    Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
+    linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
+    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the continuous network and
+    PageRank are taken at infinite regularization, and the others take up to a minute for each point.
 
     Parameters
     ----------
@@ -196,44 +241,70 @@ def compare(data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = T
         Order of the polynomial.
     symmetrize
         Whether the networks apply the symmetrized graph.
+    reg
+        The best regularization of each family if None, ``math.inf`` to keep it infinite.
 
     Examples
     --------
     >>> import gcnlimit as gl
     >>> print(gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=2))
     method                              accuracy   to gain  chosen
-    residual, equal c, depth 2           0.86485   0.04788  c = 0.4389
-    residual, free c, depth 2            0.86518   0.04755  c = [0.05147, 0.8178]
-    diffusion                            0.88095   0.03178  t = 1.488
-    PageRank                             0.88597   0.02676  theta = 0.411
-    best polynomial, order 12           0.88609   0.02664
-    all linear filters                   0.88609   0.02664
+    residual, equal c, depth 2           0.86543   0.04729  c = 0.4522; reg = 9.163
+    residual, free c, depth 2            0.86573   0.04699  c = [0.07623, 0.8195]; reg = 8.653
+    diffusion                            0.88206   0.03067  t = 1.521; reg = 50.54
+    PageRank                             0.88729   0.02544  theta = 0.4159; reg = 3.922
+    best polynomial, order 12            0.88749   0.02524  reg = 0.05348
+    all linear filters, reg = inf        0.88609   0.02664  reg = inf
+    all linear filters, any reg          0.88749   0.02523  reg = 0.05346
     PCA of the graph                     0.84134   0.07138
     Bayes-optimal                        0.91273   0.00000
     """
     flag("symmetrize", symmetrize)
-
-    def tuned(method: str, filter: Any, free: Mapping[str, Bounds]) -> Entry:
-        best = tune(data, GCN(filter, symmetrize=symmetrize), free)
-        chosen = {name: np.sort(v) if np.ndim(v) > len(data.shape) else v for name, v in best.parameters.items()}
-        return Entry(method, chosen, best.prediction.test_accuracy, best.prediction.log_test_error)
-
-    residual = Residual.constant(1.0, depth)
-    best, ceiling = best_filter(data, order, symmetrize), bayes_optimal(data)
+    tuned = _Families(data, symmetrize, infinite=reg is not None)
+    best, ceiling = best_filter(data, order, symmetrize, reg=reg), bayes_optimal(data)
+    residual, explicit = Residual.constant(1.0, depth), best.ceiling_at_infinite_reg
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
-    comparison = Comparison(
-        (
-            tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
-            tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
-            tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
-            tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
-            Entry(f"best polynomial, order {order}", {}, best.prediction.test_accuracy, best.prediction.log_test_error),
-            Entry("all linear filters", {}, best.ceiling.test_accuracy, best.ceiling.log_test_error),
-            Entry("PCA of the graph", {}, scalar_or_array(ndtr(pca)), scalar_or_array(log_ndtr(-pca))),
-            Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error),
-        )
-    )
-    return labelled(comparison, data)
+    entries = [
+        tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
+        tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
+        tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
+        tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
+        _entry(f"best polynomial, order {order}", best.prediction, best.gcn.reg, best.gcn),
+        _entry("all linear filters, reg = inf", explicit, explicit.reg),
+        Entry("PCA of the graph", {}, scalar_or_array(ndtr(pca)), scalar_or_array(log_ndtr(-pca))),
+        Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error),
+    ]
+    if reg is None:
+        entries.insert(6, _entry("all linear filters, any reg", best.ceiling, best.ceiling.reg))
+    return labelled(Comparison(tuple(entries)), data)
+
+
+@dataclass(frozen=True)
+class _Families:
+    """Families of networks tuned on the same data."""
+
+    data: CSBM
+    symmetrize: bool
+    infinite: bool
+
+    def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Entry:
+        """Entry of a family at its best."""
+        gcn = GCN(filter, symmetrize=self.symmetrize)
+        series = self.data.directed and not self.symmetrize and not filter.deep  # too long for a directed graph
+        best = tune(self.data, gcn, free if self.infinite or series else free | {"reg": _ANY_REG})
+        points = len(self.data.shape)
+        chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
+        chosen.setdefault("reg", best.gcn.reg)
+        return Entry(method, chosen, best.prediction.test_accuracy, best.prediction.log_test_error, best.gcn)
+
+
+def _entry(method: str, of: Prediction | FilterCeiling, reg: float | Array, gcn: GCN | None = None) -> Entry:
+    return Entry(method, {"reg": reg}, of.test_accuracy, of.log_test_error, gcn)
+
+
+def _difference(one: float | Array, other: float | Array) -> float | Array:
+    difference: float | Array = scalar_or_array(np.asarray(one) - np.asarray(other))
+    return difference
 
 
 def _text(values: Array) -> str:

@@ -1,8 +1,9 @@
-r"""Polynomial filters at infinite regularization as a smooth problem: the margin and its gradient.
+r"""Polynomial filters as a smooth problem: the margin, square loss, and its gradient.
 
 The polynomials of order at most :math:`K` are written in coordinates in which the form :math:`\tau(g^2) + e(g^2)` of the data is
-well conditioned at any order. The margin does not depend on the length of the vector of coordinates, and filters of lower
-order have the same first coordinates.
+well conditioned at any order; filters of lower order have the same first coordinates. At infinite regularization the margin does
+not depend on the length of the vector of coordinates. At finite regularization its scale stands for the regularization:
+one more coordinate, the last, is the logarithm of that scale.
 """
 
 from __future__ import annotations
@@ -13,12 +14,25 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.choose.spectral_margin import SpectralMargin
+from gcnlimit.csbm import CSBM
+from gcnlimit.filters import Polynomial
+from gcnlimit.network import GCN
+from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.large_reg import Averages, coefficient_averages, margins, spectral_averages
+from gcnlimit.performance import Status
+from gcnlimit.theory.large_reg import Averages, coefficient_averages, margins
+from gcnlimit.theory.predict import predict
 
-__all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters"]
+__all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters", "TrainedDirectedFilters"]
 
 Index = npt.NDArray[np.intp]
+
+_TINY = 1e-100  # imaginary step of exact derivatives
+_MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the averages are of a ratio
+_NOISE = 1e-12  # of margins on directed graphs, where equations are solved
+_STEP = 1e-4  # of differences there
+_FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
 class FreeFilters(ABC):
@@ -30,95 +44,98 @@ class FreeFilters(ABC):
         Data of the points, arrays of one axis.
     order
         Highest power.
+    finite
+        Whether the regularization is finite.
     """
 
     monomials: Array
     """Powers of each polynomial of the basis: point, power, member."""
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int) -> None:
-        self.signal, self.alpha, self.mu, self.rho, self.order = signal, alpha, mu, rho, order
+    noise: float = 4e-16
+    """Relative error of the margins."""
+
+    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
+        self.signal, self.alpha, self.mu, self.rho, self.order, self.finite = signal, alpha, mu, rho, order, finite
 
     def coefficients(self, a: Array) -> Array:
         """Coefficients of the powers, one row for each point."""
-        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, a))
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, self.unscaled(a)))
 
-    @abstractmethod
-    def fit(self, g: Array) -> Array:
-        """Coordinates of the filters closest to Taylor series `g`, one row for each point."""
-
-    @abstractmethod
-    def averages(self, a: Array, where: Index) -> Averages:
-        """Averages of the filters on the points `where`."""
-
-    @abstractmethod
-    def pull_back(self, slope: Averages, a: Array, where: Index) -> Array:
-        """Gradient in the coordinates from the derivatives in the averages."""
+    def unscaled(self, a: Array) -> Array:
+        """Coordinates in the basis, the scale multiplied in."""
+        if not self.finite:
+            return a
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
 
     def margin(self, a: Array, where: Index) -> Array:
         """Margin of a test node."""
-        return margins(self.averages(a, where), self.alpha[where], self.mu[where], self.rho[where])[0]
+        return self.margin_of(self.unscaled(a), where)
 
     def gradient(self, a: Array, where: Index) -> Array:
         """Gradient of the margin in the coordinates."""
-        slope = _slope(self.averages(a, where), self.alpha[where], self.mu[where], self.rho[where])
-        return self.pull_back(slope, a, where)
+        full = self.unscaled(a)
+        slope = self.gradient_of(full, where)
+        if not self.finite:
+            return slope
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
+        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
+        return np.concatenate([turn, along], axis=1)
 
+    @abstractmethod
+    def fit(self, g: Array) -> Array:
+        """Coordinates in the basis of the filters closest to Taylor series `g`, one row for each point."""
 
-def _slope(averages: Averages, alpha: Array, mu: Array, rho: Array) -> Averages:
-    """Derivatives of the margin of `margins` in each of the averages."""
-    a = averages
-    hidden = (1.0 - rho) / rho
-    mean = a.excess + mu * a.e_g**2
-    weights = a.e_g2 + hidden * a.tau_g2 + mu * a.e_g**2
-    var = a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights
-    by_mean, by_var = 1.0 / np.sqrt(var), -0.5 * mean / var**1.5
-    return Averages(
-        tau_g2=by_var * alpha * (weights + hidden * a.tau_g2),
-        e_g2=by_var * alpha * a.tau_g2,
-        excess=by_mean,
-        e_g=2.0 * mu * a.e_g * (by_mean + by_var * alpha * a.tau_g2),
-        coherent=by_var,
-        scattered=by_var * hidden,
-    )
+    @abstractmethod
+    def margin_of(self, a: Array, where: Index) -> Array:
+        """Margin of a test node for coordinates in the basis."""
+
+    @abstractmethod
+    def gradient_of(self, a: Array, where: Index) -> Array:
+        """Gradient of `margin_of`."""
 
 
 class SymmetricFilters(FreeFilters):
-    r"""Polynomial filters of a symmetric operator, known by their values at the nodes of the quadrature."""
+    r"""Polynomial filters of a symmetric operator, known by their values at the nodes of the quadrature.
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int) -> None:
-        super().__init__(signal, alpha, mu, rho, order)
-        self.measure = SpikedSemicircle.of(signal, 4 * order + 2)
-        self.basis, self.monomials = _orthonormal(self.measure, order)
+    At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
+    """
+
+    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
+        super().__init__(signal, alpha, mu, rho, order, finite=finite)
+        measure = SpikedSemicircle.of(signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
+        self.problem = SpectralMargin(measure, np.full(signal.size, float(finite)), alpha, mu, rho)
+        self.basis, self.monomials = _orthonormal(measure, order)
 
     def fit(self, g: Array) -> Array:
         """Project on the basis."""
-        values = np.zeros_like(self.measure.x)
+        measure = self.problem.measure
+        values = np.zeros_like(measure.x)
         for k in range(g.shape[-1] - 1, -1, -1):
-            values = values * self.measure.x + g[..., k, None]
-        return np.asarray(np.einsum("bnj,bn,bn->bj", self.basis, self.measure.tau + self.measure.e, values))
+            values = values * measure.x + g[..., k, None]
+        return np.asarray(np.einsum("bnj,bn,bn->bj", self.basis, measure.tau + measure.e, values))
 
-    def _at(self, where: Index) -> SpikedSemicircle:
-        m = self.measure
-        return SpikedSemicircle(x=m.x[where], tau=m.tau, e=m.e[where], excess=m.excess[where])
+    def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
+        g, d = self._values(self.unscaled(a), np.arange(len(a)))
+        return self.problem.reg(g**2 * d)
 
-    def averages(self, a: Array, where: Index) -> Averages:
+    def _values(self, a: Array, where: Index) -> tuple[Array, Array]:
+        g = np.einsum("bnj,bj->bn", self.basis[where], a)
+        return g, 1.0 / (1.0 + g**2) if self.finite else np.ones_like(g)
+
+    def margin_of(self, a: Array, where: Index) -> Array:
         """Quadrature."""
-        return spectral_averages(self._at(where), np.einsum("bnj,bj->bn", self.basis[where], a), self.mu[where])
+        g, d = self._values(a, where)
+        return self.problem.take(where).value(g * d, g**2 * d)
 
-    def pull_back(self, slope: Averages, a: Array, where: Index) -> Array:
+    def gradient_of(self, a: Array, where: Index) -> Array:
         """Derivative in the values at the nodes, then in the coordinates."""
-        measure, basis, mu = self._at(where), self.basis[where], self.mu[where]
-        g = np.einsum("bnj,bj->bn", basis, a)
-        e_g = np.sum(measure.e * g, axis=1)
-        spread = g * g + (mu * e_g)[:, None] * g
-        spread -= np.sum(measure.e * spread, axis=1, keepdims=True)
-        tau, e, excess, by_e_g, coherent, scattered = (s[:, None] for s in slope)
-        by_e_g = by_e_g + 2.0 * coherent * (mu * np.sum(measure.e * spread * g, axis=1))[:, None]
-        centred = g * g - (g * g @ measure.tau)[:, None]
-        by_g = 2.0 * g * (tau * measure.tau + e * measure.e + excess * measure.excess) + by_e_g * measure.e
-        by_g += 2.0 * coherent * measure.e * spread * (2.0 * g + (mu * e_g)[:, None])
-        by_g += 4.0 * scattered * measure.tau * centred * g
-        return np.asarray(np.einsum("bnj,bn->bj", basis, by_g))
+        g, d = self._values(a, where)
+        by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
+        U1, W1 = ((1.0 - g**2) * d**2, 2.0 * g * d**2) if self.finite else (d, 2.0 * g)
+        return np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
 
 
 def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
@@ -139,14 +156,13 @@ def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
 
 
 class DirectedFilters(FreeFilters):
-    r"""Polynomial filters of a directed operator; the coordinates are the tails :math:`G_i = \sum_k g_{i+k} \lambda^k`.
+    r"""Polynomial filters of a directed operator at infinite regularization.
 
-    Their coefficients are :math:`g_i = G_i - \lambda G_{i+1}`.
+    The coordinates are the tails :math:`G_i = \sum_k g_{i+k} \lambda^k`; coefficients are :math:`g_i = G_i - \lambda G_{i+1}`.
     """
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int) -> None:
-        super().__init__(signal, alpha, mu, rho, order)
-        self.index = np.add.outer(np.arange(order + 1), np.arange(order + 1))
+    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
+        super().__init__(signal, alpha, mu, rho, order, finite=finite)
         self.monomials = np.eye(order + 1) - signal[:, None, None] * np.eye(order + 1, k=1)
 
     def fit(self, g: Array) -> Array:
@@ -156,38 +172,68 @@ class DirectedFilters(FreeFilters):
             G[..., i] += self.signal * G[..., i + 1]
         return G
 
-    def _series(self, a: Array, where: Index) -> tuple[Array, Array]:
-        return np.einsum("bkj,bj->bk", self.monomials[where], a), a
+    def _series(self, a: Array, where: Index) -> Array:
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials[where], a))
 
-    def averages(self, a: Array, where: Index) -> Averages:
+    def _averages(self, a: Array, where: Index) -> Averages:
+        return coefficient_averages(self._series(a, where).T, a.T, self.signal[where], self.mu[where])
+
+    def margin_of(self, a: Array, where: Index) -> Array:
         """Sums over the coefficients."""
-        g, G = self._series(a, where)
-        return coefficient_averages(g.T, G.T, self.signal[where], self.mu[where])
+        return margins(self._averages(a, where), self.alpha[where], self.mu[where], self.rho[where])[0]
 
-    def pull_back(self, slope: Averages, a: Array, where: Index) -> Array:
+    def gradient_of(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
-        (g, G), mu = self._series(a, where), self.mu[where][:, None]
-        H, J = self._hankel(g), self._hankel(G)
-        tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in slope)
-        M, N = H @ np.swapaxes(H, 1, 2), H @ np.swapaxes(J, 1, 2)
+        g, G, mu = self._series(a, where), a, self.mu[where][:, None]
+        tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
+        H, J = hankel(g), hankel(G)
+        M, N = H @ H.mT, H @ J.mT
         M[:, 0, 0] = 0.0
         N[:, :, 0] = 0.0
         v = mu * G[:, :1] * G + np.einsum("bik,bk->bi", J, G)
         v[:, 0] = 0.0
         by_H = 4.0 * scattered[:, :, None] * (M @ H) + 2.0 * coherent[:, :, None] * (N @ J)
-        by_J = 2.0 * coherent[:, :, None] * (np.swapaxes(N, 1, 2) @ H + v[:, :, None] * G[:, None, :])
-        by_g = 2.0 * (tau - excess) * g + self._gather(by_H)
-        by_G = 2.0 * (e + excess) * G + self._gather(by_J)
+        by_J = 2.0 * coherent[:, :, None] * (N.mT @ H + v[:, :, None] * G[:, None, :])
+        by_g = 2.0 * (tau - excess) * g + _gather(by_H)
+        by_G = 2.0 * (e + excess) * G + _gather(by_J)
         by_G += 2.0 * coherent * (np.einsum("bik,bi->bk", J, v) + mu * G[:, :1] * v)
         by_G[:, 0] += e_g[:, 0] + 2.0 * coherent[:, 0] * mu[:, 0] * np.sum(v * G, axis=1)
         return np.asarray(by_G + np.einsum("bkj,bk->bj", self.monomials[where], by_g))
 
-    def _hankel(self, g: Array) -> Array:
-        """Hankel matrix of each row, zero beyond its end."""
-        return np.pad(g, ((0, 0), (0, self.order)))[:, self.index]
+    def _slope(self, a: Array, where: Index) -> Averages:
+        """Derivatives of the margin in each of the averages, by an imaginary step: exact to rounding."""
+        averages = self._averages(a, where)
+        data = self.alpha[where], self.mu[where], self.rho[where]
+        steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
+        return Averages(*(margins(step, *data)[0].imag / _TINY for step in steps))
 
-    def _gather(self, by_hankel: Array) -> Array:
-        """Sum over the entries of a Hankel matrix that hold the same number: rows shifted by one another, then added."""
-        n = self.order + 1
-        wide = np.pad(by_hankel, ((0, 0), (0, 0), (0, n))).reshape(-1, 2 * n * n)
-        return np.asarray(wide[:, : n * (2 * n - 1)].reshape(-1, n, 2 * n - 1).sum(axis=1)[:, :n])
+
+def _gather(by_hankel: Array) -> Array:
+    """Sum over the entries of a Hankel matrix that hold the same number: rows shifted by one another, then added."""
+    n = by_hankel.shape[1]
+    wide = np.pad(by_hankel, ((0, 0), (0, 0), (0, n))).reshape(-1, 2 * n * n)
+    return np.asarray(wide[:, : n * (2 * n - 1)].reshape(-1, n, 2 * n - 1).sum(axis=1)[:, :n])
+
+
+class TrainedDirectedFilters(DirectedFilters):
+    """Polynomial filters of a directed operator at regularization 1, of any scale: equations solved, slopes by differences."""
+
+    noise = _NOISE
+
+    def margin_of(self, a: Array, where: Index) -> Array:
+        """Solve the self-consistent equations."""
+        data = CSBM(self.alpha[where], self.signal[where], self.mu[where], self.rho[where])
+        gcn = GCN(Polynomial(self._series(a, where)), reg=1.0, symmetrize=False)
+        found = predict(data, gcn, throw=False, tol=_NOISE)
+        solved = np.asarray(found.status) == Status.CONVERGED
+        return np.where(solved, np.asarray(found.order_parameters.test_margin), -np.inf)
+
+    def gradient_of(self, a: Array, where: Index) -> Array:
+        """Central differences, all in one call."""
+        size = np.linalg.norm(a, axis=1)[:, None, None]
+        offsets = np.concatenate([np.eye(a.shape[1]), -np.eye(a.shape[1])]) * _STEP
+        around = (a[:, None] + size * offsets).reshape(-1, a.shape[1])
+        margin = self.margin_of(around, np.repeat(where, len(offsets))).reshape(len(a), 2, -1)
+        with np.errstate(invalid="ignore"):
+            slope = (margin[:, 0] - margin[:, 1]) / (2.0 * _STEP * size[:, 0])
+        return np.where(np.isfinite(slope), slope, 0.0)

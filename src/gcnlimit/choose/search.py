@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, Polynomial, SearchScale
+from gcnlimit.losses import Square
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIGNALS
+from gcnlimit.penalties import L2
 from gcnlimit.performance import Prediction, Status
+from gcnlimit.theory.finite_reg.square import square_margins
+from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
-__all__ = ["Axis", "Bounds", "Search", "margin", "performance"]
+__all__ = ["Axis", "Bounds", "Search", "margin"]
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -31,6 +34,8 @@ _REFUSED = -1e3  # margin given to a point that did not converge: worse than any
 
 
 _REG = SearchScale(to=np.log, back=np.exp, largest=1e6)
+_ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
+_ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,12 @@ class Axis:
         return np.asarray((here - to(low * unit)) / np.where(width > 0, width, 1.0))
 
     @property
+    def ends(self) -> tuple[Array, Array]:
+        """Smallest and largest value of the parameter itself; no end is known of a regularization over a gain."""
+        anything = self.name == "reg" and self.asked[0] == 0.0
+        return (np.full_like(self.low, 1e-300), np.full_like(self.high, 1e300)) if anything else (self.low, self.high)
+
+    @property
     def top(self) -> Array:
         """Value at the upper end: infinity itself for a regularization without bound."""
         return np.full_like(self.high, math.inf) if self.name == "reg" and math.isinf(self.asked[1]) else self.high
@@ -84,9 +95,14 @@ class Search:
         self.size = math.prod(self.shape)
         self.directed = data.directed
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
-        self.radius = np.broadcast_to(data.operator(gcn.symmetrize).radius, self.shape).ravel()
+        operator = data.operator(gcn.symmetrize)
+        self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
+        ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2)
+        self._closed = operator.symmetric and ridge  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
+        self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+        self.closed = self._closed and not self.explicit
         if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
             self._check_layers(free)
 
@@ -121,6 +137,9 @@ class Search:
         return int(self.gcn.filter.values.shape[-1])
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
+        if name == "reg" and asked[0] == 0.0:
+            low, high = (np.full(self.size, bound) for bound in (_ANY_CLOSED if self._closed else _ANY_REG))
+            return Axis(name, _REG, layer, low, high, np.ones(self.size), asked)
         scale = _REG if name == "reg" else self.gcn.filter.scale
         unit = self.radius if scale.per_radius else np.ones(self.size)
         limit = scale.largest / unit
@@ -149,8 +168,24 @@ class Search:
         return Search(self._data(which), self.gcn.replaced(reg=math.inf), others)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
-        """Free numbers at points of the unit cube, one row a point."""
-        return np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
+        """Free numbers at points of the unit cube, one row per point."""
+        values = np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
+        if self.any_reg and not self.gcn.normalize:
+            values[:, self.reg_axis] *= self._gain(values, which)
+        return values
+
+    def place(self, axis: Axis, which: npt.NDArray[np.intp]) -> Array:
+        """Where the network as it was given stands on an axis, in [0, 1] (the first of them, if they are several)."""
+        if axis.name != "reg":
+            given = float(np.ravel(self.gcn.filter.values)[max(axis.layer, 0)])
+        else:
+            given = 1.0 if self.any_reg else float(np.ravel(self.gcn.reg)[0])
+        return axis.place(given, which)
+
+    def _gain(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
+        """Mean square gain of the filters, in whose units the regularization is searched."""
+        gain = self.network(values, which).filter.log_gain(self._symmetric)
+        return np.exp(np.clip(2.0 * gain, -600.0, 600.0))
 
     def parameters(self, values: Array) -> dict[str, Array]:
         """Free parameters by name; the last axis of a parameter given for each layer runs over the layers."""
@@ -180,7 +215,11 @@ class Search:
 
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
-        return margin(performance(self._data(which), self.network(values, which)))
+        data, network = self._data(which), self.network(values, which)
+        if not self.closed:
+            return margin(predict(data, network, throw=False))
+        found = square_margins(Points.of(data, network))
+        return np.where(np.isnan(found), _REFUSED, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
         return CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
@@ -190,21 +229,17 @@ class Search:
         return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
 
 
-def performance(data: CSBM, gcn: GCN) -> Prediction:
-    """Exact performance; a point that does not converge says so in its status."""
-    return predict(data, gcn, throw=False)
-
-
 def margin(prediction: Prediction) -> Array:
     r"""Return the margin :math:`\Phi^{-1}(\text{test accuracy})`, precise near 0 and 1; very low where nothing converged.
 
     >>> import gcnlimit as gl
-    >>> p = gl.predict(gl.CSBM(alpha=0.1, lam=9, mu=99, rho=0.5), gl.GCN(gl.Diffusion(t=0.5), symmetrize=False))
-    >>> p.test_accuracy, abs(margin(p) / p.order_parameters.test_margin - 1).item() < 1e-14
-    (1.0, True)
+    >>> from scipy.special import ndtri_exp
+    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Diffusion(t=0.5)))
+    >>> bool(abs(margin(p) + ndtri_exp(p.log_test_error)) < 1e-14)
+    True
     """
     failed = np.asarray(prediction.status) == Status.NOT_CONVERGED
-    return np.where(failed, _REFUSED, -ndtri_exp(prediction.log_test_error))
+    return np.where(failed, _REFUSED, prediction.order_parameters.test_margin)
 
 
 def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
@@ -230,8 +265,11 @@ def _interval(name: str, bounds: Any) -> tuple[float, float]:
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")
     if not low <= high:
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
-    if name == "reg" and not low > 0:
-        raise ParameterError(f"free['reg'] starts at {low:g}; its lower bound must be > 0, for example 1e-2")
+    if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):
+        raise ParameterError(
+            f"free['reg'] = ({low:g}, {high:g}) starts at {low:g}; its lower bound must be > 0, for example 1e-2, "
+            f"or write (0, math.inf) for any regularization"
+        )
     if low == high and math.isinf(low):
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains no finite value")
     return low, high

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,20 @@ import numpy.typing as npt
 from gcnlimit._display import Labels, Shown, status_names
 from gcnlimit._labels import each_layer
 from gcnlimit._values import Array
-from gcnlimit.choose.search import Axis, Bounds, Search, performance
+from gcnlimit.choose.search import Bounds, Search
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
 from gcnlimit.performance import Prediction, scalar_or_array
+from gcnlimit.theory.predict import predict
 
 __all__ = ["TuneStatus", "Tuned", "tune"]
 
 _BLOCK = 8192  # problems searched together
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
+_CLOSED = 1e-13  # of those for the square loss on symmetric graphs
 _APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
@@ -35,24 +38,20 @@ class TuneStatus(enum.IntEnum):
     'the optimum lies inside the bounds'
     """
 
-    INTERIOR = 0
-    LOWER_BOUND = 1
-    UPPER_BOUND = 2
-    INFINITE = 3
-    FLAT = 4
-    NOT_CONVERGED = 5
+    message: str
 
-    @property
-    def message(self) -> str:
-        """One sentence for the user."""
-        return {
-            TuneStatus.INTERIOR: "the optimum lies inside the bounds",
-            TuneStatus.LOWER_BOUND: "the optimum lies at a lower bound; a wider interval may hold a better network",
-            TuneStatus.UPPER_BOUND: "the optimum lies at an upper bound; a wider interval may hold a better network",
-            TuneStatus.INFINITE: "the network improves up to infinity, or up to where the series of PageRank diverges",
-            TuneStatus.FLAT: "an end of the interval is told, as good as any: the accuracy does not depend on what is free",
-            TuneStatus.NOT_CONVERGED: "the search did not settle; start from another network or narrow the bounds",
-        }[self]
+    def __new__(cls, value: int, message: str = "") -> Self:
+        """Member of that number and sentence."""
+        member = int.__new__(cls, value)
+        member._value_, member.message = value, message
+        return member
+
+    INTERIOR = 0, "the optimum lies inside the bounds"
+    LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
+    UPPER_BOUND = 2, "the optimum lies at an upper bound; a wider interval may hold a better network"
+    INFINITE = 3, "the network improves up to infinity, or up to where the series of PageRank diverges"
+    FLAT = 4, "the accuracy does not depend on the free parameters; an end of the interval is reported"
+    NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,7 +109,7 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
         The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
     free
         Interval ``(low, high)`` of each free parameter: that of the filter (``t``, ``theta``, ``c``, ``coefficients``, or your
-        own) and ``reg``. One interval for
+        own) and ``reg``, for which ``(0, math.inf)`` means any regularization. One interval for
         ``c`` is a strength shared by all layers; a list of intervals frees each layer. One interval for ``coefficients`` holds
         for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
         the upper bound is infinite.
@@ -138,7 +137,7 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
     network = _shaped_network(search, values)
     return Tuned(
         gcn=network,
-        prediction=performance(data, network),
+        prediction=predict(data, network, throw=False),
         parameters=_shaped(search, values),
         curvature=_shaped(search, _curvature(search, values)),
         status=_status(search, best),
@@ -147,10 +146,7 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
 
 def _maximize(search: Search) -> Maxima:
     """Best points of all problems, a block of them at a time."""
-    parts = []
-    for start in range(0, search.size, _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, search.size))
-        parts.append(_maximize_block(search, block))
+    parts = [_maximize_block(search, block) for block in batches(search.size, _BLOCK)]
     return Maxima(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -158,7 +154,7 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
         return search.objective(u, block[which])
 
-    accuracy = 4e-16 if search.explicit else _ACCURACY
+    accuracy = _accuracy(search)
     if len(search.axes) == 1:
         return maximize_interval(objective, block.size, accuracy=accuracy)
     keep, candidates = 4 * len(search.axes), _candidates(search, block)
@@ -171,11 +167,16 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     return better(best, at_infinity, accuracy=accuracy)
 
 
+def _accuracy(search: Search) -> float:
+    """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
+    return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
+
+
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
     """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
     d = len(search.axes)
     common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
-    given = np.stack([axis.place(_given(search.gcn, axis), block) for axis in search.axes], axis=1)
+    given = np.stack([search.place(axis, block) for axis in search.axes], axis=1)
     return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
 
 
@@ -191,20 +192,13 @@ def _rays(search: Search, u: Array) -> Array:
     return rays
 
 
-def _given(gcn: GCN, axis: Axis) -> float:
-    """Value of a free number in the network as it was given (in the first, if they are several)."""
-    if axis.name == "reg":
-        return float(np.ravel(gcn.reg)[0])
-    return float(np.ravel(getattr(gcn.filter, axis.name))[max(axis.layer, 0)])
-
-
 def _curvature(search: Search, values: Array) -> Array:
     """Second derivatives of the margin, by differences taken inside the bounds; 0 at infinity."""
     everyone = np.arange(search.size)
     curvature = np.zeros_like(values)
     for k, axis in enumerate(search.axes):
         log = axis.name == "reg"
-        low, high, here = (np.log(p) if log else p for p in (axis.low, axis.high, values[:, k]))
+        low, high, here = (np.log(p) if log else p for p in (*axis.ends, values[:, k]))
         h = np.minimum(1e-3 * (1.0 + np.where(np.isinf(here), 0.0, np.abs(here))), (high - low) / 4.0)
         h = np.where(h > 0.0, h, 1.0)
         centre = np.clip(here, low + h, np.maximum(high - h, low + h))
@@ -228,7 +222,7 @@ def _status(search: Search, best: Maxima) -> Any:
         ):
             where = np.where(reached == asked, name, TuneStatus.INFINITE)
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    flat = _FLAT if search.explicit else 10.0 * _ACCURACY
+    flat = max(_FLAT, 10.0 * _accuracy(search))
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     return status if search.shape else TuneStatus(int(status))

@@ -25,7 +25,7 @@ VERBS = {
     "sample": "Draw a graph with features and labels into a file.",
     "simulate": "Train a network on sampled graphs and measure it.",
     "tune": "The best network of a family.",
-    "compare": "Every family of networks at its best, beside the ceilings.",
+    "compare": "Families of networks, filter and regularization tuned, beside the ceilings.",
     "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",

@@ -23,7 +23,7 @@ __all__ = ["command"]
 @plot_option
 @output_options
 def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form: str, **given: Any) -> None:
-    """Every family of networks at its best, beside the ceilings: which to use, and what is left to gain.
+    """Families of networks, filter and regularization tuned (square loss), beside the ceilings.
 
     \b
     Examples:
@@ -46,4 +46,11 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
     keys = len(grid.axes) + 1
-    show(columns, len(methods) * size, title="Every family at its best", form=form, inputs=inputs, keys=keys)
+    show(
+        columns,
+        len(methods) * size,
+        title="Filter and regularization at their best",
+        form=form,
+        inputs=inputs,
+        keys=keys,
+    )

@@ -1,0 +1,158 @@
+"""The best polynomial of an order: many starts of low order, the best continued to higher orders."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters, TrainedDirectedFilters
+from gcnlimit.numerics.optimize import ascend, spread
+from gcnlimit.theory.points import Points
+
+__all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
+
+_STARTS = 3  # filters climbed from, the best of those tried
+_SMALL, _SMALLEST = 8, 4  # orders at which many starts are tried, the second where equations must be solved for each
+_SCALES = np.log(np.geomspace(1e-3, 1e2, 16))  # of the starts at finite regularization
+_LARGEST = {"infinite": 128, "finite": 16}  # order at which the limit is read off at last on a directed graph
+
+Index = npt.NDArray[np.intp]
+_Climbed = tuple[Array, Array, npt.NDArray[np.bool_]]
+
+
+class PolynomialBest(NamedTuple):
+    """Best polynomials, one row for each point: margin, coefficients, regularization, and whether the search settled."""
+
+    margin: Array
+    coefficients: Array
+    reg: Array
+    settled: npt.NDArray[np.bool_]
+
+
+def best_polynomial(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
+    """Best polynomial of each point at infinite regularization, or at the best one."""
+    a, margin, settled = _search(points, order, finite=False)
+    best = _found(_filters(points, order, finite=False), a, margin, settled)
+    if infinite:
+        return best
+    small = min(order, _small(points, finite=True))
+    known = a if order == small else _search(points, small, finite=False)[0]
+    a, margin, settled = _search(points, order, finite=True, known=known)
+    return _better(best, _found(_filters(points, order, finite=True), a, margin, settled))
+
+
+def growing_polynomials(points: Points, *, infinite: bool, tol: float) -> tuple[PolynomialBest, Array]:
+    """Best polynomials of growing order, until the margin grows by less than `tol`; and its last growth."""
+    best, growth = _grow(points, finite=False, tol=tol)
+    if infinite:
+        return best, growth
+    trained, growth_there = _grow(points, finite=True, tol=tol)
+    chosen = trained.margin > best.margin
+    return _better(best, trained), np.where(chosen, growth_there, growth)
+
+
+def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
+    """Take the second where it is better by more than rounding, both written with the same number of coefficients."""
+    width = max(one.coefficients.shape[1], other.coefficients.shape[1])
+    one, other = (
+        b._replace(coefficients=np.pad(b.coefficients, ((0, 0), (0, width - b.coefficients.shape[1]))))
+        for b in (one, other)
+    )
+    second = other.margin > one.margin + 1e-11 * (1.0 + np.abs(one.margin))
+    columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
+    return PolynomialBest(*columns)
+
+
+def _small(points: Points, *, finite: bool) -> int:
+    return _SMALLEST if finite and not points.symmetric else _SMALL
+
+
+def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
+    kind = SymmetricFilters if points.symmetric else TrainedDirectedFilters if finite else DirectedFilters
+    return kind(points.signal, points.alpha, points.mu, points.rho, order, finite=finite)
+
+
+def _found(filters: FreeFilters, a: Array, margin: Array, settled: npt.NDArray[np.bool_]) -> PolynomialBest:
+    """Coefficients and regularization of the filters found."""
+    if not filters.finite:
+        reg = np.full(margin.size, np.inf)
+    else:
+        reg = filters.reg(a) if isinstance(filters, SymmetricFilters) else np.ones(margin.size)
+    return PolynomialBest(margin, filters.coefficients(a), reg, settled)
+
+
+def _search(points: Points, order: int, *, finite: bool, known: Array | None = None) -> _Climbed:
+    """Coordinates of the best filter of each point, its margin, and whether they are settled."""
+    small = min(order, _small(points, finite=finite))
+    filters = _filters(points, small, finite=finite)
+    starts = _starts(filters, points.radius, known)
+    where = np.repeat(np.arange(points.size), starts.shape[1])
+    a, margin, settled = _climb(filters, starts.reshape(where.size, -1), where)
+    best = np.arange(points.size) * starts.shape[1] + np.argmax(margin.reshape(points.size, -1), axis=1)
+    if order == small:
+        return a[best], margin[best], settled[best]
+    return _continue(_filters(points, order, finite=finite), a[best])
+
+
+def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
+    """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
+    k = np.arange(filters.order + 1.0)
+    factorial = np.cumprod(np.maximum(k, 1.0))
+    series = [np.power.outer(ratio / radius, k) / factorial for ratio in (-3.0, -1.5, 0.0, 1.5, 3.0)]
+    series += [np.power.outer(ratio / radius, k) for ratio in (-0.8, 0.8)]
+    shapes = [filters.fit(g) for g in series] + ([] if known is None else [known])
+    others = 2.0 * spread(7, filters.order + 1)[1:] - 1.0
+    shapes += [np.broadcast_to(other, (radius.size, other.size)) for other in others]
+    every = np.stack(shapes, axis=1)
+    every = every / np.linalg.norm(every, axis=-1, keepdims=True)
+    if filters.finite:
+        every = np.repeat(every, _SCALES.size, axis=1)
+        scale = np.broadcast_to(np.tile(_SCALES, len(shapes)), every.shape[:2])
+        every = np.concatenate([every, scale[:, :, None]], axis=2)
+    where = np.repeat(np.arange(radius.size), every.shape[1])
+    margin = filters.margin(every.reshape(where.size, -1), where).reshape(radius.size, -1)
+    first = np.argsort(-margin, axis=1, kind="stable")[:, : 1 if filters.noise > 1e-15 else _STARTS, None]
+    return np.take_along_axis(every, first, axis=1)
+
+
+def _climb(filters: FreeFilters, a: Array, where: Index) -> _Climbed:
+    a, margin, settled = ascend(
+        lambda a, rows: filters.margin(a, where[rows]),
+        lambda a, rows: filters.gradient(a, where[rows]),
+        a,
+        tol=max(1e-9, 1e4 * filters.noise),
+        accuracy=filters.noise,
+    )
+    return a, margin, settled.astype(bool)
+
+
+def _continue(filters: FreeFilters, a: Array) -> _Climbed:
+    """Climb from filters of lower order: the bases of two orders agree where both are defined."""
+    last = a.shape[1] - filters.finite
+    direction = np.pad(a[:, :last], ((0, 0), (0, filters.order + 1 - last)))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return _climb(filters, np.concatenate([direction, a[:, last:]], axis=1), np.arange(a.shape[0]))
+
+
+def _grow(points: Points, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
+    """Double the order; the coefficients are those of the largest order, padded."""
+    order, left = _SMALL, np.arange(points.size)
+    a, margin, settled = _search(points, order, finite=finite)
+    best = _found(_filters(points, order, finite=finite), a, margin, settled)
+    growth = np.full(points.size, np.inf)
+    while left.size and order < _LARGEST["finite" if finite else "infinite"]:
+        order *= 2
+        filters = _filters(points.take(left), order, finite=finite)
+        a, higher, settled = _continue(filters, a)
+        growth[left] = np.abs(higher - best.margin[left])
+        found = _found(filters, a, higher, settled)
+        best = best._replace(
+            coefficients=np.pad(best.coefficients, ((0, 0), (0, order + 1 - best.coefficients.shape[1])))
+        )
+        for column, value in zip(best, found, strict=True):
+            column[left] = value
+        a, left = a[growth[left] > tol], left[growth[left] > tol]
+    return best, growth

@@ -1,0 +1,145 @@
+r"""The square loss at finite regularization: everything is explicit in one number (theory page, §3).
+
+For :math:`\ell(z) = (1 - z)^2/2` the three averages of the loss are closed, :math:`\bar\beta = \kappa` and
+:math:`\varsigma = \kappa^2 \frac{1-\rho}{\rho} [(1 - \bar\omega)^2 + \sigma^2]`, so that of the four numbers only
+:math:`s = \kappa V_w` is left. With :math:`p = s\,\tau(W)`, the degrees of freedom of the training per node,
+
+.. math::
+    r\,s = \frac{(\rho - p)(1 - \alpha p)}{\alpha\,(1 - p)}, \qquad 0 \le p < \min(\rho, 1/\alpha),
+
+is the regularization, and the margin is a rational function of the averages at :math:`s` under a root. At :math:`s = 0` it is
+that of infinite regularization.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.finite_reg.equations import Transforms
+from gcnlimit.theory.points import Points
+
+__all__ = ["most_freedom", "spectral_transforms", "square_margin", "square_margins", "square_reg"]
+
+_COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
+_SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
+_NEWTON = 60  # steps at most
+_BLOCK = 1 << 19  # numbers held by one temporary array
+
+
+def most_freedom(alpha: Array, rho: Array) -> Array:
+    r"""Bound :math:`\min(\rho, 1/\alpha)` of the degrees of freedom per node, reached as the regularization vanishes."""
+    return np.minimum(rho, 1.0 / alpha)
+
+
+def square_reg(W: Array, s: Array, alpha: Array, rho: Array) -> Array:
+    r"""Regularization at :math:`s = \kappa V_w`, given :math:`\tau(W)`; infinite at 0, NaN beyond the most freedom.
+
+    >>> square_reg(np.array([0.5]), np.array([0.0]), np.array([4.0]), np.array([0.1]))
+    array([inf])
+    """
+    p = s * W
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reg = (rho - p) * (1.0 - alpha * p) / (alpha * (1.0 - p)) / s
+    return np.where(p < most_freedom(alpha, rho), reg, np.nan)
+
+
+def square_margin(graph: Transforms, s: Array, alpha: Array, mu: Array, rho: Array) -> Array:
+    r"""Margin of a test node, :math:`\Phi^{-1}` of its accuracy, for the square loss.
+
+    With :math:`b = e(U)/(1 + \mu s\, e(W))`, :math:`F = \mu b\, U + W` and
+    :math:`M = e(F) - \tau(W)`,
+
+    .. math::
+        \text{margin} = \frac{M}{\sqrt S}, \qquad
+        S\,(1 - s^2 k) = \mathrm{Var}_e F + \omega\, \{ \mathrm{Var}_e[U - s\mu b\, W] + (1 + \mu)\, b^2 \} + k\, (1 - p - sM)^2,
+
+    where :math:`\omega = \alpha\tau(U^2)/(1 - \alpha s^2 \tau(W^2))` is the variance that the weights add and
+    :math:`k = \frac{1-\rho}{\rho} [\omega\tau(U^2) + \mathrm{Var}_\tau W]/(1-p)^2` that of the choice of labelled nodes.
+    """
+    along = graph.U / (1.0 + mu * s * (graph.W + graph.excess))
+    features = mu * along
+    mean = features * graph.U + graph.excess
+    weights = alpha * graph.UU / (1.0 - alpha * s**2 * (graph.WW_bulk + graph.W**2))
+    choice = (1.0 - rho) / rho * graph.stretch**2 * (weights * graph.UU + graph.WW_bulk)
+    missed = 1.0 - s * (graph.W + mean)
+    variance = graph.across(features, np.ones_like(features)) + choice * missed**2
+    variance = variance + weights * (graph.across(np.ones_like(features), -s * features) + (1.0 + mu) * along**2)
+    return np.asarray(mean * np.sqrt((1.0 - s**2 * choice) / variance))
+
+
+def spectral_transforms(measure: SpikedSemicircle, U: Array, W: Array, s: Array) -> Transforms:
+    """Averages of a symmetric graph from the values of U and W at the nodes of its spectrum."""
+    W_bulk, U_labels, W_labels = W @ measure.tau, np.vecdot(measure.e, U), np.vecdot(measure.e, W)
+    off_bulk, U_across, W_across = W - W_bulk[:, None], U - U_labels[:, None], W - W_labels[:, None]
+    return Transforms(
+        W=W_bulk,
+        UU=U**2 @ measure.tau,
+        WW_bulk=off_bulk**2 @ measure.tau,
+        stretch=1.0 / (1.0 - s * W_bulk),
+        U=U_labels,
+        excess=np.vecdot(measure.excess, off_bulk),
+        UU_across=np.vecdot(measure.e, U_across**2),
+        UW_across=np.vecdot(measure.e, U_across * W_across),
+        WW_across=np.vecdot(measure.e, W_across**2),
+    )
+
+
+def square_margins(points: Points) -> Array:
+    """Margins of a test node at the points of a symmetric graph, square loss, any regularization; NaN where not resolved.
+
+    One equation for one number is left, monotone in it; the grid on the spectrum is doubled until the margin stays.
+    """
+    margin, left, n = np.full(points.size, np.nan), np.arange(points.size), _COARSEST
+    while left.size and n <= _FINEST:
+        size = max(1, _BLOCK // n)
+        found = np.concatenate(
+            [_on_grid(points.take(rows), n) for rows in np.split(left, range(size, left.size, size))]
+        )
+        same = np.abs(found - margin[left]) <= _SAME * (1.0 + np.abs(found))
+        margin[left] = found
+        left, n = left[~same], 2 * n + 1
+    return margin
+
+
+def _on_grid(points: Points, n: int) -> Array:
+    measure = SpikedSemicircle.of(points.signal, n)
+    g, size = points.filter.normalized(measure.x)
+    gain = np.sqrt(g**2 @ measure.tau)
+    g = g / gain[:, None]
+    s = _strength(g**2, measure.tau, points, 0.0 * size if points.normalize else size + np.log(gain))
+    d = 1.0 / (1.0 + s[:, None] * g**2)
+    graph = spectral_transforms(measure, g * d, g**2 * d, s)
+    return square_margin(graph, s, points.alpha, points.mu, points.rho)
+
+
+def _strength(g2: Array, tau: Array, points: Points, log_gain: Array) -> Array:
+    r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
+
+    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases.
+    """
+    log_reg = np.log(points.reg) - 2.0 * log_gain
+    rows = np.flatnonzero(np.isfinite(log_reg))
+    alpha, rho, g2 = points.alpha[rows], points.rho[rows], g2[rows]
+    most, top = most_freedom(alpha, rho), np.log(rho / alpha) - log_reg[rows]
+    low, high = np.full(rows.size, -np.inf), top
+    y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
+    for _ in range(_NEWTON):
+        q = g2 * np.exp(y)[:, None]
+        q /= 1.0 + q
+        p, slope = q @ tau, (q - q * q) @ tau
+        inside = p < most
+        p = np.where(inside, p, 0.0)
+        value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
+        high = np.where(inside & (value <= 0.0), high, np.minimum(high, y))
+        low = np.where(inside & (value <= 0.0), np.maximum(low, y), low)
+        step = y - value / (1.0 + slope * (1.0 / (rho - p) + alpha / (1.0 - alpha * p) - 1.0 / (1.0 - p)))
+        new = np.where(inside & (step > low) & (step <= high), step, 0.5 * (np.maximum(low, y - 2.0) + high))
+        done = np.all(np.abs(new - y) <= 1e-7)  # the next step is below rounding
+        y = new
+        if done:
+            break
+    s = np.zeros(points.size)
+    s[rows] = np.exp(y)
+    return s

@@ -1,0 +1,210 @@
+"""The best linear network over all filters and all regularizations: laws that it must obey."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.choose.best_filter import filter_ceiling
+from gcnlimit.choose.ceiling import spectral_ceiling
+from gcnlimit.choose.search import margin
+from gcnlimit.choose.spectral_margin import SpectralMargin
+from gcnlimit.choose.spectral_search import maximize, stationarity, values
+from gcnlimit.numerics.panels import edge_panels, halved, panel_measure
+from gcnlimit.theory import limits
+from gcnlimit.theory.finite_reg.square import square_margins
+from gcnlimit.theory.points import Points
+
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+MANY_LABELS = gl.CSBM(alpha=4, lam=0.75, mu=0.5, rho=0.5)
+ANY_REG = (0, math.inf)
+
+
+def random_data(count, seed=0):
+    rng = np.random.default_rng(seed)
+    low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
+    return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        gl.Diffusion(np.linspace(-3, 3, 40)),
+        gl.PageRank(np.linspace(-0.3, 0.3, 40)),
+        gl.Polynomial(np.random.default_rng(1).normal(size=(40, 5))),
+    ],
+)
+def test_the_closed_margin_of_the_square_loss_solves_the_self_consistent_equations(filter):
+    data = random_data(40)
+    gcn = gl.GCN(filter, reg=np.append(np.geomspace(1e-3, 1e5, 39), math.inf))
+    closed = square_margins(Points.of(data, gcn))
+    np.testing.assert_allclose(closed, margin(gl.predict(data, gcn, tol=1e-12)), atol=1e-10)
+
+
+def test_known_values():
+    best = gl.best_filter(MANY_LABELS, 6)
+    assert best.prediction.test_accuracy == pytest.approx(0.8002295, abs=1e-7)
+    assert best.ceiling.test_accuracy == pytest.approx(0.8006318, abs=1e-7)
+    assert best.ceiling_at_infinite_reg.test_accuracy == pytest.approx(0.7660022, abs=1e-7)
+    assert filter_ceiling(DATA).test_accuracy == pytest.approx(0.8874922, abs=1e-7)
+    assert filter_ceiling(DATA, reg=math.inf).test_accuracy == pytest.approx(0.8860905, abs=1e-7)
+
+
+def test_the_ceiling_is_above_every_tuned_family_and_below_bayes():
+    data = random_data(12, seed=3)
+    ceiling = filter_ceiling(data)
+    families = [
+        (gl.Diffusion(1.0), {"t": (-20, 20)}),
+        (gl.PageRank(0.0), {"theta": (-1, 1)}),
+        (gl.Residual.constant(1.0, 2), {"c": (-20, 20)}),
+    ]
+    for filter, free in families:
+        tuned = gl.tune(data, gl.GCN(filter), free | {"reg": ANY_REG})
+        assert np.all(ceiling.margin >= margin(tuned.prediction) - 1e-9)
+    assert np.all(ceiling.margin >= filter_ceiling(data, reg=math.inf).margin - 1e-11)
+    assert np.all(ceiling.log_test_error > gl.bayes_optimal(data).log_test_error)
+    assert np.all(ceiling.status == gl.Status.CONVERGED)
+
+
+def test_random_filters_at_random_regularizations_stay_below():
+    rng = np.random.default_rng(5)
+    for data in (DATA, MANY_LABELS, gl.CSBM(alpha=1, lam=-0.6, mu=1.0, rho=0.8)):
+        best = filter_ceiling(data)
+        centre = np.polynomial.polynomial.polyfit(best.x, best.g, 8)  # around the best, and anywhere
+        anything = rng.normal(size=(4000, 9)) * 10.0 ** rng.uniform(-4, 0, (4000, 1)) / 2.0 ** np.arange(9)
+        coefficients = anything + centre * (rng.uniform(size=(4000, 1)) < 0.7)
+        reg = best.reg * 10.0 ** rng.normal(size=4000)
+        found = gl.predict(data, gl.GCN(gl.Polynomial(coefficients), reg=reg), throw=False)
+        assert margin(found).max() <= best.margin + 1e-10
+
+
+def test_polynomials_grow_to_the_ceiling():
+    data = random_data(5, seed=4)
+    steps = np.array([margin(gl.best_filter(data, k).prediction) for k in (0, 1, 2, 4, 8, 16, 28)])
+    assert np.all(np.diff(steps, axis=0) >= -1e-9)
+    ceiling = filter_ceiling(data).margin
+    assert np.all(ceiling >= steps[-1] - 1e-9)
+    np.testing.assert_allclose(steps[-1], ceiling, atol=2e-4)
+
+
+def test_order_one_against_a_scan_of_every_direction_and_regularization():
+    data = gl.CSBM(alpha=[4.0, 1.0], lam=[0.75, -1.2], mu=[0.5, 2.0], rho=[0.5, 0.3])
+    angle = np.linspace(0, np.pi, 301)[:, None]
+    lines = gl.Polynomial(np.stack([np.cos(angle), np.sin(angle)], axis=-1))
+    columns = gl.CSBM(*(np.asarray(p)[:, None, None] for p in (data.alpha, data.lam, data.mu, data.rho)))
+    plane = gl.GCN(lines, reg=np.geomspace(1e-3, 1e3, 61))
+    scan = margin(gl.predict(columns, plane, throw=False)).reshape(2, -1).max(axis=1)
+    best = margin(gl.best_filter(data, 1).prediction)
+    assert np.all(best >= scan - 1e-9)
+    np.testing.assert_allclose(best, scan, atol=1e-4)
+
+
+def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
+    signal, ends = np.array([0.9, 1.5]), halved(edge_panels(np.array([0.9, 1.5])))
+    problem = SpectralMargin(
+        panel_measure(signal, ends), np.ones(2), *(np.array(p) for p in ([4.0, 1.0], [0.5, 2.0], [0.5, 0.2]))
+    )
+    start = np.broadcast_to(np.arctan(0.2 * np.exp(problem.measure.x)), problem.measure.x.shape)
+    found = maximize(problem, start)
+    assert np.all(stationarity(problem, found.angle) < 1e-6)
+    slope = problem.slope(problem.numbers(*values(found.angle, problem.s)))
+    here = problem.share(slope, *values(found.angle, problem.s))
+    for angle in np.linspace(-np.pi / 2, np.pi / 2, 201):
+        there = problem.share(slope, *values(np.full_like(found.angle, angle), problem.s))
+        assert np.all((there - here)[:, :-1] <= 1e-9 * np.abs(here).max())
+
+
+def test_gradient_in_the_values_is_exact():
+    rng = np.random.default_rng(0)
+    signal = np.array([0.5, -1.3])
+    for s in (0.0, 1.0):
+        problem = SpectralMargin(
+            panel_measure(signal, edge_panels(signal)), np.full(2, s), np.full(2, 2.0), np.full(2, 1.0), np.full(2, 0.3)
+        )
+        g = 0.2 + 0.1 * rng.normal(size=problem.measure.x.shape)
+        U, W = g / (1 + s * g**2), g**2 / (1 + s * g**2)
+        by_U, by_W = problem.by_values(U, W)
+        dU, dW = rng.normal(size=(2, *g.shape))
+        h = 1e-6
+        difference = (problem.value(U + h * dU, W + h * dW) - problem.value(U - h * dU, W - h * dW)) / (2 * h)
+        np.testing.assert_allclose(np.sum(by_U * dU + by_W * dW, axis=1), difference, rtol=1e-7)
+
+
+def test_at_infinite_regularization_the_old_limit_of_polynomials_comes_back():
+    data = random_data(5, seed=6)
+    explicit = filter_ceiling(data, reg=math.inf)
+    assert np.all(np.isinf(explicit.reg))
+    np.testing.assert_allclose(margin(gl.best_filter(data, 24, reg=math.inf).prediction), explicit.margin, atol=1e-5)
+
+
+def test_without_a_graph_infinite_regularization_is_the_best():
+    data = gl.CSBM(alpha=[0.5, 4.0], lam=0.0, mu=[1.0, 3.0], rho=[0.7, 0.2])
+    ceiling = filter_ceiling(data)
+    assert np.all(np.isinf(ceiling.reg))
+    np.testing.assert_allclose(ceiling.margin, limits.short_diffusion_margin(data, 0.0, True), atol=1e-12)
+
+
+def test_without_features_the_sign_of_the_filter_is_free_and_the_ceiling_is_resolved():
+    data = gl.CSBM(alpha=[4.0, 1.0], lam=[0.75, 1.0], mu=0.0, rho=[0.5, 0.1])
+    ceiling = filter_ceiling(data)
+    assert np.all(ceiling.error < 1e-9)
+    nearby = filter_ceiling(gl.CSBM(data.alpha, data.lam, 1e-6, data.rho))
+    np.testing.assert_allclose(ceiling.margin, nearby.margin, atol=1e-5)
+
+
+def test_without_any_signal_nothing_is_learnt():
+    assert filter_ceiling(gl.CSBM(alpha=2, lam=0.0, mu=0.0, rho=0.3)).test_accuracy == 0.5
+
+
+def test_the_transition_of_the_spectrum_is_crossed_smoothly():
+    lam = np.array([-1e-2, -1e-4, -1e-8, 0.0, 1e-8, 1e-4, 1e-2]) / math.sqrt(2) + math.sqrt(0.5)
+    found = filter_ceiling(gl.CSBM(alpha=4, lam=lam, mu=1.0, rho=0.3))
+    assert np.all(found.error < 1e-9)
+    slope = np.diff(found.margin) / np.diff(lam)
+    assert np.ptp(slope[[0, 1, 4, 5]]) < 0.1 * slope.mean()
+    assert np.all(slope > 0)
+
+
+def test_heterophily_mirrors_the_filter():
+    one, other = (filter_ceiling(gl.CSBM(4, lam, 0.5, 0.5)) for lam in (0.75, -0.75))
+    assert one.margin == pytest.approx(other.margin, abs=1e-10)
+    np.testing.assert_allclose(one.g[:201], other.g[200::-1], atol=1e-5)
+
+
+def test_all_points_at_once_give_what_each_gives_alone():
+    data = random_data(3, seed=7)
+    points = Points.of(data, gl.GCN(gl.Polynomial(np.ones(1))))
+    together = spectral_ceiling(points, infinite=False, tol=1e-9)
+    for k in range(3):
+        alone = spectral_ceiling(points.take(np.array([k])), infinite=False, tol=1e-9)
+        assert alone.margin[0] == pytest.approx(together.margin[k], abs=2e-9)
+
+
+def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
+    best = gl.best_filter(MANY_LABELS, 12)
+    assert best.ceiling.test_accuracy - best.prediction.test_accuracy < 1e-6
+    measured = gl.simulate(MANY_LABELS, best.gcn, nodes=3000, degree=60, trials=4, seed=3)
+    error = measured.standard_error.test_accuracy
+    assert abs(measured.test_accuracy - best.prediction.test_accuracy) < 4 * error + 1e-3
+    assert measured.test_accuracy > best.ceiling_at_infinite_reg.test_accuracy + 4 * error
+
+
+@pytest.mark.slow
+def test_directed_graphs_gain_from_a_finite_regularization_too():
+    tuned, infinite = (gl.best_filter(MANY_LABELS, 4, False, reg=reg) for reg in (None, math.inf))
+    assert tuned.prediction.test_accuracy > infinite.prediction.test_accuracy + 0.01
+    nearby = gl.GCN(tuned.gcn.filter, reg=tuned.gcn.reg * np.geomspace(0.5, 2, 9), symmetrize=False)
+    assert margin(tuned.prediction) >= margin(gl.predict(MANY_LABELS, nearby)).max() - 1e-9
+
+
+@pytest.mark.parametrize("reg", [1.0, 0.0, "inf"])
+def test_a_finite_regularization_is_refused(reg):
+    with pytest.raises(gl.ParameterError, match="reg"):
+        gl.best_filter(DATA, reg=reg)
+
+
+@pytest.mark.parametrize("tol", [0.0, -1.0, math.nan, "small"])
+def test_tolerance_is_checked(tol):
+    with pytest.raises(gl.ParameterError, match="tol"):
+        filter_ceiling(DATA, tol=tol)
