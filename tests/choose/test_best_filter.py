@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from problems import DATA, random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
@@ -11,14 +12,7 @@ from gcnlimit.choose.free_filter import DirectedFilters, SymmetricFilters
 from gcnlimit.choose.search import margin
 from gcnlimit.theory import limits
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 SIGNAL = np.array([0.0, 0.3, 0.9, -0.5, 1.0, 1.4, -2.1])
-
-
-def random_data(count, seed=0):
-    rng = np.random.default_rng(seed)
-    low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
-    return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
 
 
 @pytest.mark.parametrize("family, symmetrize", [(SymmetricFilters, True), (DirectedFilters, False)])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from problems import random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
@@ -19,12 +20,6 @@ from gcnlimit.theory.points import Points
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 MANY_LABELS = gl.CSBM(alpha=4, lam=0.75, mu=0.5, rho=0.5)
 ANY_REG = (0, math.inf)
-
-
-def random_data(count, seed=0):
-    rng = np.random.default_rng(seed)
-    low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
-    return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
 
 
 @pytest.mark.parametrize(

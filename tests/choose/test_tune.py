@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from problems import DATA, random_data
 from scipy.special import log_ndtr, ndtr
 
 import gcnlimit as gl
@@ -17,14 +18,7 @@ from gcnlimit.theory import limits
 
 tune_module = importlib.import_module("gcnlimit.choose.tune")
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 EVERYWHERE = (-math.inf, math.inf)
-
-
-def random_data(count, seed=0):
-    rng = np.random.default_rng(seed)
-    low, high = np.array([[0.3, -2.0, 0.0, 0.02], [6.0, 2.0, 5.0, 0.9]])
-    return gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
 
 
 def column(data):

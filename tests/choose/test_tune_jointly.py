@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from problems import DATA
 
 import gcnlimit as gl
 from gcnlimit.choose.search import margin
 
-DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 REG = (0.05, math.inf)
 GRID = np.append(np.geomspace(0.05, 1e4, 19), math.inf)
 FAMILIES = {
