@@ -16,12 +16,12 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral_margin import SpectralMargin
 from gcnlimit.csbm import CSBM
-from gcnlimit.filters import Polynomial
+from gcnlimit.filters import Averages, Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.performance import Status
-from gcnlimit.theory.large_reg import Averages, coefficient_averages, margins
+from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.predict import predict
 
 __all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters", "TrainedDirectedFilters"]

@@ -19,7 +19,6 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
 __all__ = [
-    "Averages",
     "coefficient_averages",
     "directed_averages",
     "margins",
