@@ -13,6 +13,7 @@ from gcnlimit.filters import Filter
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.parameters import DATA, LEARNING, defaults, families, filter_choices, filter_names, layered
+from gcnlimit.penalties import as_penalty
 
 __all__ = ["flatten"]
 
@@ -40,7 +41,8 @@ def flatten(
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    return flat | ({"loss": as_loss(flat["loss"])} if "loss" in flat and network else {})
+    named = {"loss": as_loss, "penalty": as_penalty} if network else {}
+    return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
 
 
 def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
