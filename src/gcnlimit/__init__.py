@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.simulation.sample import sample as sample
     from gcnlimit.simulation.simulate import simulate as simulate
     from gcnlimit.simulation.train import fit as fit
+    from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
     from gcnlimit.theory import limits as limits
     from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
@@ -71,6 +72,7 @@ _HOMES = {
     "simulation.sample": "sample",
     "simulation.simulate": "simulate",
     "simulation.train": "fit",
+    "spectrum": "Spectrum",
     "sweeps.run": "sweep",
     "theory.bayes": "bayes_optimal",
     "theory.predict": "predict",
