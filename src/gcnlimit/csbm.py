@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,9 +25,9 @@ class CSBM(Value):
     r"""Contextual stochastic block model in the large-size limit.
 
     :math:`N` nodes carry labels :math:`y_i = \pm 1` (for more classes see `classes`). The graph is, up to centring and
-    scaling, the spiked matrix :math:`\frac{\lambda}{\sqrt N} y y^T + \Xi`; the features are :math:`X = \sqrt{\mu/N}\, y u^T + W` with
-    :math:`M = N/\alpha` columns; the labels of a fraction :math:`\rho` of the nodes are revealed.
-    Every parameter may be an array; arrays broadcast as in NumPy.
+    scaling, the spiked matrix :math:`\frac{\lambda}{\sqrt N} y y^T + \Xi`; the features are
+    :math:`X = \sqrt{\mu/N}\, y u^T + W` with :math:`M = N/\alpha` columns; the labels of a fraction :math:`\rho` of the
+    nodes are revealed. Every parameter may be an array; arrays broadcast as in NumPy.
 
     Parameters
     ----------
@@ -74,10 +75,11 @@ class CSBM(Value):
         mu: ArrayLike,
         rho: ArrayLike,
         directed: bool = True,
+        *,
         classes: int | ArrayLike = 2,
         features: Spectrum | None = None,
     ) -> None:
-        checked = {
+        checked: dict[str, Any] = {
             "alpha": real("alpha", alpha, low=0, open_low=True),
             "lam": real("lam", lam),
             "mu": real("mu", mu, low=0),
@@ -246,7 +248,8 @@ def _classes(value: int | ArrayLike) -> int | tuple[float, ...]:
     fractions = np.asarray(real("classes", value, low=0, open_low=True))
     if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
         raise ParameterError(
-            f"classes = {value!r} are not fractions of at least two classes; they must sum to 1 (they sum to {np.sum(fractions):g})"
+            f"classes = {value!r} are not the fractions of at least two classes: they sum to {np.sum(fractions):g}; "
+            "give fractions that sum to 1, or a number of equal classes"
         )
     if np.ptp(fractions) < 1e-15:
         return fractions.size

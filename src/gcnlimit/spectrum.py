@@ -132,6 +132,15 @@ class Spectrum(Value):
         """Whether all features are alike and of unit variance."""
         return bool(np.all(self.variance == 1.0) and np.all(self.signal == 1.0))
 
+    @property
+    def moments(self) -> tuple[float, float, float]:
+        r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`.
+
+        >>> Spectrum([0.5, 1.5], signal=[2.0, 0.0]).moments
+        (1.0, 1.25, 0.5)
+        """
+        return self.average(self.variance), self.average(self.variance**2), self.average(self.signal * self.variance)
+
     def average(self, values: ArrayLike) -> float:
         """Average over the features of one value for each level."""
         return float(np.asarray(values) @ self.weight)

@@ -1,29 +1,41 @@
 r"""From margins to accuracies, for any number of classes of any sizes: the one step of the theory that depends on them.
 
 The output on a node of class :math:`k` is :math:`h = \bar\omega\,y_k + \sigma z` with the code :math:`y_k` of the class
-(:math:`y_k\cdot y_l = \delta_{kl}/p_k - 1` for classes of fractions :math:`p_k`; :math:`\pm 1` for two equal ones), and the margin is
-:math:`m = \bar\omega/\sigma`. Deciding for the largest of :math:`m\,h\cdot y_k/\sigma - \frac{m^2}2 |y_k|^2 + \log w_k` is right with probability
+(Eq. 8.1; :math:`\pm 1` for two equal classes), and the margin is :math:`m = \bar\omega/\sigma`. The decision for the largest of
+:math:`m\,h\cdot y_k/\sigma - \frac{m^2}2 |y_k|^2 + \log w_k`, the posterior for a prior :math:`w`, is right with probability
 
 .. math::
     \sum_l w_l \int Dz \prod_{k \ne l} \Phi\Big( \sqrt{p_k} \Big[ \frac m{2p_l} + \frac m{2p_k} + \frac z{\sqrt{p_l}}
     + \frac1m \log\frac{w_l}{w_k} \Big] \Big)
 
-on nodes of which a fraction :math:`w_l` is of class :math:`l`. With :math:`w = p` it is the best accuracy, with equal :math:`w` the best
-balanced one; for :math:`C` equal classes both are :math:`\Phi_C(m) = \int Dz\, \Phi(z + \sqrt C m)^{C-1}` (Eq. 8.3), and for two
-:math:`\Phi(m)`. Errors are integrals of positive terms, taken in logarithms.
+if a fraction :math:`w_l` of the nodes is of class :math:`l` (Eq. 8.4). With :math:`w = p`, the fractions of the classes, it is
+the best accuracy, with equal :math:`w` the best balanced one; for :math:`C` equal classes both are
+:math:`\Phi_C(m) = \int Dz\, \Phi(z + \sqrt C m)^{C-1}` (Eq. 8.3), and :math:`\Phi(m)` for two. Errors are integrals of positive
+terms, taken in logarithms.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.chebyshev import Panels
+from gcnlimit.performance import scalar_or_array
 
-__all__ = ["balanced_log_error", "best_log_error", "log_error", "own_log_error", "roc_auc", "two_codes"]
+__all__ = [
+    "Classes",
+    "balanced_log_error",
+    "best_log_error",
+    "from_margins",
+    "log_error",
+    "own_log_error",
+    "roc_auc",
+    "two_codes",
+]
 
 Classes = int | tuple[float, ...]
 """A number of equal classes, or the fractions of unequal ones."""
@@ -31,6 +43,55 @@ Classes = int | tuple[float, ...]
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 1.5, 24, 15  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
+
+
+def from_margins(
+    classes: Classes,
+    test_margin: Array,
+    train_margin: Array,
+    test_loss: Array,
+    train_loss: Array,
+    *,
+    offset: Array | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a prediction from margins in units of their standard deviation.
+
+    Parameters
+    ----------
+    classes
+        Number of equal classes, or their fractions.
+    offset
+        Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
+        than two, unequal classes are decided by the posterior.
+    """
+    if isinstance(classes, int):
+        logs = log_error(test_margin, classes), log_error(train_margin, classes)
+    elif offset is None or len(classes) > 2:
+        logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+    else:
+        push = train_margin - test_margin
+        logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+    accuracies = (ndtr(test_margin), ndtr(train_margin)) if classes == 2 else tuple(-np.expm1(log) for log in logs)
+    curve = roc_auc(test_margin, classes)
+    return {
+        "test_accuracy": scalar_or_array(accuracies[0]),
+        "train_accuracy": scalar_or_array(accuracies[1]),
+        "test_loss": scalar_or_array(test_loss),
+        "train_loss": scalar_or_array(train_loss),
+        "log_test_error": scalar_or_array(logs[0]),
+        "best_accuracy": scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
+        "balanced_accuracy": scalar_or_array(
+            accuracies[0] if isinstance(classes, int) else -np.expm1(balanced_log_error(test_margin, classes))
+        ),
+        "roc_auc": None if curve is None else scalar_or_array(curve),
+    }
+
+
+def _best_accuracy(margin: Array, classes: Classes, accuracy: Array) -> Array:
+    """Accuracy at the best threshold, which is `accuracy` for equal classes unless the margin is negative."""
+    if isinstance(classes, int) and not np.any(margin < 0.0):
+        return accuracy
+    return np.asarray(-np.expm1(best_log_error(margin, classes)))
 
 
 def log_error(margin: Array, classes: int) -> Array:
@@ -87,7 +148,8 @@ def roc_auc(margin: Array, classes: Classes) -> Array | None:
 def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: tuple[float, ...]) -> Array:
     r"""Logarithm of the error of two classes decided by the sign of the output with its own bias.
 
-    :math:`1 - p\,\Phi(m\eta_+ + \beta + \text{push}) - (1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm`;
+    It is one minus the sum of :math:`p\,\Phi(m\eta_+ + \beta + \text{push})` and
+    :math:`(1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm` (Eq. 8.13);
     `offset` :math:`\beta` is the bias and `push` what training adds to the margin of a train node, over :math:`\sigma`.
 
     >>> np.exp(own_log_error(np.array([1.0]), 0.0, np.array([np.inf]), (0.7, 0.3))).round(12)  # the bias decides
@@ -96,7 +158,7 @@ def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: 
     upper, lower = two_codes(fractions)
     first = log_ndtr(-(margin * upper + offset + push))
     second = log_ndtr(-(-margin * lower - offset + push))
-    return np.logaddexp(np.log(fractions[0]) + first, np.log(fractions[1]) + second)
+    return np.asarray(np.logaddexp(np.log(fractions[0]) + first, np.log(fractions[1]) + second))
 
 
 def two_codes(fractions: tuple[float, ...]) -> tuple[float, float]:

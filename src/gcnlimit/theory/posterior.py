@@ -129,12 +129,32 @@ class Posterior:
 
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
-        """
-        return max(0.0, -minimum(self._bend, self.rate)[1]) if self.curvature < 0.0 else 0.0
 
-    def _bend(self, m: float) -> float:
-        T = self.at(np.array([m]))
-        return float(T.overlap[0] - m * T.slope[0])
+        >>> posterior(4).convexity, round(posterior(10).convexity, 6)
+        (0.0, 0.017055)
+        """
+        if self.curvature >= 0.0:
+            return 0.0
+
+        def convexity(m: Array) -> Array:
+            T = self.at(m)
+            return np.asarray(m * T.slope - T.overlap)
+
+        return self.largest(convexity)[1]
+
+    @cached_property
+    def steepness(self) -> tuple[float, float]:
+        """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
+        return self.largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+
+    def largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+        """Return where a function of the evidence that has one maximum is largest, and its value there."""
+        low, high = np.log(1e-4 / self.rate), np.log(30.0 / self.rate)
+        for _ in range(12):
+            m = np.exp(np.linspace(low, high, 65))
+            best = int(np.argmax(function(m)))
+            low, high = np.log(m[max(best - 1, 0)]), np.log(m[min(best + 1, 64)])
+        return float(m[best]), float(function(m)[best])
 
     def information(self, m: Array) -> tuple[Array, Array]:
         r"""Free entropy :math:`\psi = \frac d2\int_0^m T` of the evidence, and cross-entropy of the posterior.

@@ -23,7 +23,9 @@ _SMALL = (
     0.1  # evidence below which the balance is written with the deficit m - T, which keeps its digits at the transition
 )
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
-_GRID = 24  # evidences at which the steepest rise is first sought
+_GRID = 16  # evidences at which the steepest rise is first sought
+_STEEP = 0.8  # rise on that grid from which it may exceed 1 between
+_ZOOMS = 8  # grids of half the width around it
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -143,49 +145,75 @@ class StateEvolution:
             low[active] = np.where(value < 0.0, at, low[active])
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
             inside = (ahead > low[active]) & (ahead < high[active])
-            ahead = np.where(inside, ahead, 0.5 * (low[active] + high[active]))
             done = (np.abs(value) <= rounding) | (high[active] - low[active] <= 4e-16 * high[active])
-            m[active] = np.where(value == 0.0, at, ahead)
+            m[active] = np.where(inside, ahead, np.where(done, at, 0.5 * (low[active] + high[active])))
             active = active[~done]
             if not active.size:
                 break
         return m, residual, iterations
 
     def _branches(self, low: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where two fixed points may be stable: the better one, that reached from below, residual and steps.
+        """Where two fixed points may be stable: the better one, that reached from below, residual and steps."""
+        flat = self.rise(low) < 1.0  # else the balance falls first, then rises, to its only root
+        peak = low.copy()
+        peak[flat] = self.take(flat)._steepest(low[flat], high[flat])
+        folded = flat & (self.rise(peak) > 1.0)
+        alone = (self.rho == 0.0) & flat & ~folded  # no evidence is the only fixed point
+        best, residual, steps = self.root(np.where(alone, 0.0, low), np.where(alone, 0.0, high))
+        reached = best.copy()
+        rows = np.flatnonzero(folded)
+        if rows.size:
+            both = self.take(rows)._two_branches(low[rows], peak[rows], high[rows])
+            best[rows], reached[rows], residual[rows], steps[rows] = both
+        return best, reached, residual, steps
 
-        The balance rises, falls between the two evidences at which :math:`M' = 1`, and rises again.
-        """
-        peak = self._steepest(low, high)
-        folded = self.rise(peak) > 1.0
-        first = np.where(folded, self._turning(low, peak), high)
-        last = np.where(folded, self._turning(high, peak), low)
-        lower = np.where(folded, (self.rise(low) < 1.0) & (self.balance(first)[0] >= 0.0), True)
-        upper = ~lower | (folded & (self.balance(last)[0] <= 0.0))
+    def _two_branches(self, low: Array, peak: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
+        """Where :math:`M'` exceeds 1 at `peak`: the balance rises, falls between the two evidences of slope 1, rises again."""
+        first, last = self._turning(low, peak), self._turning(high, peak)
+        lower = self.balance(first)[0] >= 0.0
+        upper = ~lower | (self.balance(last)[0] <= 0.0)
         at_zero = lower & (self.rho == 0.0)  # no evidence at all is a fixed point
         below, residual, steps = self.root(
             np.where(at_zero, 0.0, low), np.where(at_zero, 0.0, np.where(lower, first, high))
         )
-        above, other, more = self.root(np.where(upper, last, low), np.where(upper, high, below))
+        above, other, more = self.root(np.where(upper, last, below), np.where(upper, high, below))
         better = upper & (~lower | (self.free_entropy(above) > self.free_entropy(below)))
-        best = np.where(better, above, below)
-        return best, np.where(lower, below, above), np.where(better, other, residual), steps + more
+        return (
+            np.where(better, above, below),
+            np.where(lower, below, above),
+            np.where(better, other, residual),
+            steps + more,
+        )
 
     def _steepest(self, low: Array, high: Array) -> Array:
-        """Evidence at which :math:`M'` is largest, by grids that narrow around it."""
-        bottom, top, take = low, high, np.arange(low.size)
-        for size, power in ((_GRID, 3), *((6, 1),) * 8):
-            grid = bottom + (top - bottom) * (np.linspace(0.0, 1.0, size) ** power)[:, None]
-            best = np.argmax([self.rise(m) for m in grid], axis=0)
-            bottom, top = grid[np.maximum(best - 1, 0), take], grid[np.minimum(best + 1, size - 1), take]
-        return 0.5 * (bottom + top)
+        """Evidence at which :math:`M'` is largest, by grids that narrow around it; roughly where it stays well below 1."""
+        place = np.linspace(0.0, 1.0, _GRID)[:, None] ** 3
+        value, peak, bottom, top = self._on_grid(low + (high - low) * place)
+        rows = np.flatnonzero(value > _STEEP)
+        for _ in range(_ZOOMS if rows.size else 0):
+            grid = bottom[rows] + (top - bottom)[rows] * np.linspace(0.0, 1.0, 5)[:, None]
+            _, peak[rows], bottom[rows], top[rows] = self.take(rows)._on_grid(grid)
+        return peak
+
+    def _on_grid(self, grid: Array) -> tuple[Array, Array, Array, Array]:
+        """Largest :math:`M'` on a grid of evidences, where it is, and the neighbours of that place."""
+        values = np.array([self.rise(m) for m in grid])
+        best, column = np.argmax(values, axis=0), np.arange(grid.shape[1])
+        sides = (grid[np.clip(best + k, 0, len(grid) - 1), column] for k in (0, -1, 1))
+        return values[best, column], *sides
 
     def _turning(self, outside: Array, peak: Array) -> Array:
-        """Evidence between a place outside and the steepest one at which :math:`M' = 1`; `outside` if there is none."""
-        outer, inner = outside, peak
-        steep = self.rise(outside) >= 1.0
-        for _ in range(50):
-            middle = 0.5 * (outer + inner)
-            over = self.rise(middle) > 1.0
-            outer, inner = np.where(over, outer, middle), np.where(over, middle, inner)
-        return np.where(steep, outside, outer)
+        """Evidence between a place outside and the steepest one at which :math:`M' = 1`, by the Illinois method.
+
+        It is `outside` if :math:`M'` exceeds 1 there as well.
+        """
+        a, b = outside, peak
+        f_a, f_b = self.rise(a) - 1.0, self.rise(b) - 1.0
+        steep = f_a >= 0.0
+        for _ in range(16):
+            c = b - f_b * (b - a) / np.where(f_b == f_a, 1.0, f_b - f_a)
+            f_c = self.rise(c) - 1.0
+            crossed = f_c * f_b < 0.0
+            a, f_a = np.where(crossed, b, a), np.where(crossed, f_b, 0.5 * f_a)
+            b, f_b = c, f_c
+        return np.where(steep, outside, b)
