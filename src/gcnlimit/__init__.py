@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.losses import Hinge as Hinge
     from gcnlimit.losses import Logistic as Logistic
     from gcnlimit.losses import Loss as Loss
+    from gcnlimit.losses import Softmax as Softmax
     from gcnlimit.losses import Square as Square
     from gcnlimit.network import GCN as GCN
     from gcnlimit.penalties import ElasticNet as ElasticNet
@@ -63,7 +64,7 @@ _HOMES = {
     "csbm": "CSBM",
     "errors": "ConvergenceError GCNLimitError ParameterError",
     "filters": "Diffusion Filter PageRank Polynomial Residual",
-    "losses": "Hinge Logistic Loss Square",
+    "losses": "Hinge Logistic Loss Softmax Square",
     "network": "GCN",
     "penalties": "ElasticNet Penalty",
     "performance": "Status",

@@ -17,7 +17,7 @@ from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderParameters, gathered
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import limiting_offset, node_loss, offset, train_push
+from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_at_zero, node_loss, offset, train_push
 from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import kind, solve
@@ -112,7 +112,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         return
     points = points.take(rows)
     train_push(points)  # refuses a loss that does not push outputs towards their labels
-    at_zero, limit = float(points.loss.value(0.0)), limiting_offset(points.classes)
+    at_zero, limit = loss_at_zero(points), limiting_offset(points.classes)
     filter = points.filter
     cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):

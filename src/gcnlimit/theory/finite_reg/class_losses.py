@@ -10,13 +10,15 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Square
+from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.order_parameters import Output
+from gcnlimit.penalties import L2
 from gcnlimit.theory.decision import Classes, two_codes
 from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, slope_at_zero
+from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
 
-__all__ = ["Biased", "limiting_offset", "node_loss", "offset", "train_push"]
+__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
 
 _STEPS = 60  # of the search for a bias; Newton's method needs about six
 
@@ -27,11 +29,19 @@ def node_loss(points: Points) -> Loss:
     The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
     """
     loss, classes = points.loss, points.classes
+    if not isinstance(points.penalty, L2) and (classes != 2 or not points.features.is_white):
+        raise ParameterError(
+            f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
+            "or leave out classes and features"
+        )
     if classes == 2 or type(loss) is Square:
         return loss
+    if type(loss) is Softmax and isinstance(classes, int):
+        return SoftmaxOf(classes)
     if isinstance(classes, int) or len(classes) > 2:
+        other = "'softmax' or 'square'" if isinstance(classes, int) else "'square'"
         raise ParameterError(
-            f"loss = {loss!r} is for two classes and classes = {classes} are more; take loss='square', or reg=math.inf"
+            f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
         )
     if loss.breakpoints(np.ones(1)) is not None:
         raise ParameterError(
@@ -46,8 +56,16 @@ def train_push(points: Points) -> float:
 
     With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
     """
+    if type(points.loss) is Softmax and isinstance(points.classes, int):
+        return float(points.classes**-0.5)
     push = -slope_at_zero(points.loss)
     return push / _unit(points.classes) if type(points.loss) is Square else push
+
+
+def loss_at_zero(points: Points) -> float:
+    """Return the loss of an output that vanishes."""
+    many = type(points.loss) is Softmax and isinstance(points.classes, int)
+    return float(np.log(points.classes)) if many else float(points.loss.value(0.0))
 
 
 def offset(classes: Classes, loss: Loss, output: Output) -> Array:
