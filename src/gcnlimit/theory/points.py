@@ -56,7 +56,17 @@ class Points(NamedTuple):
         )
         operator = SpikedOperator(signal, symmetric)
         return cls(
-            alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty, data.classes, data.features
+            alpha,
+            mu,
+            rho,
+            reg,
+            operator,
+            gcn.filter.ravel(shape),
+            gcn.loss,
+            gcn.normalize,
+            gcn.penalty,
+            data.classes,
+            data.features,
         )
 
     def checked(self) -> Self:

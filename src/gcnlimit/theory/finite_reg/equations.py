@@ -247,7 +247,10 @@ class Equations(ABC):
         for _ in range(_LAWS):
             field = w.Q_hat + w.m_hat**2
             inertia, shape = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
-            before, w = field, self._weights_of(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha))
+            before, w = (
+                field,
+                self._weights_of(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha)),
+            )
             if not np.any(np.abs(w.Q_hat + w.m_hat**2 - before) > 1e-14 * before):
                 break
         return w
