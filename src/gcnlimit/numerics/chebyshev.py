@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
@@ -58,12 +59,25 @@ class Panels(NamedTuple):
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Value and derivative; outside the panels the value at their end, and 0."""
-        panels = self.coefficients.shape[1]
-        place = (x - self.start) / self.width
-        panel = np.clip(np.nan_to_num(place), 0, panels - 1).astype(np.intp)
-        t = np.clip(2.0 * (place - panel) - 1.0, -1.0, 1.0)
+        place, panel, t = self._place(x)
         value, slope = self.coefficients[-1][panel], np.zeros_like(t)
         for row in self.coefficients[-2::-1]:
             slope = slope * t + value
             value = value * t + row[panel]
-        return value, np.where((place < 0.0) | (place > panels), 0.0, slope * (2.0 / self.width))
+        outside = (place < 0.0) | (place > self.coefficients.shape[1])
+        return value, np.where(outside, 0.0, slope * (2.0 / self.width))
+
+    def value(self, x: Array) -> Array:
+        """Value alone, in half the time."""
+        _, panel, t = self._place(x)
+        value = self.coefficients[-1][panel]
+        for row in self.coefficients[-2::-1]:
+            value *= t
+            value += row[panel]
+        return np.asarray(value)
+
+    def _place(self, x: Array) -> tuple[Array, npt.NDArray[np.intp], Array]:
+        """Place in units of panels, the panel, and the distance from its middle in units of half its width."""
+        place = (x - self.start) / self.width
+        panel = np.clip(np.nan_to_num(place), 0, self.coefficients.shape[1] - 1).astype(np.intp)
+        return place, panel, np.clip(2.0 * (place - panel) - 1.0, -1.0, 1.0)

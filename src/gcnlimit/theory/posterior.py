@@ -168,9 +168,9 @@ class Posterior:
         half, s = 0.5 * self.directions, self.rate * m
         is_near = s < _FROM
         inner, outer = np.where(is_near, m, 0.0), np.where(is_near, _FROM, s)
-        rest = self.near_integral(self.rate * inner)[0]
+        rest = self.near_integral.value(self.rate * inner)
         psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
-        left = np.exp(self.far_integral(np.log(outer))[0] - outer) / np.sqrt(1.0 + outer)
+        left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
         return (
             np.where(is_near, psi, left - self.entropy + half * m),
             np.where(is_near, self.entropy + psi - half * m, left),
@@ -199,7 +199,7 @@ def _from_zero(near: Panels) -> Panels:
     r"""Table of :math:`\int_0^1 u^3 P(us)\,du` from that of :math:`P(s)`."""
     node, weight = _unit_legendre()
     s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
-    return Panels(0.0, _FROM, powers((near(s * node)[0] @ (weight * node**3))[:, None]))
+    return Panels(0.0, _FROM, powers((near.value(s * node) @ (weight * node**3))[:, None]))
 
 
 def _to_infinity(far: Panels, half: float) -> Panels:
@@ -209,7 +209,7 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     def between(low: Array, high: Array) -> Array:
         x = low[..., None] + (high - low)[..., None] * node
         s = np.exp(x)
-        return np.asarray((np.exp(far(x)[0] - s + x) / np.sqrt(1.0 + s)) @ weight * (high - low) * half)
+        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ weight * (high - low) * half)
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
