@@ -15,7 +15,10 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 FIRST = [
     ROOT / "README.md",
-    *(DOCS / f"{name}.md" for name in ("index", "getting-started", "your-words", "results", "faq", "errata")),
+    *(
+        DOCS / f"{name}.md"
+        for name in ("index", "getting-started", "your-words", "results", "classes", "faq", "errata")
+    ),
 ]
 PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md"))]
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}

@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.losses import Hinge as Hinge
     from gcnlimit.losses import Logistic as Logistic
     from gcnlimit.losses import Loss as Loss
+    from gcnlimit.losses import Softmax as Softmax
     from gcnlimit.losses import Square as Square
     from gcnlimit.network import GCN as GCN
     from gcnlimit.penalties import ElasticNet as ElasticNet
@@ -48,6 +49,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.simulation.sample import sample as sample
     from gcnlimit.simulation.simulate import simulate as simulate
     from gcnlimit.simulation.train import fit as fit
+    from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
     from gcnlimit.theory import limits as limits
     from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
@@ -62,7 +64,7 @@ _HOMES = {
     "csbm": "CSBM",
     "errors": "ConvergenceError GCNLimitError ParameterError",
     "filters": "Diffusion Filter PageRank Polynomial Residual",
-    "losses": "Hinge Logistic Loss Square",
+    "losses": "Hinge Logistic Loss Softmax Square",
     "network": "GCN",
     "penalties": "ElasticNet Penalty",
     "performance": "Status",
@@ -71,6 +73,7 @@ _HOMES = {
     "simulation.sample": "sample",
     "simulation.simulate": "simulate",
     "simulation.train": "fit",
+    "spectrum": "Spectrum",
     "sweeps.run": "sweep",
     "theory.bayes": "bayes_optimal",
     "theory.predict": "predict",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Brief", "Numbers", "Parameter", "Value"]
+__all__ = ["Array", "Brief", "Numbers", "Parameter", "Value", "brief"]
 
 _SHORT = 10  # numbers of an array that is written out
 
@@ -36,11 +36,12 @@ class Brief:
             cls.__repr__ = Brief.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        shown = (f"{f.name}={_brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        shown = (f"{f.name}={brief(getattr(self, f.name))}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _brief(value: object) -> str:
+def brief(value: object) -> str:
+    """Text of a value, a long array summarized."""
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
         return " ".join(repr(value).split())
     size = " x ".join(map(str, value.shape))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real
-from gcnlimit._values import Parameter, Value
+from gcnlimit._validation import broadcast, flag, real, whole
+from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.errors import ParameterError
+from gcnlimit.spectrum import Spectrum
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["CSBM"]
@@ -22,10 +24,10 @@ PARAMETERS = ("alpha", "lam", "mu", "rho")
 class CSBM(Value):
     r"""Contextual stochastic block model in the large-size limit.
 
-    :math:`N` nodes carry labels :math:`y_i = \pm 1`. The graph is, up to centring and scaling, the spiked matrix
-    :math:`\frac{\lambda}{\sqrt N} y y^T + \Xi`; the features are :math:`X = \sqrt{\mu/N}\, y u^T + W` with
-    :math:`M = N/\alpha` columns; the labels of a fraction :math:`\rho` of the nodes are revealed.
-    Every parameter may be an array; arrays broadcast as in NumPy.
+    :math:`N` nodes carry labels :math:`y_i = \pm 1` (for more classes see `classes`). The graph is, up to centring and
+    scaling, the spiked matrix :math:`\frac{\lambda}{\sqrt N} y y^T + \Xi`; the features are
+    :math:`X = \sqrt{\mu/N}\, y u^T + W` with :math:`M = N/\alpha` columns; the labels of a fraction :math:`\rho` of the
+    nodes are revealed. Every parameter may be an array; arrays broadcast as in NumPy.
 
     Parameters
     ----------
@@ -40,6 +42,12 @@ class CSBM(Value):
     directed
         Whether :math:`A_{ij}` and :math:`A_{ji}` are independent, as in the paper (the default),
         or the graph is drawn symmetric.
+    classes
+        Number :math:`C` of equal classes, or the fractions of the classes, which sum to 1. The labels are then codes
+        :math:`y_k` of :math:`C - 1` entries with :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1` (Eq. 8.1), and :math:`yy^T`,
+        :math:`yu^T` are sums over them; two equal classes are :math:`y = \pm 1`.
+    features
+        Law of correlated features, a `Spectrum`; by default they are independent, of unit variance.
 
     Examples
     --------
@@ -48,6 +56,8 @@ class CSBM(Value):
     (2,)
     >>> data.snr
     array([1.5, 3. ])
+    >>> CSBM(4, 1, 2, 0.1, classes=[0.2, 0.8])
+    CSBM(alpha=4.0, lam=1.0, mu=2.0, rho=0.1, directed=True, classes=(0.2, 0.8))
     """
 
     alpha: Parameter
@@ -55,14 +65,28 @@ class CSBM(Value):
     mu: Parameter
     rho: Parameter
     directed: bool
+    classes: int | tuple[float, ...]
+    features: Spectrum
 
-    def __init__(self, alpha: ArrayLike, lam: ArrayLike, mu: ArrayLike, rho: ArrayLike, directed: bool = True) -> None:
-        checked = {
+    def __init__(
+        self,
+        alpha: ArrayLike,
+        lam: ArrayLike,
+        mu: ArrayLike,
+        rho: ArrayLike,
+        directed: bool = True,
+        *,
+        classes: int | ArrayLike = 2,
+        features: Spectrum | None = None,
+    ) -> None:
+        checked: dict[str, Any] = {
             "alpha": real("alpha", alpha, low=0, open_low=True),
             "lam": real("lam", lam),
             "mu": real("mu", mu, low=0),
             "rho": real("rho", rho, low=0, high=1),
             "directed": flag("directed", directed),
+            "classes": _classes(classes),
+            "features": _features(features),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -144,6 +168,31 @@ class CSBM(Value):
         """Common shape of the parameters."""
         return broadcast(**{name: np.shape(getattr(self, name)) for name in PARAMETERS})
 
+    def __repr__(self) -> str:
+        """Parameters by name, two equal classes and white features left out."""
+        shown = ["alpha", "lam", "mu", "rho", "directed"]
+        shown += ["classes"] * (self.classes != 2) + ["features"] * (not self.features.is_white)
+        return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
+
+    def replaced(self, **parameters: ArrayLike) -> CSBM:
+        """Return the same model with other values of some of `alpha`, `lam`, `mu`, `rho`.
+
+        >>> CSBM(4, 1, 2, 0.1, classes=3).replaced(mu=0.0)
+        CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
+        """
+        values = {name: getattr(self, name) for name in PARAMETERS} | parameters
+        return CSBM(**values, directed=self.directed, classes=self.classes, features=self.features)
+
+    @property
+    def fractions(self) -> Array:
+        """Fraction of the nodes in each class.
+
+        >>> CSBM(4, 1, 2, 0.1, classes=4).fractions
+        array([0.25, 0.25, 0.25, 0.25])
+        """
+        equal = isinstance(self.classes, int)
+        return np.full(self.classes, 1.0 / self.classes) if equal else np.array(self.classes)  # type: ignore[arg-type, operator]
+
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
 
@@ -167,15 +216,19 @@ class CSBM(Value):
 
         :math:`\lambda_s` is the signal of the symmetrized graph: :math:`\sqrt 2 \lambda` for a directed graph, since its
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
-        (:math:`\rho = 0`) the classes can be recovered better than by chance exactly if it exceeds 1. It is infinite
-        where it exceeds the largest floating-point number.
+        (:math:`\rho = 0`) message passing recovers the classes better than by chance exactly if it exceeds 1. It is infinite
+        where it exceeds the largest floating-point number. Features of noise :math:`\sigma^2` and signal :math:`\Gamma` count
+        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17).
 
         >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
         inf
+        >>> CSBM(4, 0, 2, 0, features=Spectrum([0.5, 2.0])).snr
+        2.125
         """
+        law = self.features
         with np.errstate(over="ignore", under="ignore"):
             graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
-            ratio = graph + np.square(self.mu) / self.alpha
+            ratio = graph + np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 
@@ -186,3 +239,28 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
     return (d / (1.0 - d / n)) ** 0.5
+
+
+def _classes(value: int | ArrayLike) -> int | tuple[float, ...]:
+    """Return a number of equal classes, or the fractions of unequal ones."""
+    if np.ndim(value) == 0:
+        return whole("classes", value, low=2)
+    fractions = np.asarray(real("classes", value, low=0, open_low=True))
+    if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
+        raise ParameterError(
+            f"classes = {value!r} are not the fractions of at least two classes: they sum to {np.sum(fractions):g}; "
+            "give fractions that sum to 1, or a number of equal classes"
+        )
+    if np.ptp(fractions) < 1e-15:
+        return fractions.size
+    return tuple(float(p) for p in fractions)
+
+
+def _features(value: Spectrum | None) -> Spectrum:
+    if value is None:
+        return Spectrum.white()
+    if not isinstance(value, Spectrum):
+        raise ParameterError(
+            f"features = {value!r} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
+        )
+    return value

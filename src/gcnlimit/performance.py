@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._display import Shown, status_names
-from gcnlimit._values import Array, Numbers
+from gcnlimit._values import Numbers
 from gcnlimit.order_parameters import OrderParameters
 
-__all__ = ["Measurement", "Performance", "Prediction", "Status", "from_margins", "scalar_or_array", "zero_error"]
+__all__ = ["BayesPrediction", "Measurement", "Performance", "Prediction", "Status", "scalar_or_array", "zero_error"]
 
 
 class Status(enum.IntEnum):
@@ -91,6 +90,12 @@ class Prediction(Performance):
         Standard error of each field: 0 in theory.
     order_parameters
         What the performance was computed from.
+    best_accuracy
+        Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
+    balanced_accuracy
+        Best average over the classes of the accuracy in each.
+    roc_auc
+        Area under the receiver operating characteristic of two classes; None for more.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -105,12 +110,34 @@ class Prediction(Performance):
 
     standard_error: Performance
     order_parameters: OrderParameters
+    best_accuracy: Numbers
+    balanced_accuracy: Numbers
+    roc_auc: Numbers | None
     status: Status | npt.NDArray[np.int64]
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
     def _shown(self) -> dict[str, Any]:
         return self.as_dict() | {"status": status_names(Status, self.status)}
+
+
+@dataclass(frozen=True, repr=False)
+class BayesPrediction(Prediction):
+    """Bayes-optimal performance, and that of the best known algorithm where the two differ.
+
+    Parameters
+    ----------
+    algorithmic
+        What approximate message passing reaches, without a hint of the classes beyond the labels.
+    hard
+        Whether that is less: the classes can be recovered better in principle, and no efficient algorithm is known to do it.
+    free_entropy
+        Free entropy per node of the Bayes-optimal state (Eq. 8.11).
+    """
+
+    algorithmic: Prediction
+    hard: bool | npt.NDArray[np.bool_]
+    free_entropy: Numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,17 +161,6 @@ class Measurement(Performance):
     def _shown(self) -> dict[str, Any]:
         errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}
         return self.as_dict() | errors
-
-
-def from_margins(test_margin: Array, train_margin: Array, test_loss: Array, train_loss: Array) -> dict[str, Any]:
-    r"""Return the performance fields from margins in units of their standard deviation: :math:`Acc = \Phi(margin)`."""
-    return {
-        "test_accuracy": scalar_or_array(ndtr(test_margin)),
-        "train_accuracy": scalar_or_array(ndtr(train_margin)),
-        "test_loss": scalar_or_array(test_loss),
-        "train_loss": scalar_or_array(train_loss),
-        "log_test_error": scalar_or_array(log_ndtr(-test_margin)),
-    }
 
 
 def scalar_or_array(values: npt.NDArray[Any]) -> Any:

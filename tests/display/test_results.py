@@ -114,7 +114,7 @@ def test_the_page_shows_the_test_accuracy_of_each_point(result):
 
 def test_a_long_curve_is_one_line_and_a_short_table():
     curve = gl.bayes_optimal(gl.CSBM(alpha=4, lam=np.linspace(0, 2, 1000), mu=2.0, rho=0.1))
-    assert repr(curve).startswith("<Prediction over lam (1000): test_accuracy 0.")
+    assert repr(curve).startswith("<BayesPrediction over lam (1000): test_accuracy 0.")
     assert len(repr(curve)) < 250
     assert len(Cells(curve._repr_html_()).rows) == 14
 

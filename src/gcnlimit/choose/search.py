@@ -93,11 +93,11 @@ class Search:
             reg=() if "reg" in free else np.shape(gcn.reg),
         )
         self.size = math.prod(self.shape)
-        self.directed = data.directed
+        self.model = data
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         operator = data.operator(gcn.symmetrize)
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
-        ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2)
+        ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
         self._closed = operator.symmetric and ridge  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
@@ -222,7 +222,7 @@ class Search:
         return np.where(np.isnan(found), _REFUSED, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
-        return CSBM(**{name: column[which] for name, column in self.data.items()}, directed=self.directed)
+        return self.model.replaced(**{name: column[which] for name, column in self.data.items()})
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""

@@ -4,6 +4,7 @@ from gcnlimit.losses.base import Loss
 from gcnlimit.losses.given import FromValue, as_loss
 from gcnlimit.losses.hinge import Hinge
 from gcnlimit.losses.logistic import Logistic
+from gcnlimit.losses.softmax import Softmax
 from gcnlimit.losses.square import Square
 
-__all__ = ["FromValue", "Hinge", "Logistic", "Loss", "Square", "as_loss"]
+__all__ = ["FromValue", "Hinge", "Logistic", "Loss", "Softmax", "Square", "as_loss"]

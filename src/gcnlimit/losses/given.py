@@ -14,11 +14,12 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.hinge import Hinge
 from gcnlimit.losses.logistic import Logistic
+from gcnlimit.losses.softmax import Softmax
 from gcnlimit.losses.square import Square
 
 __all__ = ["Adapted", "FromValue", "as_loss"]
 
-_BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge}
+_BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge, "softmax": Softmax}
 _METHODS = "value", "prox", "prox_derivative"
 
 

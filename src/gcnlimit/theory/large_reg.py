@@ -17,6 +17,7 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.spectrum import Spectrum
 
 __all__ = [
     "coefficient_averages",
@@ -27,17 +28,20 @@ __all__ = [
 ]
 
 
-def margins(averages: Averages, alpha: Array, mu: Array, rho: Array) -> tuple[Array, Array]:
-    r"""Return the margins of a test and of a train node, mean over standard deviation (Eq. 4.7).
+def margins(
+    averages: Averages, alpha: Array, mu: Array, rho: Array, features: Spectrum | None = None
+) -> tuple[Array, Array]:
+    r"""Return the margins of a test and of a train node, mean over standard deviation (Eqs. 4.7 and 8.15).
 
-    The accuracy is :math:`\Phi` of the margin.
+    Correlated features enter by three moments; the averages are then those at :math:`\mu/s_1`, `s_1` the mean variance.
     """
     a = averages
+    s1, s2, g1 = (1.0, 1.0, 1.0) if features is None else features.moments
     hidden = (1.0 - rho) / rho
-    mean = a.excess + mu * a.e_g**2
-    weights = a.e_g2 + hidden * a.tau_g2 + mu * a.e_g**2
-    deviation = np.sqrt(a.coherent + hidden * a.scattered + alpha * a.tau_g2 * weights)  # Eq. 4.7
-    return mean / deviation, (mean + a.tau_g2 / rho) / deviation
+    mean = s1 * a.excess + mu * a.e_g**2
+    weights = s2 * (a.e_g2 + hidden * a.tau_g2) + g1 * (mu * a.e_g**2)
+    deviation = np.sqrt(s1**2 * a.coherent + hidden * (s1**2 * a.scattered) + alpha * a.tau_g2 * weights)  # Eq. 4.7
+    return mean / deviation, (mean + s1 * a.tau_g2 / rho) / deviation
 
 
 def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> Averages:

@@ -6,15 +6,21 @@ Each is independent of the general formulas and serves as their check; arguments
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.spiked import SpikedOperator
+from gcnlimit.theory.posterior import posterior
 
 __all__ = [
+    "HardPhase",
     "constant_residual_limit",
+    "hard_phase",
     "long_diffusion_limit",
     "no_residual_margin",
     "one_layer_rate",
@@ -167,3 +173,58 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     gain = 2.0 if data.directed and symmetrize else 1.0
     signal = 1.0 + np.asarray(data.mu)
     return np.asarray(0.5 * gain * signal / (signal + np.asarray(data.alpha) * (1.0 + np.square(c))))
+
+
+class HardPhase(NamedTuple):
+    r"""Signals :math:`\lambda_s` of a graph without features between which recovery is possible and hard, and where that ends.
+
+    Parameters
+    ----------
+    lam_spinodal
+        Signal from which a state that recovers the classes exists, without labels.
+    lam_transition
+        Signal from which it is the Bayes-optimal one; hard from there to 1.
+    rho_c
+        Fraction of labelled nodes from which there is one state at every signal, with features or without.
+    """
+
+    lam_spinodal: float
+    lam_transition: float
+    rho_c: float
+
+
+def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
+    r"""Hard phase of a graph without features: all its fixed points are :math:`\lambda_s^2 = m/T(m)` (Eq. 8.8).
+
+    The spinodal is the least of them, and at the transition the free entropy (Eq. 8.11) vanishes,
+    :math:`\psi(m) = \frac d4 m\,T(m)`; both are 1 where the transition is continuous. The largest :math:`m\,T' - T` is
+    :math:`\frac{\rho_c}{1-\rho_c}`.
+
+    Parameters
+    ----------
+    classes
+        Number of equal classes, or the fractions of two.
+
+    Examples
+    --------
+    >>> [round(x, 6) for x in hard_phase(10)]
+    [0.875648, 0.884018, 0.016769]
+    >>> hard_phase(4)
+    HardPhase(lam_spinodal=1.0, lam_transition=1.0, rho_c=0.0)
+    """
+    tables = posterior(CSBM(1.0, 0.0, 0.0, 0.0, classes=classes).classes)
+    if tables.convexity <= 0.0:
+        return HardPhase(1.0, 1.0, 0.0)
+    start, steepest = tables.steepness
+
+    def advantage(m: float) -> float:
+        evidence = np.array([m])
+        free = tables.information(evidence)[0] - 0.25 * tables.directions * evidence * tables.at(evidence).overlap
+        return float(free[0])
+
+    stop = start
+    while advantage(stop) < 0.0:
+        stop *= 1.5
+    m = np.array([brentq(advantage, start, stop, xtol=1e-15)])
+    transition = float(np.sqrt(m / tables.at(m).overlap)[0])
+    return HardPhase(steepest**-0.5, transition, tables.convexity / (1.0 + tables.convexity))

@@ -16,6 +16,7 @@ from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.penalties import Penalty
+from gcnlimit.spectrum import Spectrum
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["Points"]
@@ -36,6 +37,8 @@ class Points(NamedTuple):
     loss: Loss
     normalize: bool
     penalty: Penalty
+    classes: int | tuple[float, ...] = 2
+    features: Spectrum = Spectrum.white()
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -52,7 +55,19 @@ class Points(NamedTuple):
             np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
         )
         operator = SpikedOperator(signal, symmetric)
-        return cls(alpha, mu, rho, reg, operator, gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
+        return cls(
+            alpha,
+            mu,
+            rho,
+            reg,
+            operator,
+            gcn.filter.ravel(shape),
+            gcn.loss,
+            gcn.normalize,
+            gcn.penalty,
+            data.classes,
+            data.features,
+        )
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -106,7 +121,8 @@ class Points(NamedTuple):
         """Points at that index."""
         alpha, mu, rho, reg = (column[index] for column in self[:4])
         operator = SpikedOperator(self.signal[index], self.symmetric)
-        return type(self)(alpha, mu, rho, reg, operator, self.filter[index], self.loss, self.normalize, self.penalty)
+        columns = {"alpha": alpha, "mu": mu, "rho": rho, "reg": reg, "operator": operator, "filter": self.filter[index]}
+        return self._replace(**columns)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

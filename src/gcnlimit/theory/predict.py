@@ -15,8 +15,10 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderParameters, gathered
-from gcnlimit.performance import Prediction, Status, from_margins, scalar_or_array, zero_error
-from gcnlimit.theory.finite_reg.loss_averages import expected_losses, slope_at_zero
+from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_at_zero, node_loss, offset, train_push
+from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
@@ -78,7 +80,7 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     ]
     if throw:
         _raise_failures(points, found)
-    prediction = _prediction(found, shape, layered=points.filter.deep or points.size == 1)
+    prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
     return labelled(prediction, data, gcn)
 
 
@@ -88,6 +90,7 @@ class _Found(NamedTuple):
     rows: Rows
     test_margin: Array
     train_margin: Array
+    offset: Array
     test_loss: Array
     train_loss: Array
     status: npt.NDArray[np.int64]
@@ -100,7 +103,7 @@ def _refused(rows: Rows) -> Iterator[_Found]:
     """Points at which the filter is not defined."""
     if rows.size:
         nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
-        yield _Found(rows, nothing, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+        yield _Found(rows, nothing, nothing, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
 
 
 def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
@@ -108,8 +111,8 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     if not rows.size:
         return
     points = points.take(rows)
-    slope_at_zero(points.loss)  # refuses a loss that does not push outputs towards their labels
-    at_zero = float(points.loss.value(0.0))
+    train_push(points)  # refuses a loss that does not push outputs towards their labels
+    at_zero, limit = loss_at_zero(points), limiting_offset(points.classes)
     filter = points.filter
     cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
@@ -117,16 +120,18 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(np.isnan(test + train), Status.OUT_OF_RANGE, Status.EXPLICIT)
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
-        yield _Found(rows[where], test, train, loss, loss, status, none, none.astype(np.int64))
+        yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
 
 
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
     """Margins at infinite regularization."""
+    features = points.features
+    mu = points.mu / features.moments[0]
     if points.symmetric:
-        averages = symmetric_averages(points.filter, points.signal, points.mu, quadrature_nodes)
+        averages = symmetric_averages(points.filter, points.signal, mu, quadrature_nodes)
     else:
-        averages = directed_averages(points.filter, points.signal, points.mu)
-    return margins(averages, points.alpha, points.mu, points.rho)
+        averages = directed_averages(points.filter, points.signal, mu)
+    return margins(averages, points.alpha, points.mu, points.rho, features)
 
 
 def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
@@ -134,16 +139,16 @@ def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int
     if not rows.size:
         return
     points = points.take(rows)
-    slope = slope_at_zero(points.loss)
+    loss, push = node_loss(points), train_push(points)
     for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
         s = solve(chunk, tol=tol, max_iterations=max_iterations)
         mean, variance, v = s.output
         with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
             deviation = np.sqrt(variance)
-            test, train = mean / deviation, (mean - v * slope) / deviation
-            losses = expected_losses(chunk.loss, s.output)
+            test, train = mean / deviation, (mean + v * push) / deviation
+            losses, bias = expected_losses(loss, s.output), offset(points.classes, loss, s.output)
         status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
-        yield _Found(rows[where], test, train, *losses, status, s.residual, s.iterations, s)
+        yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
 
 
 def _raise_failures(points: Points, found: list[_Found]) -> None:
@@ -161,7 +166,7 @@ def _raise_failures(points: Points, found: list[_Found]) -> None:
         )
 
 
-def _prediction(found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:
+def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:
     """Put the parts together in the shape of the points."""
     order = np.argsort(np.concatenate([part.rows for part in found]))
 
@@ -179,7 +184,7 @@ def _prediction(found: list[_Found], shape: tuple[int, ...], layered: bool) -> P
     )
     status = column("status")
     return Prediction(
-        **from_margins(*margin, column("test_loss"), column("train_loss")),
+        **from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
         standard_error=zero_error(shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

@@ -27,6 +27,7 @@ from gcnlimit.performance import Status
 from gcnlimit.theory.depth.gauss_grid import GaussGrid
 from gcnlimit.theory.depth.overlaps import DirectedDepth
 from gcnlimit.theory.depth.resolvents import kappa
+from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, felt
 from gcnlimit.theory.finite_reg.directed_layers import directed_layers
@@ -124,8 +125,9 @@ class _Collocation(DirectedEquations):
             mu=points.mu,
             rho=points.rho,
             reg=in_units(points.reg, gain),
-            loss=points.loss,
+            loss=node_loss(points),
             penalty=points.penalty,
+            features=points.features,
             spike=labels / bulk,
             gain=gain,
             signal=points.signal,

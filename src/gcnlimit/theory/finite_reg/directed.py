@@ -18,6 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import positive
 from gcnlimit.numerics.linear import solve_each
+from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.directed_start import unfelt
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
@@ -126,8 +127,9 @@ class DirectedEquations(Equations):
             mu=points.mu,
             rho=points.rho,
             reg=in_units(points.reg, scaled.gain),
-            loss=points.loss,
+            loss=node_loss(points),
             penalty=points.penalty,
+            features=points.features,
             spike=scaled.spike,
             gain=scaled.gain,
             signal=points.signal,

@@ -26,6 +26,7 @@ from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.order_parameters import Output, Weights
 from gcnlimit.penalties import L2, Penalty
+from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 from gcnlimit.theory.finite_reg.penalty_averages import WeightLaw, weight_law
 
@@ -95,6 +96,25 @@ class Transforms(NamedTuple):
         return on_U**2 * self.UU_across + 2.0 * on_U * on_W * self.UW_across + on_W**2 * self.WW_across
 
 
+class WeightGain(NamedTuple):
+    r"""Averages over the features, with :math:`D = r + \sigma^2\hat V_w` and divided by :math:`\alpha` (Eq. 8.16).
+
+    `labels` :math:`= \langle\Gamma/D\rangle`, `signal` :math:`= \langle\Gamma\sigma^2/D^2\rangle`, `noise`
+    :math:`= \langle\sigma^4/D^2\rangle` and `response` :math:`= \langle\sigma^2/D\rangle`.
+    """
+
+    labels: Array
+    signal: Array
+    noise: Array
+    response: Array
+
+    @classmethod
+    def of(cls, law: WeightLaw, alpha: Array) -> Self:
+        """Averages of white features, from the law of a weight."""
+        response, spread = 1.0 / law.inertia, alpha * law.shape / law.inertia**2
+        return cls(response, spread, spread, response)
+
+
 class GraphSide(NamedTuple):
     """Law of a test node's output and order parameters of the weights, given the pulls."""
 
@@ -125,6 +145,7 @@ class Equations(ABC):
     reg: Array
     loss: Loss
     penalty: Penalty
+    features: Spectrum
     spike: Array
     gain: Array
 
@@ -162,7 +183,7 @@ class Equations(ABC):
     def start(self) -> Array:
         r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
-        rho, V_w = self.rho, 1.0 / (self.alpha * self.reg)
+        rho, V_w = self.rho, self.features.average(self.features.variance) / (self.alpha * self.reg)
         return self._row(Pulls(V_w, rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2))
 
     def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:
@@ -218,7 +239,7 @@ class Equations(ABC):
     def _weights(self, pulls: Pulls, graph: Transforms) -> Weights:
         """Weights, given the pulls; their law depends on the field that they are in, and it on them, unless it is linear."""
         V_hat = pulls.stiffness * graph.W
-        w = self._weights_of(pulls, graph, WeightLaw(self.alpha * (self.reg + V_hat), np.ones_like(V_hat)))
+        w = self._weights_of(pulls, graph, self.weight_gain(V_hat))
         if isinstance(self.penalty, L2):
             return w
         unit = self.gain**2
@@ -226,25 +247,31 @@ class Equations(ABC):
         for _ in range(_LAWS):
             field = w.Q_hat + w.m_hat**2
             inertia, shape = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
-            before, w = field, self._weights_of(pulls, graph, WeightLaw(inertia / unit, shape))
+            before, w = (
+                field,
+                self._weights_of(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha)),
+            )
             if not np.any(np.abs(w.Q_hat + w.m_hat**2 - before) > 1e-14 * before):
                 break
         return w
 
-    def _weights_of(self, pulls: Pulls, graph: Transforms, law: WeightLaw) -> Weights:
+    def _weights_of(self, pulls: Pulls, graph: Transforms, gain: WeightGain) -> Weights:
         """Weights of a given law, solved for the part of their fields that they cause themselves."""
         _, kappa, drive, scatter = pulls
-        inertia, shape = law
         root, W_labels = np.sqrt(self.mu), graph.W + graph.excess
-        m_w = root * drive * graph.U / (inertia + kappa * self.mu * W_labels)
+        m_w = root * drive * graph.U * gain.labels / (1.0 + kappa * self.mu * gain.labels * W_labels)
         along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
         m_hat_w = root * along
-        feedback = (
-            self.alpha * (kappa / inertia) ** 2 * (graph.WW_bulk + graph.W**2) * shape
-        )  # of Q_w on itself; below 1
+        echoed = kappa**2 * (graph.WW_bulk + graph.W**2)  # of Q_w in Q_hat_w
+        feedback = gain.noise * echoed  # of Q_w on itself; below 1
         Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
-        Q_w = (
-            self.alpha * (Q_hat_w + m_hat_w**2) / inertia**2 * shape / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
-        )
-        Q_hat_w = Q_hat_w + Q_w * feedback * inertia**2 / self.alpha / shape
-        return Weights(m_w, Q_w, 1.0 / inertia, m_hat_w, Q_hat_w, kappa * graph.W)
+        Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
+        return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * echoed, kappa * graph.W)
+
+    def weight_gain(self, V_hat_w: Array) -> WeightGain:
+        r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
+        law = self.features
+        stiff = 1.0 / (self.reg[:, None] + law.variance * V_hat_w[:, None])
+        noise = (law.variance * stiff) ** 2
+        columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
+        return WeightGain(*(column @ law.weight / self.alpha for column in columns))

@@ -12,6 +12,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
 from gcnlimit.theory.points import Points
@@ -48,8 +49,9 @@ class SymmetricEquations(Equations):
             mu=points.mu,
             rho=points.rho,
             reg=in_units(points.reg, gain),
-            loss=points.loss,
+            loss=node_loss(points),
             penalty=points.penalty,
+            features=points.features,
             spike=np.einsum("bn,bn->b", measure.e, g**2),
             gain=gain,
             g=g,

@@ -1,0 +1,83 @@
+"""Functions of one variable as polynomials on panels: computed once, then evaluated for many arguments at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from numpy.polynomial import chebyshev
+
+from gcnlimit._values import Array
+
+__all__ = ["Panels", "chebyshev_nodes", "powers"]
+
+
+def chebyshev_nodes(degree: int) -> Array:
+    """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted.
+
+    >>> chebyshev_nodes(1).round(4)
+    array([ 0.7071, -0.7071])
+    """
+    return np.cos(np.pi * (np.arange(degree + 1.0) + 0.5) / (degree + 1))
+
+
+def powers(values: Array) -> Array:
+    """Coefficients, lowest power first, of the polynomials that take these values at the Chebyshev nodes (first axis).
+
+    >>> powers(chebyshev_nodes(3)[:, None] ** 2).ravel().round(12) + 0.0
+    array([0., 0., 1., 0.])
+    """
+    n = len(values)
+    series = chebyshev.chebvander(chebyshev_nodes(n - 1), n - 1).T @ values * (2.0 / n)
+    series[0] *= 0.5
+    to_powers = np.zeros((n, n))
+    for k in range(n):
+        to_powers[: k + 1, k] = chebyshev.cheb2poly([0.0] * k + [1.0])
+    return to_powers @ series
+
+
+class Panels(NamedTuple):
+    """A function on panels of equal width from `start`, on each a polynomial in the distance from its middle."""
+
+    start: float
+    width: float
+    coefficients: Array
+
+    @classmethod
+    def fit(cls, function: Callable[[Array], Array], start: float, width: float, panels: int, degree: int) -> Self:
+        """Interpolate a function, called with all the nodes (nodes of a panel along the first axis) at once.
+
+        >>> sine = Panels.fit(np.sin, 0.0, 0.5, panels=4, degree=12)
+        >>> x = np.linspace(0.0, 2.0, 7)
+        >>> bool(np.allclose(sine(x)[0], np.sin(x), atol=1e-15)), bool(np.allclose(sine(x)[1], np.cos(x), atol=1e-13))
+        (True, True)
+        """
+        middle = start + width * (np.arange(panels) + 0.5)
+        return cls(start, width, powers(function(middle + 0.5 * width * chebyshev_nodes(degree)[:, None])))
+
+    def __call__(self, x: Array) -> tuple[Array, Array]:
+        """Value and derivative; outside the panels the value at their end, and 0."""
+        place, panel, t = self._place(x)
+        value, slope = self.coefficients[-1][panel], np.zeros_like(t)
+        for row in self.coefficients[-2::-1]:
+            slope = slope * t + value
+            value = value * t + row[panel]
+        outside = (place < 0.0) | (place > self.coefficients.shape[1])
+        return value, np.where(outside, 0.0, slope * (2.0 / self.width))
+
+    def value(self, x: Array) -> Array:
+        """Value alone, in half the time."""
+        _, panel, t = self._place(x)
+        value = self.coefficients[-1][panel]
+        for row in self.coefficients[-2::-1]:
+            value *= t
+            value += row[panel]
+        return np.asarray(value)
+
+    def _place(self, x: Array) -> tuple[Array, npt.NDArray[np.intp], Array]:
+        """Place in units of panels, the panel, and the distance from its middle in units of half its width."""
+        place = (x - self.start) / self.width
+        panel = np.clip(np.nan_to_num(place), 0, self.coefficients.shape[1] - 1).astype(np.intp)
+        return place, panel, np.clip(2.0 * (place - panel) - 1.0, -1.0, 1.0)

@@ -1,0 +1,229 @@
+r"""From margins to accuracies, for any number of classes of any sizes: the one step of the theory that depends on them.
+
+The output on a node of class :math:`k` is :math:`h = \bar\omega\,y_k + \sigma z` with the code :math:`y_k` of the class
+(Eq. 8.1; :math:`\pm 1` for two equal classes), and the margin is :math:`m = \bar\omega/\sigma`. The decision for the largest of
+:math:`m\,h\cdot y_k/\sigma - \frac{m^2}2 |y_k|^2 + \log w_k`, the posterior for a prior :math:`w`, is right with probability
+
+.. math::
+    \sum_l w_l \int Dz \prod_{k \ne l} \Phi\Big( \sqrt{p_k} \Big[ \frac m{2p_l} + \frac m{2p_k} + \frac z{\sqrt{p_l}}
+    + \frac1m \log\frac{w_l}{w_k} \Big] \Big)
+
+if a fraction :math:`w_l` of the nodes is of class :math:`l` (Eq. 8.4). With :math:`w = p`, the fractions of the classes, it is
+the best accuracy, with equal :math:`w` the best balanced one; for :math:`C` equal classes both are
+:math:`\Phi_C(m) = \int Dz\, \Phi(z + \sqrt C m)^{C-1}` (Eq. 8.3), and :math:`\Phi(m)` for two. Errors are integrals of positive
+terms, taken in logarithms.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr
+
+from gcnlimit._values import Array
+from gcnlimit.numerics.chebyshev import Panels
+from gcnlimit.performance import scalar_or_array
+
+__all__ = [
+    "Classes",
+    "balanced_log_error",
+    "best_log_error",
+    "from_margins",
+    "log_error",
+    "own_log_error",
+    "roc_auc",
+    "two_codes",
+]
+
+Classes = int | tuple[float, ...]
+"""A number of equal classes, or the fractions of unequal ones."""
+
+_LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.5, 72, 9  # of the table of an error, in sqrt(C) m
+_REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
+_BLOCK = 1 << 20  # numbers held by one temporary array
+
+
+def from_margins(
+    classes: Classes,
+    test_margin: Array,
+    train_margin: Array,
+    test_loss: Array,
+    train_loss: Array,
+    *,
+    offset: Array | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a prediction from margins in units of their standard deviation.
+
+    Parameters
+    ----------
+    classes
+        Number of equal classes, or their fractions.
+    offset
+        Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
+        than two, unequal classes are decided by the posterior.
+    """
+    if isinstance(classes, int):
+        logs = log_error(test_margin, classes), log_error(train_margin, classes)
+    elif offset is None or len(classes) > 2:
+        logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+    else:
+        push = train_margin - test_margin
+        logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+    accuracies = (ndtr(test_margin), ndtr(train_margin)) if classes == 2 else tuple(-np.expm1(log) for log in logs)
+    curve = roc_auc(test_margin, classes)
+    return {
+        "test_accuracy": scalar_or_array(accuracies[0]),
+        "train_accuracy": scalar_or_array(accuracies[1]),
+        "test_loss": scalar_or_array(test_loss),
+        "train_loss": scalar_or_array(train_loss),
+        "log_test_error": scalar_or_array(logs[0]),
+        "best_accuracy": scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
+        "balanced_accuracy": scalar_or_array(
+            accuracies[0] if isinstance(classes, int) else -np.expm1(balanced_log_error(test_margin, classes))
+        ),
+        "roc_auc": None if curve is None else scalar_or_array(curve),
+    }
+
+
+def _best_accuracy(margin: Array, classes: Classes, accuracy: Array) -> Array:
+    """Accuracy at the best threshold, which is `accuracy` for equal classes unless the margin is negative."""
+    if isinstance(classes, int) and not np.any(margin < 0.0):
+        return accuracy
+    return np.asarray(-np.expm1(best_log_error(margin, classes)))
+
+
+def log_error(margin: Array, classes: int) -> Array:
+    r"""Logarithm of :math:`1 - \Phi_C(m)`, for `classes` equal classes; right however small the error is.
+
+    Two classes: :math:`\log\Phi(-m)`. More: a table of what it exceeds :math:`\log\Phi(-m\sqrt{C/2})` by, which tends to
+    :math:`\log(C - 1)`.
+
+    >>> np.exp(log_error(np.array([0.0, 1.0]), 5)).round(8)
+    array([0.8       , 0.16121368])
+    """
+    if classes == 2:
+        return np.asarray(log_ndtr(-margin))
+    shift = np.maximum(np.sqrt(classes) * margin, _LOWEST)
+    return np.asarray(log_ndtr(-np.sqrt(0.5) * shift) + _excess(classes).value(shift))
+
+
+def best_log_error(margin: Array, classes: Classes) -> Array:
+    """Logarithm of the error at the best threshold, or of the posterior decision; the sign of the margin is known to it.
+
+    >>> np.exp(best_log_error(np.array([0.0, 1.0]), (0.2, 0.8))).round(8)
+    array([0.2       , 0.07713538])
+    """
+    if isinstance(classes, int):
+        return log_error(np.abs(margin), classes)
+    return _posterior_log_error(np.abs(margin), np.array(classes), np.array(classes))
+
+
+def balanced_log_error(margin: Array, classes: Classes) -> Array:
+    """Logarithm of one minus the best average over the classes of the accuracy in each.
+
+    >>> bool(np.isclose(balanced_log_error(np.array([0.7]), (0.2, 0.8))[0], log_ndtr(-0.7 / 0.8)))
+    True
+    """
+    if isinstance(classes, int):
+        return log_error(margin, classes)
+    if len(classes) == 2:
+        return np.asarray(log_ndtr(-0.5 * _distance(classes) * margin))
+    equal = np.full(len(classes), 1.0 / len(classes))
+    return _posterior_log_error(margin, np.array(classes), equal)
+
+
+def roc_auc(margin: Array, classes: Classes) -> Array | None:
+    r"""Area under the receiver operating characteristic of two classes, :math:`\Phi(m\Delta/\sqrt2)`; None for more.
+
+    :math:`\Delta = 1/\sqrt{p(1-p)}` is the distance of the codes.
+    """
+    fractions = (0.5, 0.5) if classes == 2 else classes
+    if isinstance(fractions, int) or len(fractions) > 2:
+        return None
+    return np.asarray(ndtr(np.sqrt(0.5) * _distance(fractions) * margin))
+
+
+def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: tuple[float, ...]) -> Array:
+    r"""Logarithm of the error of two classes decided by the sign of the output with its own bias.
+
+    It is one minus the sum of :math:`p\,\Phi(m\eta_+ + \beta + \text{push})` and
+    :math:`(1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm` (Eq. 8.13);
+    `offset` :math:`\beta` is the bias and `push` what training adds to the margin of a train node, over :math:`\sigma`.
+
+    >>> np.exp(own_log_error(np.array([1.0]), 0.0, np.array([np.inf]), (0.7, 0.3))).round(12)  # the bias decides
+    array([0.3])
+    """
+    upper, lower = two_codes(fractions)
+    first = log_ndtr(-(margin * upper + offset + push))
+    second = log_ndtr(-(-margin * lower - offset + push))
+    return np.asarray(np.logaddexp(np.log(fractions[0]) + first, np.log(fractions[1]) + second))
+
+
+def two_codes(fractions: tuple[float, ...]) -> tuple[float, float]:
+    r"""Codes :math:`\eta_+ = \sqrt{(1-p)/p}` and :math:`\eta_- = -\sqrt{p/(1-p)}` of two classes: mean 0 and variance 1.
+
+    >>> two_codes((0.2, 0.8))
+    (2.0, -0.5)
+    """
+    p, other = fractions
+    return float(np.sqrt(other / p)), -float(np.sqrt(p / other))
+
+
+def _distance(fractions: tuple[float, ...]) -> float:
+    upper, lower = two_codes(fractions)
+    return upper - lower
+
+
+@lru_cache(maxsize=64)
+def _excess(classes: int) -> Panels:
+    """Table of the logarithm of the error of equal classes over that of two at the same distance."""
+
+    def excess(shift: Array) -> Array:
+        one, rest = np.ones(1), np.array([classes - 1.0])
+        return np.asarray(
+            _any_larger(shift.reshape(-1, 1), one, rest).reshape(shift.shape) - log_ndtr(-np.sqrt(0.5) * shift)
+        )
+
+    return Panels.fit(excess, _LOWEST, _WIDTH, _PANELS, _DEGREE)
+
+
+def _posterior_log_error(margin: Array, fractions: Array, prior: Array) -> Array:
+    """Logarithm of the error of the posterior decision, averaged over the prior."""
+    flat = np.ravel(margin)
+    errors = [np.log(w) + _class_log_error(flat, k, fractions, prior) for k, w in enumerate(prior)]
+    return np.asarray(np.logaddexp.reduce(errors, axis=0).reshape(np.shape(margin)))
+
+
+def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -> Array:
+    """Logarithm of the error on the nodes of the class `true`; margins along one axis."""
+    p, others = fractions[true], np.delete(fractions, true)
+    steepness, odds = np.sqrt(others / p), np.log(prior[true] / np.delete(prior, true))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lead = np.where(odds == 0.0, 0.0, odds / margin[:, None])
+        shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)
+    if others.size == 1:
+        return np.asarray(log_ndtr(-(shift / np.hypot(1.0, steepness))[:, 0]))
+    answer = np.where(margin == np.inf, -np.inf, np.nan)
+    rows = np.flatnonzero(np.isfinite(margin))
+    together = max(1, _BLOCK // (600 * others.size))
+    for part in (rows[k : k + together] for k in range(0, rows.size, together)):
+        answer[part] = _any_larger(np.clip(shift[part], -1e4, 1e4), steepness, np.ones(others.size))
+    return answer
+
+
+def _any_larger(shift: Array, steepness: Array, count: Array) -> Array:
+    r"""Logarithm of :math:`1 - \int Dz \prod_k \Phi(c_k z + o_k)^{n_k}`, by the trapezoid rule.
+
+    `shift` is :math:`o`, one row per point; `steepness` :math:`c` and `count` :math:`n` are those of the competing classes.
+    """
+    nearest = -np.max(shift * steepness / (1.0 + steepness**2), axis=1)  # z at which the first competitor wins
+    low = np.minimum(nearest, 0.0) - _REACH
+    step = 0.2 / max(1.0, float(np.max(steepness)), float(np.log(np.sum(count))) / 3.7)
+    z = low[:, None] + np.arange(np.ceil((_REACH - np.min(low)) / step) + 1.0) * step
+    tail = log_ndtr(-(steepness * z[:, :, None] + shift[:, None, :]))
+    with np.errstate(divide="ignore"):
+        lost = np.log(-np.expm1(np.log1p(-np.exp(tail)) @ count))
+    lost = np.where(np.max(tail, axis=2) < -40.0, np.logaddexp.reduce(tail + np.log(count), axis=2), lost)
+    return np.asarray(np.logaddexp.reduce(lost - 0.5 * z**2, axis=1) + np.log(step / np.sqrt(2.0 * np.pi)))

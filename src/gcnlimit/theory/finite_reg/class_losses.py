@@ -1,0 +1,162 @@
+"""The loss of a labelled node, as the equations of two equal classes see it, whatever the classes are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.losses import Loss, Softmax, Square
+from gcnlimit.order_parameters import Output
+from gcnlimit.penalties import L2
+from gcnlimit.theory.decision import Classes, two_codes
+from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, slope_at_zero
+from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
+from gcnlimit.theory.points import Points
+
+__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
+
+_STEPS = 60  # of the search for a bias; Newton's method needs about six
+
+
+def node_loss(points: Points) -> Loss:
+    """Return the loss whose averages enter the equations of the points (Eqs. 3.7, 8.6 and 8.14).
+
+    The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
+    """
+    loss, classes = points.loss, points.classes
+    if not isinstance(points.penalty, L2) and (classes != 2 or not points.features.is_white):
+        raise ParameterError(
+            f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
+            "or leave out classes and features"
+        )
+    if classes == 2 or type(loss) is Square:
+        return loss
+    if type(loss) is Softmax and isinstance(classes, int):
+        return SoftmaxOf(classes)
+    if isinstance(classes, int) or len(classes) > 2:
+        other = "'softmax' or 'square'" if isinstance(classes, int) else "'square'"
+        raise ParameterError(
+            f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
+        )
+    if loss.breakpoints(np.ones(1)) is not None:
+        raise ParameterError(
+            f"loss = {loss!r} has a corner, at which a free bias pins the outputs of the larger class; "
+            "take loss='square' or 'logistic', or equal classes"
+        )
+    return Biased(loss, classes)
+
+
+def train_push(points: Points) -> float:
+    r"""Return what training adds to the mean output of a labelled node, over :math:`v`: :math:`-\ell'(0)` (Eq. 3.12).
+
+    With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
+    """
+    if type(points.loss) is Softmax and isinstance(points.classes, int):
+        return float(points.classes**-0.5)
+    push = -slope_at_zero(points.loss)
+    return push / _unit(points.classes) if type(points.loss) is Square else push
+
+
+def loss_at_zero(points: Points) -> float:
+    """Return the loss of an output that vanishes."""
+    many = type(points.loss) is Softmax and isinstance(points.classes, int)
+    return float(np.log(points.classes)) if many else float(points.loss.value(0.0))
+
+
+def offset(classes: Classes, loss: Loss, output: Output) -> Array:
+    r"""Bias of a network on two unequal classes over the standard deviation of its output; 0 for other classes.
+
+    With the square loss and targets :math:`\pm 1` it is :math:`2p - 1`, in units of the codes over :math:`2\sqrt{p(1-p)}`.
+    """
+    deviation = np.sqrt(output.variance)
+    if isinstance(loss, Biased):
+        return np.asarray(loss.bias(*output) / deviation)
+    excess = 0.0 if isinstance(classes, int) else classes[0] - classes[1]
+    return np.asarray(excess / _unit(classes) / deviation)
+
+
+def limiting_offset(classes: Classes) -> float:
+    """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
+    return 0.0 if isinstance(classes, int) else np.copysign(np.inf, classes[0] - classes[1])
+
+
+def _unit(classes: Classes) -> float:
+    r"""Standard deviation :math:`2\sqrt{p(1-p)}` of labels :math:`\pm 1` of two classes; 1 for other classes."""
+    return 1.0 if isinstance(classes, int) or len(classes) > 2 else float(2.0 * np.sqrt(classes[0] * classes[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Biased(Loss):
+    r"""A smooth loss on two classes of fractions :math:`p` and :math:`1 - p`, with a bias that is not regularized.
+
+    A node of class :math:`t = \pm 1` with the code :math:`\eta_t` has the output :math:`\omega = \bar\omega\eta_t + \sigma z`
+    and the pull :math:`f_t = t\,f(t(\omega + b))`, :math:`f` that of the loss; the bias :math:`b` makes the sum of the pulls
+    vanish (Eq. 8.14).
+    """
+
+    loss: Loss
+    fractions: tuple[float, ...]
+
+    @property
+    def smallest_response(self) -> float:  # type: ignore[override]
+        """Response that stands for 0."""
+        return self.loss.smallest_response
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z`, bias included."""
+        return self.loss.value(z)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator of `v` times the loss."""
+        return self.loss.prox(omega, v)
+
+    def outputs(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Output, Output]:
+        r"""Return the laws of :math:`t(\omega + b)` in the two classes."""
+        upper, lower = two_codes(self.fractions)
+        return Output(mean * upper + bias, variance, v), Output(-(mean * lower + bias), variance, v)
+
+    def bias(self, mean: Array, variance: Array, v: Array) -> Array:
+        """Bias at which the pulls of the two classes balance; a decreasing function's root, by Newton's method in a bracket."""
+        p, other = self.fractions
+        bias = np.full_like(mean, np.log(p / other))
+        low, high = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+        for _ in range(_STEPS):
+            first, second = self._classes(mean, variance, v, bias)
+            excess = p * first.pull - other * second.pull
+            slope = p * first.stiffness + other * second.stiffness
+            low, high = np.where(excess > 0.0, bias, low), np.where(excess < 0.0, bias, high)
+            step = np.clip(excess / slope, -2.0, 2.0)
+            ahead = bias + step
+            middle = np.where(np.isfinite(low + high), 0.5 * (low + high), ahead)
+            ahead = np.where((ahead > low) & (ahead < high), ahead, middle)
+            moved = np.abs(ahead - bias) > 1e-14 * (1.0 + np.abs(bias))
+            bias = ahead
+            if not np.any(moved):
+                break
+        return bias
+
+    def gaussian_pull(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array, Array]:
+        r"""Averages :math:`\mathbb E[\eta f]`, :math:`\mathbb E f^2` and :math:`-\mathbb E f'` over both classes."""
+        p, other = self.fractions
+        upper, lower = two_codes(self.fractions)
+        first, second = self._classes(mean, variance, v, self.bias(mean, variance, v))
+        return (
+            p * upper * first.pull - other * lower * second.pull,
+            p * first.square + other * second.square,
+            p * first.stiffness + other * second.stiffness,
+        )
+
+    def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
+        """Averages over both classes of the loss at the output and at its proximal point."""
+        p, other = self.fractions
+        parts = [expected_losses(self.loss, o) for o in self.outputs(mean, variance, v, self.bias(mean, variance, v))]
+        return cast(tuple[Array, Array], tuple(p * a + other * b for a, b in zip(*parts, strict=True)))
+
+    def _classes(self, mean: Array, variance: Array, v: Array, bias: Array) -> tuple[Eta, Eta]:
+        first, second = self.outputs(mean, variance, v, bias)
+        return eta(self.loss, first), eta(self.loss, second)

@@ -1,0 +1,85 @@
+"""The cross-entropy of many classes: two ways to its averages, a draw, reference values, and two classes."""
+
+import numpy as np
+import pytest
+from reference import CLASSES
+from scipy.special import log_softmax, wrightomega
+
+import gcnlimit as gl
+from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, _by_convolution, _by_counts
+
+
+@pytest.mark.parametrize(
+    "classes, mean, deviation, v",
+    [
+        (3, 0.2, 0.9, 2.0),
+        (3, 0.9, 1.0, 12.0),
+        (4, -0.5, 0.8, 1.0),
+        (5, 0.3, 0.4, 0.5),
+        (7, 0.4, 0.4, 3.0),
+        (10, 0.5, 0.36, 20.0),
+    ],
+)
+def test_convolutions_and_the_gauss_hermite_rule_meet(classes, mean, deviation, v):
+    one, other = _by_convolution(classes, mean, deviation, v), _by_counts(classes, mean, deviation, v)
+    assert np.allclose(one, other, rtol=1e-7)
+
+
+def proximal(omega, v):
+    """Probabilities at the proximal point, true class first, by bisection of their sum."""
+    shifted = omega + v * (np.arange(omega.shape[1]) == 0)
+    low, high = np.min(shifted, axis=1) - v - 1.0, np.max(shifted, axis=1) + np.log(omega.shape[1]) + 1.0
+    for _ in range(70):
+        L = 0.5 * (low + high)
+        p = wrightomega(np.log(v) + shifted - L[:, None]).real / v
+        over = np.sum(p, axis=1) > 1.0
+        low, high = np.where(over, L, low), np.where(over, high, L)
+    return p
+
+
+@pytest.mark.parametrize("classes, mean, deviation, v", [(5, 1.0, 2.0, 5.0), (12, 0.5, 1.2, 3.0), (4, 1.5, 3.0, 20.0)])
+def test_averages_of_a_wide_output_against_a_draw(classes, mean, deviation, v):
+    nodes = 40_000
+    omega = deviation * np.random.default_rng(0).standard_normal((nodes, classes))
+    omega[:, 0] += np.sqrt(classes) * mean
+    p = proximal(omega, v)
+    f = (np.arange(classes) == 0) - p
+    q = p / (1 + v * p)
+    drawn = np.stack(
+        [
+            np.sqrt(classes) * f[:, 0] / (classes - 1),
+            np.sum(f**2, axis=1) / (classes - 1),
+            (np.sum(q, axis=1) - np.sum(q**2, axis=1) / np.sum(q, axis=1)) / (classes - 1),
+            -log_softmax(omega, axis=1)[:, 0],
+            -np.log(p[:, 0]),
+        ]
+    )
+    output = [np.array([x]) for x in (mean, deviation**2, v)]
+    loss = SoftmaxOf(classes)
+    exact = np.ravel([*loss.gaussian_pull(*output), *loss.gaussian_losses(*output)])
+    assert np.all(np.abs(drawn.mean(axis=1) - exact) < 4 * drawn.std(axis=1) / np.sqrt(nodes))
+
+
+@pytest.mark.parametrize("row", CLASSES["A_iii_softmax"], ids=lambda row: f"{row['C']}-{row['reg']}")
+def test_reference(row):
+    data = gl.CSBM(row["alpha"], row["lam_e"], row["mu"], row["rho"], directed=False, classes=row["C"])
+    found = gl.predict(data, gl.GCN(gl.Residual(row["filter"][1]), "softmax", row["reg"]))
+    assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-8)
+    output = found.order_parameters.output
+    assert (output.mean, output.variance, output.v) == pytest.approx((row["mean"], row["variance"], row["v"]), rel=1e-7)
+
+
+def test_two_classes_are_the_logistic_loss_at_half_the_regularization():
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2)
+    one, other = (
+        gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, reg)) for loss, reg in (("softmax", 1.0), ("logistic", 0.5))
+    )
+    assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-9)
+
+
+def test_a_large_regularization_reaches_the_explicit_formulas():
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, classes=6)
+    found = gl.predict(data, gl.GCN(gl.Residual([1.0]), "softmax", [1e6, np.inf], symmetrize=False))
+    assert found.test_accuracy[0] == pytest.approx(found.test_accuracy[1], abs=1e-5)
+    assert found.train_accuracy[0] == pytest.approx(found.train_accuracy[1], abs=1e-5)
+    assert np.allclose(found.test_loss, np.log(6), atol=1e-5)

@@ -1,0 +1,153 @@
+"""Networks on any number of classes, unequal classes and correlated features: reference values and limits."""
+
+import math
+
+import numpy as np
+import pytest
+from reference import CLASSES
+
+import gcnlimit as gl
+
+FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank}
+
+
+def prediction(row, classes, loss="square", features=None):
+    symmetric = row["symmetric"]
+    data = gl.CSBM(row["alpha"], row["lam_e"], row["mu"], row["rho"], not symmetric, classes=classes, features=features)
+    kind, parameter = row["filter"]
+    reg = math.inf if row.get("reg", "inf") == "inf" else row["reg"]
+    return gl.predict(data, gl.GCN(FILTERS[kind](parameter), loss, reg, symmetrize=symmetric))
+
+
+def name(row):
+    return "-".join(str(row[key]) for key in ("C", "p", "loss", "filter", "reg", "rho") if key in row)
+
+
+def pair(row):
+    return row["p"], 1 - row["p"]
+
+
+@pytest.mark.parametrize("row", CLASSES["A_i"] + CLASSES["A_ii_square"], ids=name)
+def test_equal_classes(row):
+    found = prediction(row, row["C"])
+    assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert found.train_accuracy == pytest.approx(row["train_accuracy"], abs=1e-9)
+    assert found.best_accuracy == found.balanced_accuracy == found.test_accuracy
+
+
+@pytest.mark.parametrize("row", CLASSES["B_inf"], ids=name)
+def test_two_unequal_classes_at_infinite_regularization(row):
+    found = prediction(row, pair(row))
+    assert found.best_accuracy == pytest.approx(row["accuracy_bias"], abs=1e-12)
+    assert found.balanced_accuracy == pytest.approx(row["balanced_accuracy_bias"], abs=1e-12)
+    assert found.test_accuracy == pytest.approx(max(pair(row)), abs=1e-15)
+
+
+@pytest.mark.parametrize("row", CLASSES["B_finite"], ids=name)
+def test_two_unequal_classes_with_a_trained_bias(row):
+    found = prediction(row, pair(row), row["loss"])
+    assert found.order_parameters.test_margin == pytest.approx(row["margin"], abs=1e-9)
+    assert found.test_accuracy == pytest.approx(row["accuracy_trained_bias"], abs=1e-9)
+    assert found.best_accuracy == pytest.approx(row["accuracy_best_threshold"], abs=1e-9)
+
+
+@pytest.mark.parametrize("row", CLASSES["C_square"], ids=name)
+def test_correlated_features(row):
+    found = prediction(row, row["C"], features=gl.Spectrum(row["sigma2"], row["Gamma"], row["weights"]))
+    assert found.order_parameters.test_margin == pytest.approx(row["test_margin"], abs=1e-9)
+    assert found.order_parameters.train_margin == pytest.approx(row["train_margin"], rel=1e-9)
+    if row["reg"] != "inf":
+        weights = found.order_parameters.weights
+        assert (weights.m, weights.Q, weights.V) == pytest.approx((row["m_w"], row["Q_w"], row["V_w"]), rel=1e-9)
+
+
+DATA = {"alpha": 2.0, "lam": 1.1, "mu": 1.5, "rho": 0.2}
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_a_large_regularization_reaches_the_explicit_formulas(loss, symmetrize):
+    """Margins of unequal classes and correlated features at reg = 1e7 are those at reg = inf, on both kinds of graphs."""
+    data = gl.CSBM(**DATA, classes=(0.15, 0.85), features=gl.Spectrum([0.3, 1.0, 2.5], [1.4, 1.0, 0.6]))
+    found = gl.predict(data, gl.GCN(gl.Residual([0.7, 0.7]), loss, [1e7, math.inf], symmetrize))
+    assert found.order_parameters.test_margin[0] == pytest.approx(found.order_parameters.test_margin[1], rel=1e-5)
+    assert found.best_accuracy[0] == pytest.approx(found.best_accuracy[1], rel=1e-5)
+    assert found.test_accuracy[0] == pytest.approx(0.85, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_almost_equal_classes_are_equal_ones(loss):
+    network = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)
+    two, near = (gl.predict(gl.CSBM(**DATA, classes=c), network) for c in (2, (0.5 + 1e-7, 0.5 - 1e-7)))
+    for field in ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "best_accuracy", "roc_auc"):
+        assert getattr(near, field) == pytest.approx(getattr(two, field), abs=1e-6), field
+
+
+def test_the_names_of_the_two_classes_do_not_matter():
+    network = gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0)
+    one, other = (gl.predict(gl.CSBM(**DATA, classes=c), network) for c in ((0.2, 0.8), (0.8, 0.2)))
+    assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("reg", [1.0, math.inf])
+def test_equal_levels_of_the_features_are_one(loss, reg):
+    network = gl.GCN(gl.PageRank(0.3), loss, reg)
+    white, split = (
+        gl.predict(gl.CSBM(**DATA, features=f), network) for f in (None, gl.Spectrum([1.0, 1.0], weight=[0.3, 0.7]))
+    )
+    assert split.as_dict() == pytest.approx(white.as_dict(), abs=1e-11)
+
+
+def test_units_of_the_features_are_a_matter_of_regularization():
+    """Features c times as large, with signal, are those of reg / c^2."""
+    network = gl.GCN(gl.Diffusion(0.7), reg=2.0)
+    large = gl.predict(gl.CSBM(2.0, 1.1, 9 * 1.5, 0.2, features=gl.Spectrum(9.0)), network)
+    small = gl.predict(gl.CSBM(**DATA), gl.GCN(gl.Diffusion(0.7), reg=2.0 / 9.0))
+    assert large.as_dict() == pytest.approx(small.as_dict(), abs=1e-9)
+
+
+def test_no_network_passes_the_ceiling():
+    rng = np.random.default_rng(2)
+    n = 200
+    data = {
+        "alpha": rng.uniform(0.2, 6, n), "lam": rng.uniform(-2, 2, n), "mu": rng.uniform(0, 3, n), "rho": rng.uniform(0.1, 1, n)
+    }  # fmt: skip
+    features = gl.Spectrum([0.2, 1.0, 3.0], [0.5, 2.0, 0.5])
+    for classes in (5, (0.1, 0.9)):
+        model = gl.CSBM(**data, classes=classes, features=features)
+        network = gl.predict(model, gl.GCN(gl.Residual(rng.uniform(-1, 2, (n, 2)))))
+        assert np.all(network.best_accuracy <= gl.bayes_optimal(model).test_accuracy + 1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_loss_of_two_classes_is_refused_for_more(loss):
+    with pytest.raises(gl.ParameterError, match="is not solved for classes = 3"):
+        gl.predict(gl.CSBM(**DATA, classes=3), gl.GCN(gl.Diffusion(1.0), loss, reg=1.0))
+
+
+@pytest.mark.parametrize("classes", [1, 2.5, [0.3, 0.3], [1.0], [0.5, 0.6, -0.1]])
+def test_classes_that_are_none(classes):
+    with pytest.raises(gl.ParameterError, match="classes"):
+        gl.CSBM(**DATA, classes=classes)
+
+
+def test_values_are_equal_by_content():
+    assert gl.CSBM(**DATA, classes=[0.5, 0.5]) == gl.CSBM(**DATA) == gl.CSBM(**DATA, features=gl.Spectrum.white())
+    assert hash(gl.CSBM(**DATA, classes=3)) == hash(gl.CSBM(**DATA, classes=3))
+    assert gl.CSBM(**DATA, features=gl.Spectrum([0.5, 1.5])) != gl.CSBM(**DATA)
+
+
+def test_a_spectrum_estimated_from_features_predicts_what_made_it():
+    rng = np.random.default_rng(0)
+    nodes, deviation = 200_000, np.sqrt([0.3, 1.0, 2.5])
+    labels = rng.integers(4, size=nodes)
+    u = rng.standard_normal((4, 3))
+    law = gl.Spectrum.of_features(rng.standard_normal((nodes, 3)) * deviation + u[labels], labels)
+    share = np.sum((u - u.mean(axis=0)) ** 2, axis=0)
+    exact = gl.Spectrum(deviation**2, share / share.mean())
+    assert np.allclose(law.variance, exact.variance, rtol=0.03)
+    assert np.allclose(law.signal, exact.signal, rtol=0.05)
+    assert np.allclose(
+        gl.Spectrum.of_covariance(np.diag(deviation**2), u.T - u.mean(axis=0)[:, None]).signal, exact.signal
+    )

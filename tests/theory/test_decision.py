@@ -1,0 +1,88 @@
+"""From margins to accuracies: chance, rare errors, two classes, and a draw of many outputs."""
+
+import numpy as np
+import pytest
+from reference import CLASSES
+from scipy.linalg import null_space
+from scipy.special import log_ndtr, ndtr
+
+from gcnlimit.theory.decision import balanced_log_error, best_log_error, log_error, own_log_error, roc_auc
+
+
+@pytest.mark.parametrize("row", CLASSES["A_i"], ids=lambda row: f"{row['C']}-{row['test_margin']:.2f}")
+def test_reference(row):
+    error = np.exp(log_error(np.array([row["test_margin"]]), row["C"]))[0]
+    assert error == pytest.approx(row["test_error"], rel=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7, 40, 1000])
+def test_without_a_margin_one_class_in_c_is_right(classes):
+    assert np.exp(log_error(np.zeros(1), classes))[0] == pytest.approx(1 - 1 / classes, abs=1e-13)
+
+
+@pytest.mark.parametrize("classes", [3, 7, 40])
+def test_rare_errors_are_those_of_pairs(classes):
+    """1 - Phi_C(m) = (C - 1) Phi(-m sqrt(C/2)) where it is tiny, down to any error."""
+    margin = np.array([13.0, 20.0, 25.0, 200.0]) * np.sqrt(2 / classes) * 1.45
+    pairs = np.log(classes - 1) + log_ndtr(-margin * np.sqrt(classes / 2))
+    assert pairs[1] < -400
+    assert np.allclose(log_error(margin, classes), pairs, rtol=1e-12)
+
+
+def outputs(fractions, margin, nodes):
+    """Classes of many nodes, and their scores for each class."""
+    rng = np.random.default_rng(1)
+    p = np.array(fractions)
+    code = null_space(np.sqrt(p)[None]) / np.sqrt(p)[:, None]
+    true = rng.choice(p.size, nodes, p=p)
+    h = margin * code[true] + rng.standard_normal((nodes, p.size - 1))
+    return true, margin * h @ code.T - 0.5 * margin**2 * np.sum(code**2, axis=1)
+
+
+@pytest.mark.parametrize("fractions", [(0.2, 0.8), (0.2, 0.3, 0.5), (0.05, 0.15, 0.3, 0.5)])
+def test_unequal_classes_against_a_draw(fractions):
+    nodes, margin = 200_000, np.array([0.6])
+    true, score = outputs(fractions, 0.6, nodes)
+    wrong = np.argmax(score + np.log(fractions), axis=1) != true
+    assert abs(np.mean(wrong) - np.exp(best_log_error(margin, fractions))[0]) < 4 * np.std(wrong) / np.sqrt(nodes)
+    wrong = np.argmax(score, axis=1) != true
+    parts = [wrong[true == k] for k in range(len(fractions))]
+    deviation = np.sqrt(sum(np.var(part) / part.size for part in parts)) / len(parts)
+    assert (
+        abs(np.mean([np.mean(part) for part in parts]) - np.exp(balanced_log_error(margin, fractions))[0])
+        < 4 * deviation
+    )
+
+
+def test_almost_equal_classes_are_equal_ones():
+    margin = np.array([-0.5, 0.3, 2.0])
+    fractions = (1 / 3 - 1e-9, 1 / 3, 1 / 3 + 1e-9)
+    assert np.allclose(balanced_log_error(margin, fractions), log_error(margin, 3), atol=1e-8)
+    assert np.allclose(best_log_error(margin, fractions), log_error(np.abs(margin), 3), atol=1e-8)
+
+
+def test_the_best_threshold_beats_any_other():
+    margin, fractions = np.array([0.7]), (0.3, 0.7)
+    offset = np.linspace(-3, 3, 2001)
+    errors = own_log_error(np.full_like(offset, 0.7), 0.0, offset, fractions)
+    assert np.min(errors) == pytest.approx(best_log_error(margin, fractions)[0], abs=1e-6)
+    assert np.min(errors) >= best_log_error(margin, fractions)[0]
+
+
+def test_area_under_the_curve_is_the_chance_that_a_pair_is_ranked_right():
+    """Phi(m Delta / sqrt 2), by integrating the true positive rate over the false positive rate."""
+    m, p = 0.8, 0.3
+    distance = 1 / np.sqrt(p * (1 - p))
+    z = np.linspace(-9, 9, 4001)
+    area = np.trapezoid(ndtr(z + m * distance) * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi), z)
+    assert roc_auc(np.array([m]), (p, 1 - p))[0] == pytest.approx(area, abs=1e-9)
+    assert roc_auc(np.array([m]), 2)[0] == pytest.approx(ndtr(np.sqrt(2) * m), abs=1e-15)
+
+
+@pytest.mark.parametrize("row", CLASSES["B_inf"], ids=lambda row: str(row["p"]))
+def test_reference_of_two_unequal_classes(row):
+    margin, fractions = np.array([row["margin_bias"]]), (row["p"], 1 - row["p"])
+    assert -np.expm1(best_log_error(margin, fractions))[0] == pytest.approx(row["accuracy_bias"], abs=1e-13)
+    assert -np.expm1(balanced_log_error(margin, fractions))[0] == pytest.approx(
+        row["balanced_accuracy_bias"], abs=1e-13
+    )
