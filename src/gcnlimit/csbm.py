@@ -183,6 +183,17 @@ class CSBM(Value):
         values = {name: getattr(self, name) for name in PARAMETERS} | parameters
         return CSBM(**values, directed=self.directed, classes=self.classes, features=self.features)
 
+    def require_plain(self, function: str) -> None:
+        """Raise `ParameterError` unless there are two equal classes and white features, which `function` needs.
+
+        >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
+        """
+        if self.classes != 2 or self.features != Spectrum.white():
+            got = f"classes = {self.classes}" if self.classes != 2 else "correlated features"
+            raise ParameterError(
+                f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
+            )
+
     @property
     def fractions(self) -> Array:
         """Fraction of the nodes in each class.

@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
+from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
 from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
@@ -234,8 +235,8 @@ def _infinite(reg: float | None) -> bool:
 
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
-    if not isinstance(data, CSBM):
-        raise ParameterError(f"the best filter needs a CSBM, got {type(data).__name__}")
+    check_types("best_filter", data=(data, CSBM))
+    data.require_plain("best_filter")
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 

@@ -13,7 +13,7 @@ from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
-from gcnlimit._validation import flag
+from gcnlimit._validation import check_types, flag
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.choose.search import Bounds
@@ -21,7 +21,7 @@ from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
@@ -101,6 +101,8 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
     >>> map.gap.shape, bool(np.all(map.gap > map.linear_gap)), bool(np.all(map.linear_gap > 0))
     ((2, 3), True, True)
     """
+    check_problem("gap_map", data, gcn)
+    data.require_plain("gap_map")
     return GapMap(data, tune(data, gcn, free), bayes_optimal(data))
 
 
@@ -260,6 +262,8 @@ def compare(
     Bayes-optimal                        0.91273   0.00000
     """
     flag("symmetrize", symmetrize)
+    check_types("compare", data=(data, CSBM))
+    data.require_plain("compare")
     tuned = _Families(data, symmetrize, infinite=reg is not None)
     best, ceiling = best_filter(data, order, symmetrize, reg=reg), bayes_optimal(data)
     residual, explicit = Residual.constant(1.0, depth), best.ceiling_at_infinite_reg

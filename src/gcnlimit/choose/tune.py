@@ -15,8 +15,7 @@ from gcnlimit._labels import each_layer
 from gcnlimit._values import Array
 from gcnlimit.choose.search import Bounds, Search
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
 from gcnlimit.performance import Prediction, scalar_or_array
@@ -126,10 +125,11 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
     >>> each.prediction.test_accuracy >= shared.prediction.test_accuracy
     True
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"tune needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}; write tune(data, gcn, free=...)"
-        )
+    check_problem("tune", data, gcn)
+    if not isinstance(data.classes, int):
+        data.require_plain(
+            "tune"
+        )  # the accuracy of unequal classes at infinite reg is that of the larger one, whatever is free
     search = Search(data, gcn, free)
     best = _maximize(search)
     everyone = np.arange(search.size)

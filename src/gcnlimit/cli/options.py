@@ -61,6 +61,9 @@ symmetrize_option = click.option(
 def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the parameters of the data."""
     function = click.option("--undirected", is_flag=True, help="The graph is drawn symmetric.")(function)
+    function = click.option(
+        "--classes", type=Numbers(), default="2", help="Number of equal classes, or their fractions such as 0.2,0.8."
+    )(function)
     bounds = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
     for name in reversed(SIGNALS):
         text = f"{long_name(name).capitalize()}{bounds.get(name, '')}."
@@ -116,6 +119,7 @@ class Grid:
         for name in SIGNALS:
             self._take(name, given[name])
         self.inputs["directed"] = not given["undirected"]
+        self._take_classes(given["classes"])
         if "symmetrize" in given and "reg" in given:
             self._take_network(given)
         require(f"a table of {self.size:.3g} rows", 2000.0 * self.size, "take fewer values")
@@ -154,6 +158,13 @@ class Grid:
             self.axes[name] = values
         else:
             self.inputs[name] = float(values[0])
+
+    def _take_classes(self, values: Array) -> None:
+        """A number of equal classes, said if it is not two, or the fractions of unequal ones."""
+        alone = values.size == 1 and float(values[0]).is_integer()
+        classes = int(values[0]) if alone else tuple(values.tolist())
+        if classes != 2:
+            self.inputs["classes"] = classes
 
     def _take_network(self, given: dict[str, Any]) -> None:
         chosen = [name for name in families() if given[name] is not None]

@@ -172,6 +172,7 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
         raise ParameterError(
             f"data = {data!r} is not allowed; it must be one CSBM of single parameters, or None to estimate it"
         )
+    data.require_plain("Instance.of")
     if not data.directed and not is_symmetric(adjacency):
         raise ParameterError(
             "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"

@@ -40,6 +40,7 @@ class Size:
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
         check_types(function, data=(data, CSBM))
+        data.require_plain(function)
         nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]

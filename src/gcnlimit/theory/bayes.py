@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._labels import labelled
+from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
@@ -53,8 +53,7 @@ def bayes_optimal(data: CSBM) -> BayesPrediction:
     >>> hard.hard, round(hard.test_accuracy, 5), round(hard.algorithmic.test_accuracy, 5)
     (True, 0.81509, 0.1)
     """
-    if not isinstance(data, CSBM):
-        raise ParameterError(f"bayes_optimal needs a CSBM, got {type(data).__name__}")
+    check_types("bayes_optimal", data=(data, CSBM))
     tables = posterior(data.classes)
     shape = data.shape
     signal = data.operator(symmetrize=True).signal

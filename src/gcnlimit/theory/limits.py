@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
+from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.spiked import SpikedOperator
@@ -58,6 +59,8 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     >>> abs(no_residual_margin(data, depth=2).item() - exact) < 1e-12
     True
     """
+    check_types("no_residual_margin", data=(data, CSBM))
+    data.require_plain("no_residual_margin")
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     K = depth
 
@@ -110,6 +113,8 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     >>> abs(short_diffusion_margin(data, 0.0, symmetrize=False).item() - exact) < 1e-12
     True
     """  # noqa: D400
+    check_types("short_diffusion_margin", data=(data, CSBM))
+    data.require_plain("short_diffusion_margin")
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
     spread = 1.0 + rho * mu
     slope = data.effective_signal(symmetrize) * np.asarray(t, float) * (1.0 + mu) * (2.0 + rho * mu) / spread**1.5
@@ -170,6 +175,8 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     >>> one_layer_rate(CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), [0.0, 1.0], symmetrize=False).round(4)
     array([0.1667, 0.1   ])
     """
+    check_types("one_layer_rate", data=(data, CSBM))
+    data.require_plain("one_layer_rate")
     gain = 2.0 if data.directed and symmetrize else 1.0
     signal = 1.0 + np.asarray(data.mu)
     return np.asarray(0.5 * gain * signal / (signal + np.asarray(data.alpha) * (1.0 + np.square(c))))

@@ -12,8 +12,8 @@ from gcnlimit._labels import labelled
 from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ConvergenceError, ParameterError
-from gcnlimit.network import GCN
+from gcnlimit.errors import ConvergenceError
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.order_parameters import OrderParameters, gathered
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
@@ -63,10 +63,7 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     >>> gl.predict(data, gl.GCN(gl.Diffusion(t=1.0), loss="logistic", reg=[0.1, 10.0], symmetrize=False)).test_accuracy.round(5)
     array([0.78477, 0.7969 ])
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"predict needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}; write predict(data, gcn)"
-        )
+    check_problem("predict", data, gcn)
     tol = float(real("tol", tol, low=0, high=1e-3, open_low=True))
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     shape = broadcast(data=data.shape, network=gcn.shape)

@@ -18,7 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.depth.gauss_grid import GaussGrid
 from gcnlimit.theory.depth.order_functions import order_functions
@@ -47,10 +47,8 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     >>> max(residuals.values()) < 1e-8
     True
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"integral_residuals needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}"
-        )
+    check_problem("integral_residuals", data, gcn)
+    data.require_plain("integral_residuals")
     if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
         raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
     return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1))).residuals()

@@ -24,7 +24,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.losses import Square
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth.finite_reg import directed_functions, symmetric_functions
 from gcnlimit.theory.depth.layers import euler_functions, layer_functions
@@ -75,10 +75,8 @@ def order_functions(
     >>> bool(np.isclose(mean / np.sqrt(variance), margin))
     True
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN):
-        raise ParameterError(
-            f"order_functions needs a CSBM and a GCN, got {type(data).__name__} and {type(gcn).__name__}"
-        )
+    check_problem("order_functions", data, gcn)
+    data.require_plain("order_functions")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -77,11 +78,10 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = T
     >>> bool(growing.test_accuracy[-1] > constant.test_accuracy[-1])  # the network that does not oversmooth is better
     True
     """
-    if not isinstance(data, CSBM):
-        raise ParameterError(f"oversmoothing needs a CSBM, got {type(data).__name__}")
+    check_types("oversmoothing", data=(data, CSBM), filters=(filters, Sequence))
     if isinstance(filters, Filter) or not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
         raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
-    blind = CSBM(data.alpha, data.lam, 0.0 * np.asarray(data.mu), data.rho, data.directed)
+    blind = data.replaced(mu=0.0 * np.asarray(data.mu))
     networks = [GCN(f, symmetrize=symmetrize) for f in filters]
     answers = [predict(data, gcn) for gcn in networks]
     margin = np.stack([np.asarray(p.order_parameters.test_margin) for p in answers], axis=-1)

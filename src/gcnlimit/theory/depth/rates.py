@@ -60,7 +60,7 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     if lam.ndim != 1 or np.unique(lam).size < 6:
         raise ParameterError(f"signals must be at least six different values in a row, got shape {lam.shape}")
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
-    strong = CSBM(alpha, lam, mu, rho, data.directed)
+    strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
     return scalar_or_array(_leading(lam, -np.asarray(answer.log_test_error)))
 

@@ -10,7 +10,7 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.series import Series
 from gcnlimit.theory.expansion.graphs import Averages, directed_averages, symmetric_averages
 from gcnlimit.theory.expansion.losses import eta_series, pull_at_zero
@@ -47,6 +47,8 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     >>> bool(abs(z[1]) < 1e-15), round(z[2].item() / z[0].item(), 12)
     (True, -0.0125)
     """
+    check_problem("large_reg_expansion", data, gcn)
+    data.require_plain("large_reg_expansion")
     if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= _HIGHEST:
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_HIGHEST}")
     gcn.squared_penalty("large_reg_expansion")

@@ -8,7 +8,7 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN
+from gcnlimit.network import GCN, check_problem
 from gcnlimit.order_parameters import OrderFunctions, Output
 from gcnlimit.performance import scalar_or_array
 from gcnlimit.theory.finite_reg.directed import backwards, outer, response
@@ -54,6 +54,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     True
     """
     gcn.squared_penalty("free_entropy")
+    check_problem("free_entropy", data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     if data.classes != 2 or not data.features.is_white:
