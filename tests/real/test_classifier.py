@@ -55,14 +55,14 @@ def test_rows_and_their_gram_matrix_give_the_same_regression():
     assert np.allclose(by_rows.path(Y, reg).left_out, by_columns.path(Y, reg).left_out, atol=1e-9)
 
 
-@pytest.mark.parametrize("operator", ["normalized", "centred", "paper"])
+@pytest.mark.parametrize("operator", ["auto", "normalized", "centred", "paper"])
 @pytest.mark.parametrize("direction", ["both", "out", "in"])
 @pytest.mark.parametrize("filter", ["pagerank", "diffusion", "residual", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
 def test_outputs_are_those_of_the_dense_formula(operator, direction, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = problem(directed=True)
     model = gl.GraphClassifier(filter, operator=operator, direction=direction, scale=None).fit(X, y, graph=A)
-    S = propagation(sparse.csr_array(A), operator, True, direction)
+    S = propagation(sparse.csr_array(A), model.operator_, True, direction)
     S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
     if model.filter_ is None:
         Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])

@@ -1,1 +1,13 @@
-"""Your own graph: classify its nodes, estimate the model it resembles, recommend a network, describe it."""
+"""Your own graph: read it, classify its nodes, estimate the model it resembles, recommend a network, describe it.
+
+>>> from gcnlimit import real
+>>> real.from_edges([[0, 1], [1, 2]]).nnz
+2
+"""
+
+from gcnlimit.real.dataset import Dataset
+from gcnlimit.real.packages import from_networkx, from_pyg, to_networkx, to_pyg
+from gcnlimit.real.tables import from_edges
+from gcnlimit.real.ways import read, write
+
+__all__ = ["Dataset", "from_edges", "from_networkx", "from_pyg", "read", "to_networkx", "to_pyg", "write"]

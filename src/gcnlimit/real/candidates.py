@@ -63,6 +63,8 @@ class Candidates(NamedTuple):
 
     def parts(self, size: int) -> Iterator[Candidates]:
         """The same in groups of at most `size`."""
+        if self.build is None:  # powers build on each other
+            size = len(self.strengths)
         for k in range(0, len(self.strengths), size):
             yield self._replace(strengths=self.strengths[k : k + size])
 

@@ -15,9 +15,9 @@ from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.real.candidates import NO_GRAPH, Candidates, families, hops_up_to
+from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
 from gcnlimit.real.inputs import Labels, as_adjacency, as_features, as_labels
-from gcnlimit.real.leave_one_out import Problem, choose, correct
+from gcnlimit.real.leave_one_out import Offer, Problem, choose, correct
 from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, SparseLessRankOne, propagation
 from gcnlimit.real.scaling import Scaling
 
@@ -49,9 +49,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"pagerank"``, ``"diffusion"``, ``"residual"`` or ``"hops"`` (ridge on :math:`X, SX, S^2X, \dots`), whose strength is
         chosen; or a filter such as ``PageRank(0.9)``, which is taken as it is.
     operator
-        :math:`S`: ``"normalized"`` :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, which
-        is the same for all graphs, so that strengths are relative to the first eigenvalue that says something about this
-        one; or ``"paper"`` (Eq. 1.3), which suits graphs without hubs.
+        :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
+        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
+        of the two leave-one-out prefers; or ``"paper"`` (Eq. 1.3), which suits graphs without hubs.
     self_loops
         Whether the identity is added to :math:`A`; self-loops of the graph itself are dropped.
     direction
@@ -74,8 +74,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Classes, and number of features.
     transduction_
         Class predicted for each node.
-    family_, filter_, strength_, hops_, reg_
-        What was chosen: the family (``"no graph"`` if it does not help), its filter, strength, hops and regularization.
+    operator_, family_, filter_, strength_, hops_, reg_
+        What was chosen; the family is ``"no graph"`` if the graph does not help.
     coef_, intercept_
         Coefficients of the propagated, scaled features, one row for each class (one row for two classes).
     loo_score_, loo_score_error_
@@ -97,7 +97,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         filter: str | Filter = "pagerank",
         *,
-        operator: str = "centred",
+        operator: str = "auto",
         self_loops: bool = True,
         direction: str = "both",
         strengths: npt.ArrayLike | None = None,
@@ -128,19 +128,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
-        _among("operator", self.operator, OPERATORS)
+        _among("operator", self.operator, ("auto", *OPERATORS))
         _among("direction", self.direction, DIRECTIONS)
         flag("self_loops", self.self_loops)
         adjacency = None if graph is None else as_adjacency(graph, None if X is None else _rows(X))
         features, labels = self._training(X, y, adjacency)
         self._scaling = Scaling.of(features, self.scale)
         features = self._scaling(features)
-        S = self._propagation(adjacency, features.shape[0])
-        problem = Problem(features, S, labels.labelled, labels.codes, labels.classes.size, self._weights(labels))
+        problem = Problem(features, labels.labelled, labels.codes, labels.classes.size, self._weights(labels))
         reg = np.ravel(np.asarray(real("reg", self.reg, low=0, open_low=True)))
-        self._choice = choose(problem, self._candidates(problem, adjacency is not None), reg)
+        offers = self._offers(problem, adjacency)
+        self._choice = choose(problem, offers, reg)
         self._keep(labels, problem, adjacency is not None)
-        self._outputs = self._choice.outputs(features, S)
+        chosen = next(offer.propagation for offer in offers if offer.operator == self.operator_)
+        self._outputs = self._choice.outputs(features, chosen)
         self.transduction_ = self._decide(self._outputs)
         return self
 
@@ -190,6 +191,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _keep(self, labels: Labels, problem: Problem, with_graph: bool) -> None:
         best, choice = self._choice.best, self._choice
         self.classes_ = labels.classes
+        self.operator_ = best.operator
         self.family_, self.strength_ = best.network.family, best.network.strength
         self.filter_, self.hops_, self.reg_ = best.network.filter, best.network.hops, best.reg
         self.coef_ = np.vstack(choice.coefficients).T
@@ -202,13 +204,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._with_graph = with_graph
         self._sharpness = _sharpness(choice.left_out, problem.classes)
 
-    def _candidates(self, problem: Problem, with_graph: bool) -> list[Candidates]:
-        if not with_graph:
-            families(self.filter, self.strengths)  # a wrong name is an error here too
-            return [NO_GRAPH]
+    def _offers(self, problem: Problem, adjacency: Any) -> list[Offer]:
         most = self._most_hops(problem)
         kinds = families(self.filter, self.strengths, HOPS if self.hops == "auto" else most)
-        return kinds if isinstance(self.filter, Filter) or self.filter == "hops" else [*kinds, *hops_up_to(most)]
+        if not isinstance(self.filter, Filter) and self.filter != "hops":
+            kinds = [*kinds, *hops_up_to(most)]
+        if adjacency is None:
+            return [Offer("none", self._propagation(None, problem.features.shape[0], "none"), [NO_GRAPH])]
+        names = ("normalized", "centred") if self.operator == "auto" else (self.operator,)
+        offers = [Offer(name, self._propagation(adjacency, problem.features.shape[0], name), kinds) for name in names]
+        return [offers[0], *(offer._replace(kinds=[k for k in kinds if k is not NO_GRAPH]) for offer in offers[1:])]
 
     def _most_hops(self, problem: Problem) -> int:
         if self.hops != "auto":
@@ -218,10 +223,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         columns = problem.features.shape[1] * (HOPS + 1)
         return HOPS if PER_COLUMN * columns <= problem.labelled.size else 0
 
-    def _propagation(self, adjacency: Any, nodes: int) -> Propagation:
+    def _propagation(self, adjacency: Any, nodes: int, operator: str) -> Propagation:
         if adjacency is None:
             return Propagation(SparseLessRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
-        S = propagation(adjacency, self.operator, self.self_loops, self.direction)
+        S = propagation(adjacency, operator, self.self_loops, self.direction)
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _weights(self, labels: Labels) -> Array:
@@ -250,7 +255,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adjacency = None
         else:
             X, adjacency = self._elsewhere(X, graph)
-        return self._choice.outputs(self._scaling(X), self._propagation(adjacency, X.shape[0]))
+        return self._choice.outputs(self._scaling(X), self._propagation(adjacency, X.shape[0], self.operator_))
 
     def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
         if graph is None:

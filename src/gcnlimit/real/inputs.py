@@ -35,7 +35,7 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
     if raw.dtype.kind not in "biuf":
         raise ParameterError(f"graph has dtype {raw.dtype}; it must hold real numbers, 1 for an edge")
     if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
-        hint = "; a list of edges becomes a matrix by gcnlimit.real.ways.from_edges" if 2 in raw.shape else ""
+        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
         raise ParameterError(f"graph has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
     if nodes is not None and raw.shape[0] != nodes:
         raise ParameterError(

@@ -14,17 +14,16 @@ from gcnlimit.real.inputs import is_sparse
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
 
-__all__ = ["Choice", "Problem", "Trial", "choose", "correct", "targets"]
+__all__ = ["Choice", "Offer", "Problem", "Trial", "choose", "correct", "targets"]
 
 Indices = npt.NDArray[np.int64]
 MEMORY = 3e7  # numbers in the blocks that are propagated at once
 
 
 class Problem(NamedTuple):
-    """Features of all nodes, operator, labelled nodes, their classes (0, 1, ...) and weights."""
+    """Features of all nodes, labelled nodes, their classes (0, 1, ...) and weights."""
 
     features: Any
-    propagation: Propagation
     labelled: Indices
     classes: Indices
     class_count: int
@@ -36,9 +35,18 @@ class Problem(NamedTuple):
         return bool(self.labelled.size > self.features.shape[1])
 
 
-class Trial(NamedTuple):
-    """One network at one regularization: its leave-one-out accuracy and square error."""
+class Offer(NamedTuple):
+    """An operator by its name, and the networks that use it."""
 
+    operator: str
+    propagation: Propagation
+    kinds: list[Candidates]
+
+
+class Trial(NamedTuple):
+    """One network on one operator at one regularization: its leave-one-out accuracy and square error."""
+
+    operator: str
     network: Network
     reg: float
     accuracy: float
@@ -65,13 +73,13 @@ class Choice(NamedTuple):
         return self.best.network.apply(S, blocks) + self.intercept
 
 
-def choose(problem: Problem, kinds: list[Candidates], reg: Array) -> Choice:
+def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
     """Best of all networks and regularizations by the score of their leave-one-out predictions."""
     Y = targets(problem.classes, problem.class_count)
     trials: list[Trial] = []
     best: tuple[Trial, Ridge, list[Array]] | None = None
-    for network, ridge, designs in _regressions(problem, kinds):
-        found = _along(network, ridge, Y, problem, reg)
+    for operator, network, ridge, designs in _regressions(problem, offers):
+        found = _along(Trial(operator, network, 0.0, 0.0, 0.0), ridge, Y, problem, reg)
         trials += found
         top = max(found, key=lambda trial: trial.score)
         if best is None or top.score > best[0].score:
@@ -93,46 +101,47 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
     return np.asarray(outputs.argmax(axis=1) == classes)
 
 
-def _along(network: Network, ridge: Ridge, Y: Array, problem: Problem, reg: Array) -> list[Trial]:
+def _along(trial: Trial, ridge: Ridge, Y: Array, problem: Problem, reg: Array) -> list[Trial]:
     share = problem.weights / problem.weights.sum()
     found = []
     for r, left_out in zip(reg, ridge.path(Y, reg).left_out, strict=True):
         accuracy = float(share @ correct(left_out, problem.classes))
         square = float(share @ np.mean((left_out - Y) ** 2, axis=1))
-        found.append(Trial(network, float(r), accuracy, square))
+        found.append(trial._replace(reg=float(r), accuracy=accuracy, square_error=square))
     return found
 
 
-def _regressions(problem: Problem, kinds: list[Candidates]) -> Iterator[tuple[Network, Ridge, list[Array]]]:
-    """The regression of each network, with what its coefficients are made of: rows, or features times propagated nodes."""
-    walk = _primal if problem.primal else _dual
-    nodes = problem.features.shape[0]
-    columns = problem.features.shape[1] if problem.primal else problem.labelled.size
-    size = max(1, int(MEMORY / (nodes * columns)))
-    for kind in kinds:
-        for part in kind.parts(size) if kind.build is not None else [kind]:
-            yield from zip(part.networks(), *walk(problem, part), strict=True)
+def _regressions(problem: Problem, offers: list[Offer]) -> Iterator[tuple[str, Network, Ridge, list[Array]]]:
+    """The regression of each network, and the rows that it is on, one block for each filter."""
+    nodes, width = problem.features.shape
+    size = max(1, int(MEMORY / (nodes * (width if problem.primal else problem.labelled.size))))
+    for offer in offers:
+        for kind in offer.kinds:
+            for part in kind.parts(size):
+                rows = _primal(problem, offer, part) if problem.primal else _dual(problem, offer, part)
+                for network, blocks in zip(part.networks(), rows, strict=True):
+                    yield offer.operator, network, _regression(problem, blocks), blocks
 
 
-def _primal(problem: Problem, kind: Candidates) -> tuple[list[Ridge], list[list[Array]]]:
+def _primal(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
     r"""Rows :math:`[g_b(S) X]_R`, fewer columns than rows."""
     X = problem.features.toarray() if is_sparse(problem.features) else problem.features
-    designs = [
-        [block[problem.labelled] for block in blocks] for blocks in kind.propagate(problem.propagation, X, False)
-    ]
-    return [Ridge(rows=np.hstack(blocks), weights=problem.weights) for blocks in designs], designs
+    for blocks in kind.propagate(offer.propagation, X, transposed=False):
+        yield [block[problem.labelled] for block in blocks]
 
 
-def _dual(problem: Problem, kind: Candidates) -> tuple[list[Ridge], list[list[Array]]]:
-    r"""Columns :math:`X^T g_b(S)^T E_R`: the indicators of the labelled nodes travel, never the features."""
+def _dual(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
+    r"""The same as :math:`(X^T g_b(S)^T E_R)^T`: the indicators of the labelled nodes travel, never the features."""
     E = np.zeros((problem.features.shape[0], problem.labelled.size))
     E[problem.labelled, np.arange(problem.labelled.size)] = 1.0
-    designs = [
-        [np.asarray(problem.features.T @ block).T for block in blocks]
-        for blocks in kind.propagate(problem.propagation, E, True)
-    ]
-    ridges = [Ridge(gram=sum((Z @ Z.T for Z in blocks), np.zeros(())), weights=problem.weights) for blocks in designs]
-    return ridges, designs
+    for blocks in kind.propagate(offer.propagation, E, transposed=True):
+        yield [np.asarray(problem.features.T @ block).T for block in blocks]
+
+
+def _regression(problem: Problem, blocks: list[Array]) -> Ridge:
+    if problem.primal:
+        return Ridge(rows=np.hstack(blocks), weights=problem.weights)
+    return Ridge(gram=sum((Z @ Z.T for Z in blocks), np.zeros(())), weights=problem.weights)
 
 
 def _solve(  # noqa: PLR0917
