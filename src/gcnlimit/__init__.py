@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.penalties import Penalty as Penalty
     from gcnlimit.performance import Status as Status
     from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
+    from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample
@@ -71,6 +72,7 @@ _HOMES = {
     "penalties": "ElasticNet Penalty",
     "performance": "Status",
     "real.classifier": "GraphClassifier",
+    "real.estimate": "estimate",
     "simulation.amp": "amp",
     "simulation.instance": "Instance",
     "simulation.sample": "sample",

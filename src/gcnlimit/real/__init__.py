@@ -6,8 +6,20 @@
 """
 
 from gcnlimit.real.dataset import Dataset
+from gcnlimit.real.estimate import Estimate, Interval
 from gcnlimit.real.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.real.tables import from_edges
 from gcnlimit.real.ways import read, write
 
-__all__ = ["Dataset", "from_edges", "from_networkx", "from_pyg", "read", "to_networkx", "to_pyg", "write"]
+__all__ = [
+    "Dataset",
+    "Estimate",
+    "Interval",
+    "from_edges",
+    "from_networkx",
+    "from_pyg",
+    "read",
+    "to_networkx",
+    "to_pyg",
+    "write",
+]

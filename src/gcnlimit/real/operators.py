@@ -22,7 +22,7 @@ DIRECTIONS = ("both", "out", "in")
 
 @dataclass(frozen=True, eq=False)
 class SparseLessRankOne:
-    r"""Operator :math:`S - u v^T` with :math:`S` sparse; no second part if :math:`u` is None."""
+    r"""Operator :math:`S - u v^T` with :math:`S` a matrix, as a rule sparse; no second part if :math:`u` is None."""
 
     matrix: Any
     u: Array | None = None
@@ -47,7 +47,8 @@ class SparseLessRankOne:
     @cached_property
     def T(self) -> SparseLessRankOne:
         """The transpose."""
-        return SparseLessRankOne(self.matrix.T.tocsr(), self.v, self.u)
+        matrix = self.matrix.T
+        return SparseLessRankOne(matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), self.v, self.u)
 
 
 class Propagation(NamedTuple):

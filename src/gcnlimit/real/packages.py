@@ -74,9 +74,7 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
     if data.X is not None:
         fields["x"] = torch.from_numpy(_dense(data.X).astype(np.float32))
     if not np.all(data.graph.data == 1.0):
-        fields["edge_weight"] = torch.from_numpy(
-            data.graph.data.astype(np.float32)[np.argsort(np.lexsort((coo.col, coo.row)))]
-        )
+        fields["edge_weight"] = torch.from_numpy(coo.data.astype(np.float32))
     for name in ("train", "val", "test"):
         masks = getattr(data, name)
         if masks is not None:
