@@ -91,11 +91,12 @@ def families(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     r"""Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
 
     The strength is :math:`\theta` for PageRank, :math:`t` for diffusion, :math:`c` for residual networks of one to four
-    layers. Both signs are among the strengths by default. A `Filter` is taken as it is.
+    layers. By default both signs are among the strengths, and no graph; strengths that are given are all there is, and 0
+    among them is no graph (but a network of its own for residual ones). A `Filter` is taken as it is.
 
-    >>> [c.strengths for c in families("pagerank", strengths=[0.5, -0.5])]
+    >>> [c.strengths for c in families("pagerank", strengths=[0.5, -0.5, 0.0])]
     [(0.0,), (0.5, -0.5)]
-    >>> families("pagerank", strengths=[0.5])[1].networks()[0].filter
+    >>> families("pagerank", strengths=[0.5])[0].networks()[0].filter
     PageRank(theta=0.5)
     """
     if isinstance(filter, Filter):
@@ -111,7 +112,8 @@ def families(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given} are not allowed; those of PageRank lie between -1 and 1")
     kept = tuple(s for s in given if s != 0.0 or filter == "residual")
-    return [NO_GRAPH, *_family(filter, kept)] if kept else [NO_GRAPH]
+    alone = [NO_GRAPH] if strengths is None or len(kept) < len(given) else []
+    return [*alone, *_family(filter, kept)] if kept else alone
 
 
 def hops_up_to(most: int) -> list[Candidates]:

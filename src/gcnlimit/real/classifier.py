@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
@@ -15,10 +14,11 @@ from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
+from gcnlimit.real.candidates import NO_GRAPH, families
 from gcnlimit.real.inputs import Labels, as_adjacency, as_features, as_labels
-from gcnlimit.real.leave_one_out import Offer, Problem, choose, correct
-from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, SparseLessRankOne, propagation
+from gcnlimit.real.leave_one_out import REG, Offer, Problem, choose, correct
+from gcnlimit.real.offers import identity, most_hops, offers
+from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, propagation
 from gcnlimit.real.scaling import Scaling
 
 try:
@@ -28,11 +28,7 @@ try:
 except ModuleNotFoundError:
     raise GCNLimitError("GraphClassifier needs scikit-learn; install it with pip install 'gcnlimit[sklearn]'") from None
 
-__all__ = ["REG", "GraphClassifier"]
-
-REG = tuple(np.logspace(-4, 3, 15).tolist())
-HOPS = 4
-PER_COLUMN = 4  # labelled nodes for each column of features that hops need
+__all__ = ["GraphClassifier"]
 
 
 class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -57,7 +53,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     direction
         What a directed graph becomes: ``"both"`` symmetrizes it, ``"out"`` and ``"in"`` follow its edges or go against them.
     strengths
-        Candidates in place of the usual ones, relative to the top eigenvalue; no graph is always among them.
+        Candidates in place of the usual ones, relative to the top eigenvalue; 0 is no graph.
     hops
         Highest power of :math:`S` offered as features of its own; ``"auto"`` offers 4 where features are few: at
         least four labelled nodes for each column.
@@ -137,10 +133,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = self._scaling(features)
         problem = Problem(features, labels.labelled, labels.codes, labels.classes.size, self._weights(labels))
         reg = np.ravel(np.asarray(real("reg", self.reg, low=0, open_low=True)))
-        offers = self._offers(problem, adjacency)
-        self._choice = choose(problem, offers, reg)
+        tried = self._offers(problem, adjacency)
+        self._choice = choose(problem, tried, reg)
         self._keep(labels, problem, adjacency is not None)
-        chosen = next(offer.propagation for offer in offers if offer.operator == self.operator_)
+        chosen = next(offer.propagation for offer in tried if offer.operator == self.operator_)
         self._outputs = self._choice.outputs(features, chosen)
         self.transduction_ = self._decide(self._outputs)
         return self
@@ -205,28 +201,17 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._sharpness = _sharpness(choice.left_out, problem.classes)
 
     def _offers(self, problem: Problem, adjacency: Any) -> list[Offer]:
-        most = self._most_hops(problem)
-        kinds = families(self.filter, self.strengths, HOPS if self.hops == "auto" else most)
-        if not isinstance(self.filter, Filter) and self.filter != "hops":
-            kinds = [*kinds, *hops_up_to(most)]
         if adjacency is None:
-            return [Offer("none", self._propagation(None, problem.features.shape[0], "none"), [NO_GRAPH])]
-        names = ("normalized", "centred") if self.operator == "auto" else (self.operator,)
-        offers = [Offer(name, self._propagation(adjacency, problem.features.shape[0], name), kinds) for name in names]
-        return [offers[0], *(offer._replace(kinds=[k for k in kinds if k is not NO_GRAPH]) for offer in offers[1:])]
+            families(self.filter, self.strengths)  # a wrong name is an error here too
+            most_hops(problem, self.hops)
+            return [Offer("none", identity(problem.features.shape[0]), [NO_GRAPH])]
+        chosen = (self.filter, self.strengths, self.hops, self.operator, self.self_loops, self.direction)
+        return offers(problem, adjacency, *chosen)
 
-    def _most_hops(self, problem: Problem) -> int:
-        if self.hops != "auto":
-            if isinstance(self.hops, str | bool) or self.hops != int(self.hops) or self.hops < 0:
-                raise ParameterError(f"hops = {self.hops!r} is not allowed; use 'auto' or a whole number >= 0")
-            return int(self.hops)
-        columns = problem.features.shape[1] * (HOPS + 1)
-        return HOPS if PER_COLUMN * columns <= problem.labelled.size else 0
-
-    def _propagation(self, adjacency: Any, nodes: int, operator: str) -> Propagation:
+    def _propagation(self, adjacency: Any, nodes: int) -> Propagation:
         if adjacency is None:
-            return Propagation(SparseLessRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
-        S = propagation(adjacency, operator, self.self_loops, self.direction)
+            return identity(nodes)
+        S = propagation(adjacency, self.operator_, self.self_loops, self.direction)
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _weights(self, labels: Labels) -> Array:
@@ -255,7 +240,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adjacency = None
         else:
             X, adjacency = self._elsewhere(X, graph)
-        return self._choice.outputs(self._scaling(X), self._propagation(adjacency, X.shape[0], self.operator_))
+        return self._choice.outputs(self._scaling(X), self._propagation(adjacency, X.shape[0]))
 
     def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
         if graph is None:

@@ -14,9 +14,10 @@ from gcnlimit.real.inputs import is_sparse
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
 
-__all__ = ["Choice", "Offer", "Problem", "Trial", "choose", "correct", "targets"]
+__all__ = ["REG", "Choice", "Offer", "Problem", "Trial", "choose", "correct", "targets"]
 
 Indices = npt.NDArray[np.int64]
+REG = tuple(np.logspace(-4, 3, 15).tolist())
 MEMORY = 3e7  # numbers in the blocks that are propagated at once
 
 
@@ -59,13 +60,18 @@ class Trial(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The best network with its coefficients (one block for each filter), intercept and leave-one-out outputs."""
+    """The best network with its coefficients (one block for each filter), intercept and leave-one-out outputs.
+
+    `hits` and `gains` say, for each trial and labelled node, whether it was right and how much it added to the score.
+    """
 
     best: Trial
     coefficients: list[Array]
     intercept: Array
     left_out: Array
     trials: list[Trial]
+    gains: Array
+    hits: npt.NDArray[np.bool_]
 
     def outputs(self, features: Any, S: Propagation) -> Array:
         r"""Outputs :math:`\sum_b g_b(S) X W_b + b` on any graph with the same features: only these columns travel."""
@@ -75,17 +81,23 @@ class Choice(NamedTuple):
 
 def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
     """Best of all networks and regularizations by the score of their leave-one-out predictions."""
-    Y = targets(problem.classes, problem.class_count)
+    Y, share = targets(problem.classes, problem.class_count), problem.weights / problem.weights.sum()
     trials: list[Trial] = []
+    gains, hits = [], []
     best: tuple[Trial, Ridge, list[Array]] | None = None
     for operator, network, ridge, designs in _regressions(problem, offers):
-        found = _along(Trial(operator, network, 0.0, 0.0, 0.0), ridge, Y, problem, reg)
+        found = []
+        for r, left_out in zip(reg, ridge.path(Y, reg).left_out, strict=True):
+            hits.append(correct(left_out, problem.classes))
+            squares = np.mean((left_out - Y) ** 2, axis=1)
+            gains.append(hits[-1] - squares)
+            found.append(Trial(operator, network, float(r), float(share @ hits[-1]), float(share @ squares)))
         trials += found
         top = max(found, key=lambda trial: trial.score)
         if best is None or top.score > best[0].score:
             best = (top, ridge, designs)
     assert best is not None
-    return _solve(problem, Y, *best, trials)
+    return Choice(best[0], *_solve(problem, Y, *best), trials, np.array(gains), np.array(hits))
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -99,16 +111,6 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
     if outputs.shape[1] == 1:
         return np.asarray((outputs[:, 0] > 0) == (classes == 1))
     return np.asarray(outputs.argmax(axis=1) == classes)
-
-
-def _along(trial: Trial, ridge: Ridge, Y: Array, problem: Problem, reg: Array) -> list[Trial]:
-    share = problem.weights / problem.weights.sum()
-    found = []
-    for r, left_out in zip(reg, ridge.path(Y, reg).left_out, strict=True):
-        accuracy = float(share @ correct(left_out, problem.classes))
-        square = float(share @ np.mean((left_out - Y) ** 2, axis=1))
-        found.append(trial._replace(reg=float(r), accuracy=accuracy, square_error=square))
-    return found
 
 
 def _regressions(problem: Problem, offers: list[Offer]) -> Iterator[tuple[str, Network, Ridge, list[Array]]]:
@@ -144,12 +146,12 @@ def _regression(problem: Problem, blocks: list[Array]) -> Ridge:
     return Ridge(gram=sum((Z @ Z.T for Z in blocks), np.zeros(())), weights=problem.weights)
 
 
-def _solve(  # noqa: PLR0917
-    problem: Problem, Y: Array, best: Trial, ridge: Ridge, designs: list[Array], trials: list[Trial]
-) -> Choice:
+def _solve(
+    problem: Problem, Y: Array, best: Trial, ridge: Ridge, designs: list[Array]
+) -> tuple[list[Array], Array, Array]:
+    """Coefficients, intercept and leave-one-out outputs."""
     dual = ridge.dual(Y, best.reg)
     coefficients = [Z.T @ dual for Z in designs]
     share = problem.weights / problem.weights.sum()
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(designs, coefficients, strict=True)), np.zeros(()))
-    left_out = ridge.path(Y, np.array([best.reg])).left_out[0]
-    return Choice(best, coefficients, intercept, left_out, trials)
+    return coefficients, intercept, ridge.path(Y, np.array([best.reg])).left_out[0]
