@@ -68,6 +68,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_, n_features_in_
         Classes, and number of features.
+    labelled_
+        Labelled nodes.
     transduction_
         Class predicted for each node.
     operator_, family_, filter_, strength_, hops_, reg_
@@ -186,7 +188,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, labels: Labels, problem: Problem, with_graph: bool) -> None:
         best, choice = self._choice.best, self._choice
-        self.classes_ = labels.classes
+        self.classes_, self.labelled_ = labels.classes, labels.labelled
         self.operator_ = best.operator
         self.family_, self.strength_ = best.network.family, best.network.strength
         self.filter_, self.hops_, self.reg_ = best.network.filter, best.network.hops, best.reg
