@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.semi_supervised import LabelSpreading
@@ -88,7 +89,7 @@ def ours(**options: Any) -> Scores:
 
 def spreading(data: real.Dataset, y: Any, split: int) -> Any:
     """Labels spread on the graph, features unused."""
-    model = LabelSpreading(kernel=lambda *_: data.graph.toarray() + 1e-12, alpha=0.9, max_iter=1000, tol=1e-4)
+    model = LabelSpreading(kernel=lambda *_: sparse.csr_matrix(data.graph), alpha=0.9, max_iter=1000, tol=1e-4)
     return model.fit(np.arange(data.nodes)[:, None], y).label_distributions_
 
 

@@ -29,6 +29,8 @@ def compared(k, method):
     i = drawn(k)
     given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     found = estimate_standard(given, method)
+    if not np.isfinite(found.lam_error + found.mu_error):
+        return (np.nan, np.nan, bool(found.warnings), False)
     z = ((found.lam - i.data.lam) / found.lam_error, (found.mu - i.data.mu) / found.mu_error)
     interval = found.predict(NETWORK)
     return (*z, bool(found.warnings), interval.low <= gl.predict(i.data, NETWORK).test_accuracy <= interval.high)
@@ -46,7 +48,7 @@ def many_classes(classes, lam, mu, rho, seed, nodes=1500, width=500, degree=30):
 
 
 if __name__ == "__main__":
-    for method in ("labels", "likelihood"):
+    for method in sys.argv[2:] or ("labels", "likelihood"):
         rows = np.array([compared(k, method) for k in range(int(sys.argv[1]))], float)
         fine = rows[:, 2] == 0
         print(

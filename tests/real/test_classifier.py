@@ -71,6 +71,18 @@ def test_outputs_are_those_of_the_dense_formula(operator, direction, filter):
     assert np.allclose(Z @ model.coef_.T + model.intercept_, model.decision_function(), atol=1e-5)
 
 
+@pytest.mark.parametrize("strength", [12.0, -12.0])
+def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
+    model = gl.GraphClassifier("diffusion", strengths=[strength], operator="centred", reg=1e-4)
+    model.fit(texas.X, texas.training(), graph=texas.graph)
+    S = propagation(texas.graph, "centred").unit().operator @ np.eye(texas.nodes)
+    X = texas.X.toarray() if sparse.issparse(texas.X) else texas.X
+    X = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
+    values, vectors = np.linalg.eigh(S)
+    wanted = vectors @ (np.exp(strength * values)[:, None] * (vectors.T @ X @ model.coef_.T)) + model.intercept_
+    assert np.allclose(model.decision_function(), wanted, atol=1e-4)
+
+
 def _function(filter, S):
     """The filter of a dense matrix that need not be symmetric."""
     one = np.eye(len(S))

@@ -19,12 +19,12 @@ __all__ = ["FAMILIES", "NO_GRAPH", "Candidates", "Network", "families", "hops_up
 
 FAMILIES = ("pagerank", "diffusion", "residual", "hops")
 STRENGTHS = {
-    "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95),
-    "diffusion": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0),
-    "residual": (0.25, 0.5, 1.0, 2.0),
+    "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, -0.3, -0.5, -0.7, -0.8, -0.9, -0.95),
+    "diffusion": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, -0.5, -1.0, -2.0, -4.0, -8.0, -12.0),
+    "residual": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, -1.0, -1.5, -2.0, -4.0),  # negative ones decrease along the spectrum
 }
 DEPTHS = (1, 2, 3, 4)
-ACCURACY = 1e-7  # of the propagated features; far below what a choice or a prediction notices
+ACCURACY = 1e-12  # of the propagated features: a small reg magnifies errors by the range of the filter
 
 
 class Network(NamedTuple):
@@ -107,8 +107,9 @@ def families(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
         )
     if filter == "hops":
         return [NO_GRAPH, *hops_up_to(hops)]
-    usual = [sign * s for sign in (1.0, -1.0) for s in STRENGTHS[filter]] + [0.0] * (filter == "residual")
-    given = usual if strengths is None else np.ravel(np.asarray(real("strengths", strengths))).tolist()
+    given = (
+        list(STRENGTHS[filter]) if strengths is None else np.ravel(np.asarray(real("strengths", strengths))).tolist()
+    )
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given} are not allowed; those of PageRank lie between -1 and 1")
     kept = tuple(s for s in given if s != 0.0 or filter == "residual")

@@ -93,7 +93,12 @@ class Description:
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
         axes.hist(
-            values, bins=np.linspace(-edge, edge, 81), weights=weights, density=True, color="0.75", label="this graph"
+            values,
+            bins=np.arange(-edge, edge + 0.2, 0.2),
+            weights=weights,
+            density=True,
+            color="0.75",
+            label="this graph",
         )
         x = np.linspace(-2.0, 2.0, 201)
         axes.plot(x, np.sqrt(4.0 - x**2) / (2.0 * np.pi), color="C0", label="semicircle")
