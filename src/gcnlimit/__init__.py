@@ -46,9 +46,9 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.penalties import Penalty as Penalty
     from gcnlimit.performance import Status as Status
     from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
+    from gcnlimit.real.describe import describe as describe
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
-    from gcnlimit.real.describe import describe as describe
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample

@@ -22,7 +22,7 @@ def run(*arguments):
 
 
 def test_classify_is_the_classifier(tmp_path):
-    shown = json.loads(run("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))
+    shown = json.loads(run("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
     data = real.read(TEXAS)
     model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing(3))
@@ -38,8 +38,8 @@ def test_tables_and_arrays_give_the_same(tmp_path):
     data = real.read(tmp_path / "graph.npz")
     hidden = real.Dataset(data.graph, data.X, data.training())
     real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
-    one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))
-    two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))
+    one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))[0]
+    two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
     assert one["left_out_accuracy"] == pytest.approx(two["left_out_accuracy"])
     assert one["strength"] == two["strength"]
     assert "test_accuracy" in one
@@ -51,7 +51,7 @@ def test_describe_is_the_description(tmp_path):
     found = gl.describe(data.X, data.y, data.graph)
     assert run("describe", TEXAS, "--plot", tmp_path / "spectrum.png").strip() == str(found)
     assert (tmp_path / "spectrum.png").stat().st_size > 1000
-    shown = json.loads(run("describe", TEXAS, "--split", 0, "--json"))
+    shown = json.loads(run("describe", TEXAS, "--split", 0, "--json"))[0]
     assert shown["labelled"] == int(np.sum(data.training() >= 0))
     assert shown["holds"] is False
 

@@ -8,8 +8,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import json_option
-from gcnlimit.cli.output import show
+from gcnlimit.cli.output import output_options, show
 
 __all__ = ["command"]
 
@@ -27,8 +26,8 @@ __all__ = ["command"]
     help="Family of the network.",
 )
 @click.option("--out", type=click.Path(dir_okay=False, writable=True), help="Write node, class and probability as CSV.")
-@json_option
-def command(*, file: str, nodes: str | None, split: int, family: str, out: str | None, as_json: bool) -> None:
+@output_options
+def command(*, file: str, nodes: str | None, split: int, family: str, out: str | None, form: str) -> None:
     """Classify the nodes of the graph in FILE, all choices made by leave-one-out on its labelled nodes.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
@@ -56,7 +55,7 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
     test = data.testing(split)
     if any(c is not None and c != -1 for c in test.tolist()):
         columns["test_accuracy"] = model.score(y=test)
-    show(columns, 1, title=f"Classes of {data.nodes} nodes", as_json=as_json)
+    show(columns, 1, title=f"Classes of {data.nodes} nodes", form=form, inputs={"file": file, "split": split})
 
 
 def _write(data: Any, model: Any, path: str) -> None:
