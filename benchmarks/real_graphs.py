@@ -24,7 +24,7 @@ from sklearn.semi_supervised import LabelSpreading
 import gcnlimit as gl
 from gcnlimit import real
 
-Scores = Callable[[real.Dataset, Any, int], Any]
+Scores = Callable[[real.Dataset, Any, int], tuple[Any, Any]]
 DRAWN = 5  # splits of a data set that has none, of 20 labels a class
 
 
@@ -65,44 +65,47 @@ def measured(data: real.Dataset, scores: Scores, count: int) -> dict[str, Any]:
     found, took = [], []
     for split in range(count):
         start = time.perf_counter()
-        outputs = scores(data, data.training(split), split)
+        classes, outputs = scores(data, data.training(split), split)
         took.append(time.perf_counter() - start)
         test = data.testing(split)
-        found.append(quality(outputs[test >= 0], test[test >= 0]))
+        found.append(quality(classes, outputs[test >= 0], test[test >= 0]))
     return {"mean": 100 * np.mean(found), "sd": 100 * np.std(found), "seconds": float(np.median(took)), "splits": count}
 
 
-def quality(outputs: Any, y: Any) -> float:
+def quality(classes: Any, outputs: Any, y: Any) -> float:
+    """Accuracy, or ROC AUC; a class that the training nodes lack has no column."""
     if outputs.shape[1] == 2 and np.bincount(y).min() < 0.4 * y.size:
         return float(roc_auc_score(y, outputs[:, 1] - outputs[:, 0]))
-    return float(np.mean(outputs.argmax(axis=1) == y))
+    return float(np.mean(classes[outputs.argmax(axis=1)] == y))
 
 
 def ours(**options: Any) -> Scores:
-    def scores(data: real.Dataset, y: Any, split: int) -> Any:
+    def scores(data: real.Dataset, y: Any, split: int) -> tuple[Any, Any]:
         model = gl.GraphClassifier(**options).fit(data.X, y, graph=data.graph)
         outputs = model.decision_function()
-        return np.column_stack([-outputs, outputs]) if outputs.ndim == 1 else outputs
+        return model.classes_, np.column_stack([-outputs, outputs]) if outputs.ndim == 1 else outputs
 
     return scores
 
 
-def spreading(data: real.Dataset, y: Any, split: int) -> Any:
+def spreading(data: real.Dataset, y: Any, split: int) -> tuple[Any, Any]:
     """Labels spread on the graph, features unused."""
     model = LabelSpreading(kernel=lambda *_: sparse.csr_matrix(data.graph), alpha=0.9, max_iter=1000, tol=1e-4)
-    return model.fit(np.arange(data.nodes)[:, None], y).label_distributions_
+    model.fit(np.arange(data.nodes)[:, None], y)
+    return model.classes_, model.label_distributions_
 
 
-def logistic(data: real.Dataset, y: Any, split: int) -> Any:
+def logistic(data: real.Dataset, y: Any, split: int) -> tuple[Any, Any]:
     """Features alone."""
     X = np.eye(data.nodes) if data.X is None else data.X
-    return LogisticRegression(max_iter=1000).fit(X[np.flatnonzero(y >= 0)], y[y >= 0]).predict_proba(X)
+    model = LogisticRegression(max_iter=1000).fit(X[np.flatnonzero(y >= 0)], y[y >= 0])
+    return model.classes_, model.predict_proba(X)
 
 
 def trained(kind: str) -> Scores:
     """A network of PyTorch Geometric with the usual settings, trained for 200 epochs."""
 
-    def scores(data: real.Dataset, y: Any, split: int) -> Any:
+    def scores(data: real.Dataset, y: Any, split: int) -> tuple[Any, Any]:
         import torch
         from torch_geometric.nn import APPNP, GCNConv, SGConv
 
@@ -135,7 +138,7 @@ def trained(kind: str) -> Scores:
             torch.nn.functional.cross_entropy(network(True)[known], graph.y[known]).backward()
             optimizer.step()
         with torch.no_grad():
-            return network(False).numpy()
+            return np.arange(classes), network(False).numpy()
 
     return scores
 

@@ -24,7 +24,7 @@ STRENGTHS = {
     "residual": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, -1.0, -1.5, -2.0, -4.0),  # negative ones decrease along the spectrum
 }
 DEPTHS = (1, 2, 3, 4)
-ACCURACY = 1e-12  # of the propagated features: a small reg magnifies errors by the range of the filter
+ACCURACY = 1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
 
 
 class Network(NamedTuple):
