@@ -157,13 +157,18 @@ if importlib.util.find_spec("torch_geometric") is not None:
     METHODS |= {f"PyG {kind}": trained(kind) for kind in ("GCN", "SGC", "APPNP")}
 
 
+def accuracy(row: dict[str, Any]) -> str:
+    """Mean, and standard deviation if there are several splits."""
+    return f"{row['mean']:.1f}" + (f" ± {row['sd']:.1f}" if row["splits"] > 1 else "")
+
+
 def write(rows: dict[str, Any], path: Path) -> None:
     """Accuracies and, in a second table, seconds."""
     path.with_suffix(".json").write_text(json.dumps(rows, indent=1))
     names = list(METHODS)
     head = "| data set | " + " | ".join(names) + " |\n| --- |" + " --- |" * len(names)
     told = [head]
-    for form in (lambda r: f"{r['mean']:.1f} ± {r['sd']:.1f}", lambda r: f"{r['seconds']:.2g} s"):
+    for form in (accuracy, lambda r: f"{r['seconds']:.2g} s"):
         for data, row in rows.items():
             told.append(f"| {data} | " + " | ".join(form(row[n]) if n in row else "" for n in names) + " |")
         told += ["", head]
