@@ -14,7 +14,8 @@ PUBLIC = """
 CSBM Spectrum GCN Residual Diffusion PageRank Polynomial Filter Square Logistic Hinge Softmax Loss Penalty ElasticNet
 predict bayes_optimal simulate sample Instance fit amp tune best_filter compare gap_map sweep check_filter check_loss
 Status ConvergenceError GCNLimitError ParameterError __version__
-depth limits results theory
+GraphClassifier estimate recommend describe
+depth limits real results theory
 """
 
 

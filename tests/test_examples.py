@@ -15,6 +15,8 @@ CASES = [
     ("how_many_layers", "--tolerance 1e-6", "more than 32 layers"),
     ("left_to_gain", "--points 3", "most is left at lam = 0.00, mu = 4.00: 8.8 points"),
     ("near_the_ceiling", "--nodes 1000", "points of accuracy to gain"),
+    ("classify_a_graph", "", "neighbours are unlike each other (pagerank, strength -0.50)"),
+    ("does_the_model_hold", "", "the model does not hold; leave-one-out takes pagerank of strength -0.50"),
     ("theory_meets_simulation", "--nodes 1000 --trials 3", "theory and simulation agree"),
 ]
 

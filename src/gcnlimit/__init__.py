@@ -18,6 +18,7 @@ from gcnlimit._version import __version__ as __version__
 
 if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _HOMES
     from gcnlimit import depth as depth
+    from gcnlimit import real as real
     from gcnlimit import results as results
     from gcnlimit import theory as theory
     from gcnlimit.checks import check_filter as check_filter
@@ -44,6 +45,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.penalties import ElasticNet as ElasticNet
     from gcnlimit.penalties import Penalty as Penalty
     from gcnlimit.performance import Status as Status
+    from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
+    from gcnlimit.real.describe import describe as describe
+    from gcnlimit.real.estimate import estimate as estimate
+    from gcnlimit.real.recommend import recommend as recommend
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample
@@ -55,7 +60,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
     from gcnlimit.theory.predict import predict as predict
 
-_NAMESPACES = {"depth": "depth", "limits": "theory.limits", "results": "results", "theory": "theory"}
+_NAMESPACES = {"depth": "depth", "limits": "theory.limits", "real": "real", "results": "results", "theory": "theory"}
 _HOMES = {
     "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",
@@ -68,6 +73,10 @@ _HOMES = {
     "network": "GCN",
     "penalties": "ElasticNet Penalty",
     "performance": "Status",
+    "real.classifier": "GraphClassifier",
+    "real.estimate": "estimate",
+    "real.recommend": "recommend",
+    "real.describe": "describe",
     "simulation.amp": "amp",
     "simulation.instance": "Instance",
     "simulation.sample": "sample",

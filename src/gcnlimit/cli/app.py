@@ -26,6 +26,8 @@ VERBS = {
     "simulate": "Train a network on sampled graphs and measure it.",
     "tune": "The best network of a family.",
     "compare": "Families of networks, filter and regularization tuned, beside the ceilings.",
+    "classify": "Classify the nodes of your own graph.",
+    "describe": "Describe your own graph, and whether the model holds for it.",
     "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",

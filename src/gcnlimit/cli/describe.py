@@ -1,0 +1,44 @@
+"""``gcnlimit describe``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_plot, draw, plot_option
+
+__all__ = ["command"]
+
+
+@click.command("describe", no_args_is_help=True)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@click.option("--split", type=click.IntRange(0), help="Use the training labels of this split [default: all labels].")
+@plot_option
+@output_options
+def command(*, file: str, nodes: str | None, split: int | None, plot: Path | None, form: str) -> None:
+    """Describe the graph in FILE: degrees, homophily, spectrum, signals with errors, and whether the model holds.
+
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+
+    \b
+    Examples:
+      gcnlimit describe examples/data/texas.npz
+      gcnlimit describe edges.csv --nodes nodes.csv --plot spectrum.png
+    """
+    from gcnlimit import real
+    from gcnlimit.real.describe import describe
+
+    check_plot(plot, {}, fewest=0)
+    data = real.read(file, nodes)
+    known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
+    found = describe(data.X, known, data.graph)
+    if plot is not None:
+        draw(plot, found.plot)
+    if form == "table":
+        click.echo(str(found))
+    else:
+        columns = found.as_dict() | {"holds": found.holds, "doubts": " ".join(found.doubts)}
+        show(columns, 1, title="", form=form, inputs={"file": file})

@@ -1,0 +1,222 @@
+"""What a given graph looks like, and whether the model holds for it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh_tridiagonal
+
+from gcnlimit._values import Array
+from gcnlimit.real.estimate import Estimate, estimate_standard
+from gcnlimit.real.inputs import Labels, as_adjacency
+from gcnlimit.real.standard import Standard
+
+__all__ = ["Description", "describe", "homophily"]
+
+VECTORS, STEPS, OUTLIERS = 8, 80, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Description:
+    r"""Size, degrees, homophily, spectrum and signals of a graph.
+
+    Parameters
+    ----------
+    nodes, edges, directed, isolated, features
+        Counts; edges of an undirected graph once.
+    degree, degree_spread, largest_degree
+        Mean, standard deviation and maximum of the degrees, in and out together if directed.
+    classes, labelled
+        Labelled nodes of each class by name, and all of them.
+    homophily, adjusted_homophily
+        Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
+        give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
+    outliers
+        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first.
+    spectrum
+        Eigenvalues and weights that stand for the whole spectrum (Lanczos' method from random vectors).
+    estimate, likelihood
+        Signals from labels, and by likelihood for two classes (else None).
+    """
+
+    nodes: int
+    edges: int
+    directed: bool
+    isolated: int
+    features: int
+    degree: float
+    degree_spread: float
+    largest_degree: float
+    classes: dict[str, int]
+    labelled: int
+    homophily: float
+    adjusted_homophily: float
+    outliers: Array
+    spectrum: tuple[Array, Array]
+    estimate: Estimate
+    likelihood: Estimate | None
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What speaks against the model, one sentence each."""
+        found = list(self.estimate.warnings)
+        if self.likelihood is not None:
+            found += [sentence for sentence in self.likelihood.warnings if "eigenvalue" not in sentence]
+        if self.degree_spread**2 > 3.0 * self.degree:
+            found.append(
+                f"degrees vary more than at random: standard deviation {self.degree_spread:.1f} at mean {self.degree:.1f}"
+            )
+        return tuple(found)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing speaks against the model."""
+        return not self.doubts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Numbers of the description by name, for a table or a file."""
+        skipped = {"spectrum", "estimate", "likelihood", "outliers", "classes"}
+        plain = {name: value for name, value in asdict(self).items() if name not in skipped}
+        signals = {"lam": self.estimate.lam, "lam_error": self.estimate.lam_error}
+        signals |= {"mu": self.estimate.mu, "mu_error": self.estimate.mu_error}
+        return plain | signals | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the spectrum beside the semicircle, outliers marked (needs matplotlib); returns the axes."""
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.subplots(layout="constrained")[1]
+        values, weights = self.spectrum
+        edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
+        axes.hist(
+            values,
+            bins=np.arange(-edge, edge + 0.2, 0.2),
+            weights=weights,
+            density=True,
+            color="0.75",
+            label="this graph",
+        )
+        x = np.linspace(-2.0, 2.0, 201)
+        axes.plot(x, np.sqrt(4.0 - x**2) / (2.0 * np.pi), color="C0", label="semicircle")
+        if self.outliers.size:
+            axes.plot(self.outliers, np.zeros(self.outliers.size), "v", color="C3", clip_on=False, label="outliers")
+        axes.set_xlabel("eigenvalue of the centred graph")
+        axes.set_ylabel("density")
+        axes.legend(frameon=False)
+        return axes
+
+    def __str__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        e = self.estimate
+        lines = [
+            f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features, {self.isolated} isolated nodes",
+            f"degree {self.degree:.1f} on average, standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}",
+            f"{self.labelled} labelled: " + ", ".join(f"{name} {count}" for name, count in self.classes.items()),
+            f"homophily {self.homophily:.2f}, adjusted for degrees {self.adjusted_homophily:.2f}",
+            f"lam {e.lam:.2f} +- {e.lam_error:.2f}, mu {e.mu:.2f} +- {e.mu_error:.2f} (from labels)",
+        ]
+        if self.likelihood is not None:
+            m = self.likelihood
+            lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
+        if self.outliers.size:
+            lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
+        told = ["the model holds as far as can be seen"] if self.holds else ["the model does not hold:", *self.doubts]
+        return "\n".join(lines + told)
+
+
+def describe(X: Any, y: Any, graph: Any) -> Description:
+    """Describe a graph: degrees, homophily, spectrum beside the semicircle, signals with errors, and whether the model holds.
+
+    Parameters
+    ----------
+    X, y, graph
+        As for `GraphClassifier`; X may be None.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=1000, degree=30, seed=0)
+    >>> found = gl.describe(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    >>> found.holds, bool(abs(found.outliers[0] - (1.5 + 1 / 1.5)) < 0.2)
+    (True, True)
+    """
+    adjacency = as_adjacency(graph)
+    given = Standard.of(X, y, adjacency)
+    degrees = np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if given.directed else 0.0)).ravel()
+    tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
+    counts = np.bincount(given.labels.codes)
+    two = given.labels.classes.size == 2
+    return Description(
+        nodes=given.nodes,
+        edges=adjacency.nnz if given.directed else adjacency.nnz // 2,
+        directed=given.directed,
+        isolated=int(np.sum(degrees == 0)),
+        features=0 if X is None else int(np.shape(X)[1]),
+        degree=float(degrees.mean()),
+        degree_spread=float(degrees.std()),
+        largest_degree=float(degrees.max()),
+        classes=dict(zip(map(str, given.labels.classes.tolist()), counts.tolist(), strict=True)),
+        labelled=given.labels.labelled.size,
+        homophily=homophily(adjacency, given.labels)[0],
+        adjusted_homophily=homophily(adjacency, given.labels)[1],
+        outliers=tops[np.abs(tops) > 2.2],
+        spectrum=_spectrum(given),
+        estimate=estimate_standard(given),
+        likelihood=estimate_standard(given, "likelihood") if two else None,
+    )
+
+
+def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
+    r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
+
+    :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
+
+    >>> from scipy import sparse
+    >>> pair = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> homophily(pair, Labels(np.array([0, 1]), np.array([0, 1]), np.array([0, 1])))
+    (0.0, -1.0)
+    """
+    code = np.full(adjacency.shape[0], -1)
+    code[labels.labelled] = labels.codes
+    coo = adjacency.tocoo()
+    ends: npt.NDArray[Any] = np.stack([code[coo.row], code[coo.col]])
+    ends = ends[:, (ends >= 0).all(axis=0)]
+    if ends.size == 0:
+        return float("nan"), float("nan")
+    same = float(np.mean(ends[0] == ends[1]))
+    chance = float(np.sum((np.bincount(ends.ravel()) / ends.size) ** 2))
+    return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")
+
+
+def _spectrum(given: Standard) -> tuple[Array, Array]:
+    """Nodes and weights of the spectral density, by Lanczos' method from random vectors."""
+    S, rng = given.symmetrized(), np.random.default_rng(0)
+    nodes, weights = [], []
+    for _ in range(VECTORS):
+        values, shares = _lanczos(S, rng.standard_normal(given.nodes), min(STEPS, given.nodes - 1))
+        nodes.append(values)
+        weights.append(shares / VECTORS)
+    return np.concatenate(nodes), np.concatenate(weights)
+
+
+def _lanczos(S: Any, start: Array, steps: int) -> tuple[Array, Array]:
+    """Eigenvalues of the tridiagonal matrix, and the squares of the first components of its eigenvectors."""
+    V = np.zeros((steps, start.size))
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    v = start / np.linalg.norm(start)
+    for k in range(steps):
+        V[k] = v
+        w = S @ v
+        diagonal[k] = v @ w
+        w -= (V[: k + 1] @ w) @ V[: k + 1]
+        beside[k] = np.linalg.norm(w)
+        if beside[k] < 1e-10:
+            steps = k + 1
+            break
+        v = w / beside[k]
+    values, vectors = eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
+    return np.asarray(values), np.asarray(vectors[0] ** 2)

@@ -1,0 +1,212 @@
+"""The model that a given graph resembles, with errors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.network import GCN
+from gcnlimit.real.from_labels import Signals, from_labels
+from gcnlimit.real.likelihood import Likelihood, from_likelihood
+from gcnlimit.real.standard import Standard
+from gcnlimit.theory.predict import predict
+
+__all__ = ["Estimate", "Interval", "estimate", "estimate_standard"]
+
+DRAWS = 400
+APART, SURE = 3.0, 3.0  # standard errors between two estimates; difference of free entropies between two signs
+EDGE = 2.0
+
+
+class Interval(NamedTuple):
+    """A predicted accuracy, and the interval that holds it in 95 of 100 cases, given the errors of the estimates."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    r"""Parameters of the contextual stochastic block model for a graph, its classes as they are.
+
+    Parameters
+    ----------
+    alpha, rho
+        Nodes over features, and fraction of labelled nodes: counted, without error. Without features, :math:`\alpha = 1`.
+    lam, mu
+        Signals of graph and features; :math:`\mu` from labels may be negative.
+    lam_error, mu_error
+        Their standard errors, if the graph is one of the model.
+    classes
+        Names of the classes.
+    directed
+        Whether the graph is directed.
+    method
+        ``"labels"`` or ``"likelihood"``.
+    free_entropy, other_sign
+        Of the likelihood: its logarithm per the whole graph (nats), and by how much it exceeds that of the other sign of
+        :math:`\lambda`; None from labels.
+    warnings
+        Sentences that say what does not fit the model.
+    """
+
+    alpha: float
+    lam: float
+    mu: float
+    rho: float
+    lam_error: float
+    mu_error: float
+    classes: npt.NDArray[Any]
+    directed: bool
+    method: str
+    free_entropy: float | None
+    other_sign: float | None
+    warnings: tuple[str, ...]
+
+    @property
+    def data(self) -> CSBM:
+        """The model; a negative estimate of the features' signal counts as 0."""
+        return CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, directed=self.directed)
+
+    def predict(self, gcn: GCN) -> Interval:
+        """Predicted accuracy of a network with the interval that the errors of the estimates imply.
+
+        The signals are drawn from Gaussians of these errors, and the 2.5 and 97.5 per cent quantiles are returned. The
+        theory of two classes; on a graph that is not one of the model, see `warnings` and trust leave-one-out.
+        """
+        if self.classes.size != 2:
+            raise ParameterError(f"there are {self.classes.size} classes; the predictions here are of two")
+        if gcn.shape:
+            raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
+        lam, mu = self._draws()
+        drawn = predict(CSBM(self.alpha, lam, mu, self.rho, directed=self.directed), gcn, throw=False).test_accuracy
+        low, high = np.nanquantile(drawn, [0.025, 0.975])
+        return Interval(float(predict(self.data, gcn).test_accuracy), float(low), float(high))
+
+    def _draws(self) -> tuple[Array, Array]:
+        normal = np.random.default_rng(0).standard_normal((2, DRAWS))
+        if not (math.isfinite(self.lam_error) and math.isfinite(self.mu_error)):
+            raise ParameterError("the estimates have no finite errors; label more nodes")
+        return self.lam + self.lam_error * normal[0], np.maximum(self.mu + self.mu_error * normal[1], 0.0)
+
+    def __str__(self) -> str:
+        lines = [
+            f"alpha  {self.alpha:.4g}",
+            f"lam    {self.lam:.3g} +- {self.lam_error:.2g}",
+            f"mu     {self.mu:.3g} +- {self.mu_error:.2g}",
+            f"rho    {self.rho:.4g}",
+            *self.warnings,
+        ]
+        return "\n".join(lines)
+
+
+def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
+    r"""Parameters :math:`\alpha, \lambda, \mu, \rho` of the model that a graph resembles, with standard errors.
+
+    Parameters
+    ----------
+    X, y, graph
+        Features (or None), classes with -1, NaN or None for unlabelled nodes, adjacency matrix; as for
+        `GraphClassifier`. Features are standardised, and the operator is scaled to the noise of the model.
+    method
+        ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
+        :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
+        nodes by approximate message passing, for two classes; its errors are small, but on a graph that is not one of the
+        model it follows the strongest structure, which need not be the classes. It warns where the two disagree.
+
+    Returns
+    -------
+    Estimate
+        With `warnings`, which are also given as `UserWarning`.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.3, directed=False), nodes=1000, degree=30, seed=0)
+    >>> found = gl.estimate(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    >>> bool(abs(found.lam - 1.2) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error)
+    (True, True)
+    """
+    found = estimate_standard(Standard.of(X, y, graph), method)
+    for sentence in found.warnings:
+        warnings.warn(sentence, stacklevel=2)
+    return found
+
+
+def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
+    """Estimate from parts that have been checked; nothing is warned aloud."""
+    if method not in ("labels", "likelihood"):
+        raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
+    by_labels = from_labels(given)
+    if method == "labels":
+        return _result(given, by_labels, method, None, None, _of_spectrum(given, by_labels))
+    if given.labels.classes.size != 2:
+        raise ParameterError(
+            f"method = 'likelihood' is for two classes and there are {given.labels.classes.size}; use 'labels'"
+        )
+    best, other = from_likelihood(given)
+    ahead = best.free_entropy - other.free_entropy
+    found = (*_of_likelihood(best, ahead, by_labels), *_of_spectrum(given, best.signals))
+    return _result(given, best.signals, method, best.free_entropy, ahead, found)
+
+
+def _result(  # noqa: PLR0917
+    given: Standard, signals: Signals, method: str, phi: float | None, ahead: float | None, found: tuple[str, ...]
+) -> Estimate:
+    alpha = given.nodes / given.width if given.width else 1.0
+    rho = given.labels.labelled.size / given.nodes
+    values = (alpha, signals.lam, signals.mu, rho, signals.lam_error, signals.mu_error)
+    return Estimate(*values, given.labels.classes, given.directed, method, phi, ahead, found)
+
+
+def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[str, ...]:
+    """What the likelihood itself says against its estimates."""
+    s, found = best.signals, []
+    if not best.converged:
+        found.append("message passing did not converge; the estimates may be biased")
+    if ahead < SURE:
+        found.append(
+            f"the sign of lam is not identified: the other one is only {ahead:.1f} nats less likely; label more nodes"
+        )
+    if not math.isfinite(s.lam_error):
+        found.append("the likelihood has no curvature at its maximum; the errors are unknown")
+    for name, value, error, other, other_error in (
+        ("lam", s.lam, s.lam_error, by_labels.lam, by_labels.lam_error),
+        ("mu", s.mu, s.mu_error, by_labels.mu, by_labels.mu_error),
+    ):
+        apart = math.hypot(error, other_error)
+        if math.isfinite(apart) and abs(value - other) > APART * apart:
+            found.append(
+                f"{name} is {value:.2f} by likelihood and {other:.2f} +- {other_error:.2f} by labels: "
+                "the strongest structure is not that of the classes"
+            )
+    return tuple(found)
+
+
+def _of_spectrum(given: Standard, signals: Signals) -> tuple[str, ...]:
+    """What the outliers of the spectrum say against the signal of the graph."""
+    axes, factor = given.codes.shape[1], math.sqrt(2.0) if given.directed else 1.0
+    size, error = factor * abs(signals.lam), factor * signals.lam_error
+    values = np.abs(given.top_eigenvalues(min(axes + 4, given.nodes - 1)))
+    top = values[0]
+    found = []
+    if size - 2.0 * error > 1.3 and top < EDGE:
+        found.append(
+            f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f} but the largest is {top:.2f}"
+        )
+    expected = size + 2.0 * error
+    beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
+    many = int(np.sum(values > beyond))
+    if many:
+        told = "several eigenvalues lie" if many > 1 else "an eigenvalue lies"
+        found.append(f"{told} beyond the {beyond:.2f} that lam explains, up to {top:.2f}: hubs or other communities")
+    return tuple(found)

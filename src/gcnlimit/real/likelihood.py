@@ -1,0 +1,164 @@
+"""Estimates of the two signals from all nodes, by the likelihood that the fixed point of AMP gives."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import entr
+
+from gcnlimit._values import Array
+from gcnlimit.real.from_labels import Signals, from_labels
+from gcnlimit.real.standard import Standard
+
+__all__ = ["Likelihood", "from_likelihood"]
+
+TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
+
+
+class Likelihood(NamedTuple):
+    """Maximum of the free entropy for one sign of the graph's signal."""
+
+    signals: Signals
+    free_entropy: float
+    converged: bool
+
+
+class _State(NamedTuple):
+    """Posterior means of the labels, those of the step before, log-odds and centroid."""
+
+    m: Array
+    old: Array
+    u: Array
+
+
+def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
+    r"""Maxima of the free entropy over :math:`(\lambda, \mu)`, for a positive and a negative signal of the graph, best first.
+
+    At the fixed point of AMP with posterior means :math:`m` (labels on :math:`R`), :math:`q = |m|^2/N`,
+    :math:`s = 1/(1 + \mu q)` and centroid :math:`u`, the free entropy is
+
+    .. math::
+
+        \phi = \sum_{i \notin R} [H(m_i) - \log 2] + \frac\lambda2 m^Tam + \frac{N\lambda^2}4 [(1-q)^2 - 1]
+        + \sqrt{\frac\mu N} m^TXu - \frac\mu2 (|u|^2 + q M s) + \frac M2 (\log s + 1 - s) - \frac{|u|^2}2,
+
+    stationary in :math:`m, u, s`. So its derivatives in the signals are explicit, vanish at
+    :math:`\lambda = (m^Tam/N)/(1 - (1-q)^2)` and :math:`\sqrt\mu = (m^TXu/\sqrt N)/(|u|^2 + qMs)`, and their own
+    derivatives, by differences, give the standard errors. Two classes.
+    """
+    fixed = _Fixed(given)
+    first = math.copysign(1.0, from_labels(given).lam)
+    one = _climb(fixed, first, -math.inf)
+    two = _climb(fixed, -first, one.free_entropy)
+    return (one, two) if one.free_entropy >= two.free_entropy else (two, one)
+
+
+class _Fixed:
+    """Message passing on one graph, its signals free."""
+
+    def __init__(self, given: Standard) -> None:
+        self.a, self.X = given.symmetrized(), given.features
+        self.XT = None if self.X is None else self.X.T
+        self.N, self.M, self.directed = given.nodes, given.width, given.directed
+        self.known = given.labels.labelled
+        self.y = np.where(given.labels.codes == 1, 1.0, -1.0)
+        self.free = np.ones(self.N, bool)
+        self.free[self.known] = False
+
+    def start(self) -> _State:
+        m = np.zeros(self.N)
+        m[self.known] = self.y
+        return _State(m, np.zeros(self.N), np.zeros(self.M))
+
+    def step(self, state: _State, lam: float, mu: float) -> _State:
+        """One iteration of approximate message passing."""
+        m, old, u = state
+        unsure = float(np.sum(1.0 - m**2))
+        h = lam * (self.a @ m) - lam**2 * unsure / self.N * old
+        if self.X is not None and self.XT is not None:
+            precision = 1.0 + mu / self.N * float(m @ m)
+            root = math.sqrt(mu / self.N)
+            u = (root * (self.XT @ m) - mu / self.N * unsure * u) / precision
+            h = h + root * (self.X @ u) - mu / self.N * self.M / precision * old
+        new = np.tanh(h)
+        new[self.known] = self.y
+        return _State(new, m, u)
+
+    def run(self, state: _State, lam: float, mu: float, steps: int) -> tuple[_State, bool]:
+        """Iterate until the means stand still."""
+        for _ in range(steps):
+            state = self.step(state, lam, mu)
+            if float(np.mean((state.m - state.old) ** 2)) < TOL**2:
+                return state, True
+        return state, False
+
+    def averages(self, state: _State, mu: float) -> tuple[float, float, float, float]:
+        r""":math:`m^Tam/N`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
+        m, _, u = state
+        q = float(m @ m) / self.N
+        graph = float(m @ (self.a @ m)) / self.N
+        cross = 0.0 if self.X is None else float(m @ (self.X @ u)) / math.sqrt(self.N)
+        return graph, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
+
+    def gradient(self, state: _State, lam: float, mu: float) -> Array:
+        r"""Derivatives of the free entropy in :math:`\lambda` and :math:`\sqrt\mu`."""
+        graph, q, cross, size = self.averages(state, mu)
+        return np.array([0.5 * self.N * (graph - lam * (1.0 - (1.0 - q) ** 2)), cross - math.sqrt(mu) * size])
+
+    def free_entropy(self, state: _State, lam: float, mu: float) -> float:
+        graph, q, cross, size = self.averages(state, mu)
+        p = 0.5 * (1.0 + state.m[self.free])
+        s = 1.0 / (1.0 + mu * q)
+        labels = float(np.sum(entr(p) + entr(1.0 - p) - math.log(2.0)))
+        edges = 0.5 * lam * self.N * graph + 0.25 * self.N * lam**2 * ((1.0 - q) ** 2 - 1.0)
+        u2 = float(state.u @ state.u)
+        centroid = math.sqrt(mu) * cross - 0.5 * mu * size + 0.5 * self.M * (math.log(s) + 1.0 - s) - 0.5 * u2
+        return labels + edges + centroid
+
+
+def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
+    """Maximum for one sign, given up where it falls short of the `other` by far."""
+    lam, mu, state = sign, 1.0 if fixed.M else 0.0, fixed.start()
+    for k in range(ROUNDS):
+        state, _ = fixed.run(state, lam, mu, steps=10)
+        new_lam, new_mu = _update(fixed, state, sign, mu)
+        moved = abs(new_lam - lam) + abs(math.sqrt(new_mu) - math.sqrt(mu))
+        lam, mu = new_lam, new_mu
+        if moved < 1e-4:
+            break
+        if k % 5 == 4 and fixed.free_entropy(state, lam, mu) < other - HOPELESS - 400.0 / (k + 1):
+            break
+    state, steady = fixed.run(state, lam, mu, STEPS)
+    phi = fixed.free_entropy(state, lam, mu)
+    errors = _errors(fixed, state, lam, mu) if phi > other - HOPELESS else (math.inf, math.inf)
+    half = math.sqrt(0.5) if fixed.directed else 1.0  # of the symmetrized signal
+    signals = Signals(half * lam, mu, half * errors[0], 2.0 * math.sqrt(mu) * errors[1])
+    return Likelihood(signals, phi, steady)
+
+
+def _update(fixed: _Fixed, state: _State, sign: float, mu: float) -> tuple[float, float]:
+    """Signals at which the derivatives vanish, the posterior held; the signal of the graph keeps its sign."""
+    graph, q, cross, size = fixed.averages(state, mu)
+    lam = sign * max(sign * graph / (1.0 - (1.0 - q) ** 2), 1e-3)
+    return lam, max(cross / size, 1e-2) ** 2 if fixed.M else 0.0
+
+
+def _errors(fixed: _Fixed, state: _State, lam: float, mu: float) -> tuple[float, float]:
+    r"""Standard errors of :math:`\lambda` and :math:`\sqrt\mu` from the curvature; infinite where there is none."""
+    h = 1e-2
+    size = 2 if fixed.M else 1
+    H = np.zeros((size, size))
+    for k in range(size):
+        sides = []
+        for sign in (1.0, -1.0):
+            there = (lam + sign * h * (k == 0), max(math.sqrt(mu) + sign * h * (k == 1), 0.0) ** 2)
+            moved, _ = fixed.run(state, *there, STEPS)
+            sides.append(fixed.gradient(moved, *there))
+        H[k] = (sides[0] - sides[1])[:size] / (2.0 * h)
+    curvature = -0.5 * (H + H.T)
+    if np.linalg.eigvalsh(curvature)[0] <= 0.0:
+        return math.inf, math.inf
+    errors = np.sqrt(np.diag(np.linalg.inv(curvature)))
+    return float(errors[0]), float(errors[1]) if size == 2 else 0.0

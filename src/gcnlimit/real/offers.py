@@ -1,0 +1,57 @@
+"""The operators and networks that are offered for a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+from scipy import sparse
+
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
+from gcnlimit.real.leave_one_out import Offer, Problem
+from gcnlimit.real.operators import Propagation, SparseLessRankOne, propagation
+
+__all__ = ["AUTO", "identity", "most_hops", "offers"]
+
+AUTO = ("normalized", "centred")
+HOPS = 4
+PER_COLUMN = 4  # labelled nodes for each column of features that hops need
+
+
+def offers(  # noqa: PLR0917
+    problem: Problem,
+    adjacency: Any,
+    filter: str | Filter = "pagerank",
+    strengths: npt.ArrayLike | None = None,
+    hops: int | str = "auto",
+    operator: str = "auto",
+    self_loops: bool = True,
+    direction: str = "both",
+) -> list[Offer]:
+    """Networks of a family, and hops where features are few, on each operator; no graph once. See `GraphClassifier`."""
+    most = most_hops(problem, hops)
+    kinds = families(filter, strengths, HOPS if hops == "auto" else most)
+    if not isinstance(filter, Filter) and filter != "hops":
+        kinds = [*kinds, *hops_up_to(most)]
+    found = []
+    for name in AUTO if operator == "auto" else (operator,):
+        S = propagation(adjacency, name, self_loops, direction)
+        found.append(Offer(name, S if isinstance(filter, Filter) else S.unit(), kinds))
+        kinds = [kind for kind in kinds if kind is not NO_GRAPH]
+    return found
+
+
+def identity(nodes: int) -> Propagation:
+    """The operator that stands for no graph."""
+    return Propagation(SparseLessRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
+
+
+def most_hops(problem: Problem, hops: int | str) -> int:
+    """Highest power that is offered beside the filter."""
+    if hops == "auto":
+        return HOPS if PER_COLUMN * (HOPS + 1) * problem.features.shape[1] <= problem.labelled.size else 0
+    if isinstance(hops, str | bool) or hops != int(hops) or hops < 0:
+        raise ParameterError(f"hops = {hops!r} is not allowed; use 'auto' or a whole number >= 0")
+    return int(hops)

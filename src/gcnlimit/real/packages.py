@@ -1,0 +1,105 @@
+"""Graphs of other packages: NetworkX and PyTorch Geometric."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.real.dataset import Dataset
+from gcnlimit.real.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.real.tables import from_edges
+
+__all__ = ["from_networkx", "from_pyg", "to_networkx", "to_pyg"]
+
+
+def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Dataset:
+    """Data set of a NetworkX graph; `features` (a sequence) and `label` name attributes of its nodes, if there.
+
+    A node without a label is unlabelled.
+    """
+    nx = _package("networkx")
+    if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
+        raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
+    adjacency = as_adjacency(nx.to_scipy_sparse_array(graph, dtype=float))
+    given = [attributes.get(label) for _, attributes in graph.nodes(data=True)]
+    rows = [attributes.get(features) for _, attributes in graph.nodes(data=True)]
+    if any(row is None for row in rows) and any(row is not None for row in rows):
+        raise ParameterError(f"some nodes have no attribute {features!r}; give features to all of them or to none")
+    X = None if rows[0] is None else as_features([np.ravel(row) for row in rows], len(rows))
+    if any(isinstance(c, str) for c in given):
+        y = np.array(["" if c is None else str(c) for c in given])
+    else:
+        y = np.array([-1 if c is None else int(c) for c in given])
+    return Dataset(adjacency, X, y, names=np.array([str(node) for node in graph]))
+
+
+def to_networkx(data: Dataset) -> Any:
+    """NetworkX graph with ``x`` and ``label`` on its nodes, directed if the matrix is not symmetric."""
+    nx = _package("networkx")
+    kind = nx.Graph if (data.graph != data.graph.T).nnz == 0 else nx.DiGraph
+    graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
+    known = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
+    nx.set_node_attributes(graph, known, "label")
+    if data.X is not None:
+        nx.set_node_attributes(graph, dict(enumerate(_dense(data.X).tolist())), "x")
+    return graph if data.names is None else nx.relabel_nodes(graph, dict(enumerate(data.names.tolist())))
+
+
+def from_pyg(data: Any) -> Dataset:
+    """Data set of a PyTorch Geometric ``Data``: ``edge_index``, and ``x, y, edge_weight`` and masks where it has them."""
+    index = getattr(data, "edge_index", None)
+    if index is None:
+        raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {type(data).__name__}")
+    nodes = int(data.num_nodes)
+    weight = getattr(data, "edge_weight", None)
+    graph = from_edges(_numpy(index).T, nodes, None if weight is None else _numpy(weight))
+    X = None if getattr(data, "x", None) is None else as_features(_numpy(data.x), nodes)
+    y = np.full(nodes, -1) if getattr(data, "y", None) is None else _numpy(data.y).reshape(-1)
+    masks = {name: _mask(getattr(data, f"{name}_mask", None)) for name in ("train", "val", "test")}
+    return Dataset(graph, X, y.astype(np.int64), **masks)
+
+
+def to_pyg(data: Dataset, split: int = 0) -> Any:
+    """PyTorch Geometric ``Data`` with the masks of one split; classes are numbered in order, -1 where unknown."""
+    torch, geometric = _package("torch"), _package("torch_geometric.data")
+    coo = data.graph.tocoo()
+    y = data.y
+    if y.dtype.kind == "U":
+        y = np.searchsorted(np.unique(y[y != ""]), y) - (len(y) + 1) * (y == "")
+    fields = {"edge_index": torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), "num_nodes": data.nodes}
+    fields["y"] = torch.from_numpy(np.maximum(y, -1).astype(np.int64))
+    if data.X is not None:
+        fields["x"] = torch.from_numpy(_dense(data.X).astype(np.float32))
+    if not np.all(data.graph.data == 1.0):
+        fields["edge_weight"] = torch.from_numpy(coo.data.astype(np.float32))
+    for name in ("train", "val", "test"):
+        masks = getattr(data, name)
+        if masks is not None:
+            fields[f"{name}_mask"] = torch.from_numpy(masks[split].copy())
+    return geometric.Data(**fields)
+
+
+def _mask(given: Any) -> Any:
+    """Masks with one row a split, from a vector or PyTorch Geometric's one column a split."""
+    if given is None:
+        return None
+    array = _numpy(given).astype(bool)
+    return array[None] if array.ndim == 1 else array.T
+
+
+def _numpy(tensor: Any) -> Any:
+    return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
+
+
+def _dense(X: Any) -> Any:
+    return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None

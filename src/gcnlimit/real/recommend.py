@@ -1,0 +1,188 @@
+"""Which network for a given graph, by several rules, and how far to trust each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.choose.tune import tune
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.filters import PageRank
+from gcnlimit.network import GCN
+from gcnlimit.real.estimate import Estimate, estimate_standard
+from gcnlimit.real.inputs import as_adjacency, as_features, as_labels
+from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
+from gcnlimit.real.offers import offers
+from gcnlimit.real.scaling import Scaling
+from gcnlimit.real.standard import Standard
+
+__all__ = ["Recommendation", "Rule", "optimism", "recommend"]
+
+FEW = 50  # labelled nodes below which leave-one-out is too noisy to choose by
+FIXED = 0.9
+DRAWS = 200
+
+
+class Rule(NamedTuple):
+    """A network that one rule chooses.
+
+    Parameters
+    ----------
+    rule
+        ``"leave-one-out"``, ``"theory"``, ``"fixed strength"`` or ``"no graph"``.
+    family, strength, reg
+        What it chooses; the regularization always by leave-one-out.
+    loo_accuracy, loo_error
+        Leave-one-out accuracy, and its standard error.
+    optimism
+        How much the choice itself makes this accuracy too large (bootstrap).
+    options
+        Arguments of `GraphClassifier` that give this network.
+    """
+
+    rule: str
+    family: str
+    strength: float
+    reg: float
+    loo_accuracy: float
+    loo_error: float
+    optimism: float
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The network recommended, the reason in a sentence, what every rule would choose, and the model estimated."""
+
+    chosen: Rule
+    reason: str
+    rules: tuple[Rule, ...]
+    estimate: Estimate
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of `GraphClassifier` for the network recommended."""
+        return self.chosen.options
+
+    def __str__(self) -> str:
+        head = f"{'rule':16}{'network':12}{'strength':>9}{'reg':>9}{'accuracy':>10}{'error':>8}{'optimism':>10}"
+        body = [
+            f"{r.rule:16}{r.family:12}{r.strength:9.2f}{r.reg:9.3g}{r.loo_accuracy:10.3f}{r.loo_error:8.3f}{r.optimism:10.3f}"
+            for r in self.rules
+        ]
+        return "\n".join([head, *body, self.reason])
+
+
+def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
+    r"""Recommend a network for a graph, and say why.
+
+    Four rules: leave-one-out over PageRank filters of both signs (and hops where features are few); the theory, whose
+    :math:`\theta` is tuned at the estimated :math:`\lambda, \mu` and carried over relative to the top eigenvalue,
+    :math:`s = \theta(|\lambda| + 1/|\lambda|)`; a fixed strength 0.9; and no graph. Leave-one-out is recommended, except where
+    fewer than 50 nodes are labelled: then the theory, if the likelihood finds nothing against its model, or else the fixed
+    strength, unless one of them is worse than leave-one-out by more than two standard errors.
+
+    Parameters
+    ----------
+    X, y, graph
+        As for `GraphClassifier`.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=2, lam=-1.8, mu=2.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
+    >>> advice = gl.recommend(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    >>> advice.chosen.rule, advice.chosen.family, bool(advice.chosen.strength < 0)
+    ('leave-one-out', 'pagerank', True)
+    """
+    adjacency = as_adjacency(graph)
+    problem = _problem(X, y, adjacency)
+    model = _model(Standard.of(X, y, adjacency))
+    wide = choose(problem, offers(problem, adjacency), np.array(REG))
+    rules = [_rule("leave-one-out", problem, wide, {})]
+    for name, strength in (("theory", _by_theory(model)), ("fixed strength", FIXED), ("no graph", 0.0)):
+        if strength is not None:
+            options = {"strengths": [strength], "hops": 0}
+            rules.append(_rule(name, problem, _only(problem, adjacency, strength), options))
+    chosen, reason = _advice(rules, model, problem)
+    return Recommendation(chosen, reason, tuple(rules), model)
+
+
+def optimism(choice: Choice, weights: Array) -> float:
+    """Accuracy of the best trial less that of trials chosen on some nodes and judged on the others (bootstrap).
+
+    Labelled nodes are drawn with replacement; the trial of the best score on those drawn is judged on those not drawn.
+    """
+    n = weights.size
+    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(float) * weights
+    best = np.argmax(counts @ choice.gains.T, axis=1)
+    inside = counts @ choice.hits.T / counts.sum(axis=1, keepdims=True)
+    outside = (counts == 0) * weights
+    judged = np.sum(outside * choice.hits[best], axis=1) / np.maximum(outside.sum(axis=1), 1e-300)
+    return max(float(np.mean(inside[np.arange(DRAWS), best] - judged)), 0.0)
+
+
+def _problem(X: Any, y: Any, adjacency: Any) -> Problem:
+    features, labels = as_features(X, adjacency.shape[0]), as_labels(y, adjacency.shape[0])
+    scaled = Scaling.of(features, "auto")(features)
+    return Problem(scaled, labels.labelled, labels.codes, labels.classes.size, np.ones(labels.labelled.size))
+
+
+def _model(given: Standard) -> Estimate:
+    """By likelihood for two classes, from labels for more."""
+    return estimate_standard(given, "likelihood" if given.labels.classes.size == 2 else "labels")
+
+
+def _by_theory(model: Estimate) -> float | None:
+    r"""Strength :math:`s` of the PageRank filter that is best in theory; None if it cannot be tuned."""
+    signal = float(model.data.effective_signal(symmetrize=True))
+    radius = abs(signal) + 1.0 / abs(signal) if abs(signal) > 1.0 else 2.0
+    data = CSBM(model.alpha, signal, max(model.mu, 0.0), model.rho, directed=False)
+    try:
+        best = tune(data, GCN(PageRank(0.0)), {"theta": (-0.95 / radius, 0.95 / radius)})
+    except GCNLimitError:
+        return None
+    return float(best.parameters["theta"]) * radius
+
+
+def _only(problem: Problem, adjacency: Any, strength: float) -> Choice:
+    return choose(problem, offers(problem, adjacency, "pagerank", [strength], 0), np.array(REG))
+
+
+def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) -> Rule:
+    best, network = choice.best, choice.best.network
+    error = math.sqrt(best.accuracy * (1.0 - best.accuracy) / problem.labelled.size)
+    bias = optimism(choice, problem.weights)
+    return Rule(name, network.family, network.strength, best.reg, best.accuracy, error, bias, options)
+
+
+def _advice(rules: list[Rule], model: Estimate, problem: Problem) -> tuple[Rule, str]:
+    by_name = {rule.rule: rule for rule in rules}
+    first, labelled = by_name["leave-one-out"], problem.labelled.size
+    if labelled >= FEW:
+        return first, _sentence(
+            first, by_name["no graph"], f"{labelled} labelled nodes suffice to choose by leave-one-out"
+        )
+    fits = "theory" in by_name and not model.warnings and problem.class_count == 2
+    other = by_name["theory" if fits else "fixed strength"]
+    if other.loo_accuracy < first.loo_accuracy - 2.0 * first.loo_error:
+        return first, _sentence(
+            first, by_name["no graph"], f"the {other.rule} is worse by more than two standard errors"
+        )
+    why = f"{labelled} labelled nodes are too few to choose by leave-one-out"
+    return other, _sentence(other, by_name["no graph"], why)
+
+
+def _sentence(rule: Rule, alone: Rule, why: str) -> str:
+    gain = 100 * (rule.loo_accuracy - alone.loo_accuracy)
+    what = "no graph" if rule.family == "no graph" else f"{rule.family} of strength {rule.strength:.2f}"
+    honest = rule.loo_accuracy - rule.optimism
+    return (
+        f"Take {what}, since {why}: its accuracy left out is {rule.loo_accuracy:.3f} +- {rule.loo_error:.3f}, "
+        f"about {honest:.3f} without the optimism of choosing, and {gain:+.1f} points from features alone."
+    )

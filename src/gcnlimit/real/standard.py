@@ -1,0 +1,107 @@
+"""A given graph in the units of the model: noise of unit variance in operator and features."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.real.inputs import Labels, as_adjacency, as_features, as_labels, is_sparse
+from gcnlimit.real.operators import SparseLessRankOne
+
+__all__ = ["Standard", "simplex_code"]
+
+
+class Standard(NamedTuple):
+    r"""Operator :math:`a`, features :math:`X` of unit variance, and codes of the labelled nodes.
+
+    :math:`a = (A - p)/\nu`, with :math:`\nu` such that :math:`\mathrm{tr}(a a^T)/N = 1`, as of the noise of the model. Columns
+    of the features have mean 0 and variance 1; constant ones are left out.
+    """
+
+    operator: SparseLessRankOne
+    directed: bool
+    features: SparseLessRankOne | None
+    labels: Labels
+    codes: Array
+
+    @classmethod
+    def of(cls, X: Any, y: Any, graph: Any) -> Standard:
+        """Checked and standardised parts."""
+        adjacency = as_adjacency(graph)
+        nodes = adjacency.shape[0]
+        features = None if X is None else _features(as_features(X, nodes))
+        labels = as_labels(y, nodes)
+        if labels.labelled.size < 3:
+            raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs at least 3")
+        directed = bool((adjacency != adjacency.T).nnz > 0)
+        code = simplex_code(np.bincount(labels.codes) / labels.codes.size)
+        return cls(_operator(adjacency), directed, features, labels, code[labels.codes])
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes :math:`N`."""
+        return self.operator.shape[0]
+
+    @property
+    def width(self) -> int:
+        """Number of features :math:`M` that vary."""
+        return 0 if self.features is None else self.features.shape[1]
+
+    def symmetrized(self) -> SparseLessRankOne:
+        r"""The operator :math:`(a + a^T)/\sqrt 2` of a directed graph, :math:`a` itself if it is symmetric."""
+        if not self.directed:
+            return self.operator
+        S = self.operator
+        assert S.u is not None
+        return SparseLessRankOne((S.matrix + S.matrix.T).tocsr() / np.sqrt(2.0), np.sqrt(2.0) * S.u, S.v)
+
+    def top_eigenvalues(self, count: int) -> Array:
+        """Eigenvalues of the symmetrized operator of largest magnitude, largest first."""
+        S = self.symmetrized()
+        if self.nodes <= max(count + 2, 20):
+            values = np.linalg.eigvalsh(S @ np.eye(self.nodes))
+        else:
+            linear = LinearOperator(S.shape, matvec=lambda v: S @ v.ravel(), dtype=np.float64)
+            start = np.random.default_rng(0).standard_normal(self.nodes)
+            values = eigsh(linear, k=count, which="LM", v0=start, tol=1e-4, return_eigenvectors=False)
+        return np.asarray(sorted(values, key=abs, reverse=True)[:count])
+
+
+def simplex_code(fractions: Array) -> Array:
+    r"""Codes :math:`y_k`, one row for each class: :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1`.
+
+    >>> code = simplex_code(np.array([0.2, 0.3, 0.5]))
+    >>> np.allclose(code @ code.T, np.diag([5, 10 / 3, 2]) - 1)
+    True
+    >>> np.abs(simplex_code(np.array([0.5, 0.5]))).ravel().round(12).tolist()
+    [1.0, 1.0]
+    """
+    root = np.sqrt(fractions)
+    basis = np.linalg.svd(root[None])[2][1:].T  # the complement of the roots
+    return np.asarray(basis / root[:, None])
+
+
+def _operator(adjacency: Any) -> SparseLessRankOne:
+    nodes = adjacency.shape[0]
+    p = adjacency.sum() / nodes**2
+    square = adjacency.multiply(adjacency).sum() - p**2 * nodes**2
+    if square <= 1e-12 * nodes**2:
+        raise ParameterError("graph joins all pairs alike; it says nothing about the classes: leave it out")
+    scale = np.sqrt(nodes / square)
+    return SparseLessRankOne(adjacency * scale, np.full(nodes, p * scale), np.ones(nodes))
+
+
+def _features(X: Any) -> SparseLessRankOne | None:
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = np.asarray((X.multiply(X) if is_sparse(X) else X**2).mean(axis=0)).ravel()
+    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    varies = spread > 1e-7 * np.sqrt(square)
+    if not varies.any():
+        return None
+    scaled = X[:, varies] @ sparse.diags_array(1.0 / spread[varies]) if is_sparse(X) else X[:, varies] / spread[varies]
+    return SparseLessRankOne(scaled, np.ones(X.shape[0]), mean[varies] / spread[varies])

@@ -1,0 +1,49 @@
+"""Read and write a graph, by the name of its file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gcnlimit.errors import ParameterError
+from gcnlimit.real.dataset import Dataset, load, save
+from gcnlimit.real.tables import read_tables, write_tables
+
+__all__ = ["read", "write"]
+
+Location = str | os.PathLike[str]
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+
+
+def read(path: Location, nodes: Location | None = None) -> Dataset:
+    """Data set of a file: ``.npz`` (written by `write` or `Instance.save`), or a list of edges with a table of `nodes`.
+
+    >>> read("graph.docx")
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: path = 'graph.docx' is no known kind of file; use .npz, or a list of edges as .csv or .parquet
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".npz":
+        if nodes is not None:
+            raise ParameterError(
+                f"nodes = {os.fspath(nodes)!r} goes with a list of edges; an .npz file holds its nodes"
+            )
+        return load(path)
+    if suffix in TABLES:
+        return read_tables(path, nodes)
+    raise ParameterError(
+        f"path = {os.fspath(path)!r} is no known kind of file; use .npz, or a list of edges as .csv or .parquet"
+    )
+
+
+def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
+    """Write a data set: one ``.npz`` file, or a list of edges and a table of `nodes`, both ``.csv``."""
+    if Path(path).suffix.lower() == ".npz":
+        save(data, path)
+    elif Path(path).suffix.lower() == ".csv" and nodes is not None:
+        write_tables(data, path, nodes)
+    else:
+        raise ParameterError(
+            f"path = {os.fspath(path)!r} must end in .npz, or in .csv with a second file for the nodes"
+        )

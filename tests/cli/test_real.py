@@ -1,0 +1,66 @@
+"""The verbs for a graph of one's own: the numbers of the library, from a file."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from reference import ROOT
+
+import gcnlimit as gl
+from gcnlimit import real
+from gcnlimit.cli.app import app
+
+TEXAS = str(ROOT / "examples" / "data" / "texas.npz")
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, list(map(str, arguments)))
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_classify_is_the_classifier(tmp_path):
+    shown = json.loads(run("classify", TEXAS, "--split", 3, "--json", "--out", tmp_path / "classes.csv"))[0]
+    data = real.read(TEXAS)
+    model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
+    assert shown["test_accuracy"] == model.score(y=data.testing(3))
+    assert shown["left_out_accuracy"] == model.loo_score_
+    with open(tmp_path / "classes.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["class"]) for row in rows] == model.predict().tolist()
+
+
+def test_tables_and_arrays_give_the_same(tmp_path):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3, directed=False), nodes=120, degree=12, seed=0)
+    i.save(tmp_path / "graph.npz")
+    data = real.read(tmp_path / "graph.npz")
+    hidden = real.Dataset(data.graph, data.X, data.training())
+    real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))[0]
+    two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
+    assert one["left_out_accuracy"] == pytest.approx(two["left_out_accuracy"])
+    assert one["strength"] == two["strength"]
+    assert "test_accuracy" in one
+    assert "test_accuracy" not in two
+
+
+def test_describe_is_the_description(tmp_path):
+    data = real.read(TEXAS)
+    found = gl.describe(data.X, data.y, data.graph)
+    assert run("describe", TEXAS, "--plot", tmp_path / "spectrum.png").strip() == str(found)
+    assert (tmp_path / "spectrum.png").stat().st_size > 1000
+    shown = json.loads(run("describe", TEXAS, "--split", 0, "--json"))[0]
+    assert shown["labelled"] == int(np.sum(data.training() >= 0))
+    assert shown["holds"] is False
+
+
+@pytest.mark.parametrize(
+    "arguments", [("classify", TEXAS, "--split", 99), ("describe", __file__), ("classify", TEXAS, "--nodes", TEXAS)]
+)
+def test_what_cannot_be_done_is_a_sentence(arguments):
+    done = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert done.exit_code == 2
+    assert done.output.startswith("Error: ")
+    assert len(done.output.strip().splitlines()) == 1

@@ -1,0 +1,209 @@
+"""The graph classifier: leave-one-out is what refitting gives, every route to an output is the same."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.linalg import expm
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gcnlimit as gl
+from gcnlimit.real.leave_one_out import targets
+from gcnlimit.real.operators import propagation
+from gcnlimit.real.ridge import Ridge
+
+
+def problem(nodes=60, width=8, classes=3, labelled=30, directed=False):
+    """A graph that follows the classes, its features, and its labels with some hidden."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(classes, size=nodes)
+    same = y[:, None] == y
+    A = (rng.random((nodes, nodes)) < np.where(same, 0.3, 0.05)).astype(float)
+    A = A if directed else np.maximum(A, A.T)
+    np.fill_diagonal(A, 0.0)
+    X = rng.standard_normal((nodes, width)) + rng.standard_normal((classes, width))[y]
+    hidden = np.where(np.isin(np.arange(nodes), rng.choice(nodes, labelled, replace=False)), y, -1)
+    return X, y, hidden, A
+
+
+@pytest.mark.parametrize("width", [4, 50], ids=["primal", "dual"])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 20)], ids=["equal", "weighted"])
+def test_left_out_predictions_are_those_of_refitting(width, weights):
+    rng = np.random.default_rng(0)
+    Z, Y = rng.standard_normal((20, width)), targets(rng.integers(3, size=20), 3)
+    w = np.ones(20) if weights is None else weights
+    ridge = Ridge(rows=Z, weights=weights)
+    found = ridge.path(Y, np.array([0.2])).left_out[0]
+    for i in range(20):
+        rest = np.arange(20) != i
+        A = np.column_stack([Z, np.ones(20)])[rest]
+        penalty = 0.2 * ridge.scale * np.diag([*np.ones(width), 0.0])
+        beta = np.linalg.solve(A.T @ (w[rest, None] * A) + penalty, A.T @ (w[rest, None] * Y[rest]))
+        assert found[i] == pytest.approx(Z[i] @ beta[:-1] + beta[-1], abs=1e-9)
+
+
+def test_rows_and_their_gram_matrix_give_the_same_regression():
+    rng = np.random.default_rng(1)
+    Z, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))
+    by_columns, by_rows = Ridge(rows=Z), Ridge(gram=Z @ Z.T)
+    assert by_rows.scale == pytest.approx(by_columns.scale)
+    assert np.allclose(by_rows.dual(Y, 0.3), by_columns.dual(Y, 0.3), atol=1e-10)
+    reg = np.logspace(-3, 3, 7)
+    assert np.allclose(by_rows.path(Y, reg).left_out, by_columns.path(Y, reg).left_out, atol=1e-9)
+
+
+@pytest.mark.parametrize("operator", ["auto", "normalized", "centred", "paper"])
+@pytest.mark.parametrize("direction", ["both", "out", "in"])
+@pytest.mark.parametrize("filter", ["pagerank", "diffusion", "residual", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
+def test_outputs_are_those_of_the_dense_formula(operator, direction, filter):
+    """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
+    X, _, y, A = problem(directed=True)
+    model = gl.GraphClassifier(filter, operator=operator, direction=direction, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), model.operator_, True, direction)
+    S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
+    if model.filter_ is None:
+        Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
+    else:
+        Z = _function(model.filter_, S) @ X
+    assert np.allclose(Z @ model.coef_.T + model.intercept_, model.decision_function(), atol=1e-5)
+
+
+@pytest.mark.parametrize("strength", [12.0, -12.0])
+def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
+    model = gl.GraphClassifier("diffusion", strengths=[strength], operator="centred", reg=1e-4)
+    model.fit(texas.X, texas.training(), graph=texas.graph)
+    S = propagation(texas.graph, "centred").unit().operator @ np.eye(texas.nodes)
+    X = texas.X.toarray() if sparse.issparse(texas.X) else texas.X
+    X = X / np.maximum(np.linalg.norm(X, axis=1), 1e-300)[:, None]
+    values, vectors = np.linalg.eigh(S)
+    wanted = vectors @ (np.exp(strength * values)[:, None] * (vectors.T @ X @ model.coef_.T)) + model.intercept_
+    assert np.allclose(model.decision_function(), wanted, atol=1e-4)
+
+
+def _function(filter, S):
+    """The filter of a dense matrix that need not be symmetric."""
+    one = np.eye(len(S))
+    if isinstance(filter, gl.Diffusion):
+        return expm(filter.t * S)
+    if isinstance(filter, gl.PageRank):
+        return np.linalg.inv(one - filter.theta * S)
+    if isinstance(filter, gl.Polynomial):
+        return one
+    product = one
+    for c in filter.c:
+        product = (S + c * one) @ product
+    return product
+
+
+def test_the_order_of_the_nodes_does_not_matter():
+    X, _, y, A = problem()
+    order = np.random.default_rng(2).permutation(len(y))
+    one = gl.GraphClassifier().fit(X, y, graph=A)
+    two = gl.GraphClassifier().fit(X[order], y[order], graph=A[np.ix_(order, order)])
+    assert (two.strength_, two.reg_) == (one.strength_, one.reg_)
+    assert np.allclose(two.decision_function(), one.decision_function()[order], atol=1e-6)
+
+
+def test_features_may_be_sparse_and_more_than_labels():
+    X, _, y, A = problem(width=40)
+    X[X < 0.5] = 0.0
+    dense = gl.GraphClassifier().fit(X, y, graph=A)
+    light = gl.GraphClassifier().fit(sparse.csr_array(X), y, graph=sparse.coo_array(A))
+    assert np.allclose(dense.decision_function(), light.decision_function(), atol=1e-8)
+
+
+def test_every_mark_of_an_unlabelled_node_is_the_same():
+    X, _, y, A = problem()
+    wanted = gl.GraphClassifier().fit(X, y, graph=A)
+    names = np.array(["a", "b", "c"])
+    with_nan = np.where(y < 0, np.nan, y)
+    with_none = np.array([None if v < 0 else names[v] for v in y], object)
+    assert np.array_equal(gl.GraphClassifier().fit(X, with_nan, graph=A).transduction_, wanted.transduction_)
+    found = gl.GraphClassifier().fit(X, with_none, graph=A)
+    assert np.array_equal(found.transduction_, names[wanted.transduction_])
+
+
+def test_the_graph_of_the_fit_given_again_is_the_same_answer():
+    X, _, y, A = problem()
+    model = gl.GraphClassifier().fit(X, y, graph=A)
+    assert np.allclose(model.decision_function(X, graph=A), model.decision_function(), atol=1e-10)
+    with pytest.raises(gl.ParameterError, match="without a graph"):
+        model.predict(X)
+
+
+def test_without_a_graph_the_strength_is_none():
+    X, y, hidden, A = problem()
+    seen = hidden >= 0
+    alone = gl.GraphClassifier(scale=None).fit(X[seen], y[seen])
+    same = gl.GraphClassifier(strengths=[0.0], hops=0, scale=None).fit(X, hidden, graph=A)
+    assert same.family_ == "no graph"
+    assert np.allclose(alone.coef_, same.coef_, atol=1e-9)
+    assert alone.loo_score_ == pytest.approx(same.loo_score_)
+
+
+@pytest.mark.parametrize("lam", [2.0, -2.0])
+def test_the_sign_of_the_strength_is_that_of_the_graph(lam):
+    data = gl.CSBM(alpha=2, lam=lam, mu=2.0, rho=0.2, directed=False)
+    i = gl.sample(data, nodes=1000, degree=30, seed=1)
+    y = np.where(i.train_mask, i.labels > 0, -1)
+    model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
+    assert math.copysign(1.0, model.strength_) == math.copysign(1.0, lam)
+    test = np.where(i.train_mask, -1, i.labels > 0)
+    ceiling = gl.bayes_optimal(data).test_accuracy
+    error = math.sqrt(ceiling * (1 - ceiling) / 800)
+    assert ceiling - 0.05 < model.score(y=test) < ceiling + 4 * error
+
+
+def test_the_leave_one_out_score_is_that_of_new_nodes_if_nothing_is_chosen():
+    scores, tests, errors = [], [], []
+    for seed in range(20):
+        i = gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=3.0, rho=0.3, directed=False), nodes=400, degree=20, seed=seed)
+        model = gl.GraphClassifier(gl.PageRank(0.5), reg=1.0)
+        model.fit(i.features, np.where(i.train_mask, i.labels > 0, -1), graph=i.adjacency)
+        scores.append(model.loo_score_)
+        errors.append(model.loo_score_error_)
+        tests.append(model.score(y=np.where(i.train_mask, -1, i.labels > 0)))
+    apart = np.array(scores) - tests
+    assert abs(np.mean(apart)) < 4 * np.std(apart) / math.sqrt(20) + 0.01
+    assert np.std(scores) == pytest.approx(np.mean(errors), rel=0.5)
+
+
+def test_probabilities_are_calibrated_on_the_left_out_nodes():
+    X, y, hidden, A = problem(nodes=400, labelled=200, classes=2)
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    p = model.predict_proba()
+    assert np.allclose(p.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[p.argmax(axis=1)], model.predict())
+    test = hidden < 0
+    assert abs(np.mean(p.max(axis=1)[test]) - np.mean(model.predict()[test] == y[test])) < 0.08
+
+
+def test_balanced_weights_are_those_of_repeated_nodes():
+    """A class of half the size with double weight is as the class with each of its nodes twice."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.repeat([0, 1], [20, 10])
+    X[y == 1] += 1.0
+    weighted = gl.GraphClassifier(class_weight="balanced", reg=0.1, scale=None).fit(X, y)
+    twice = np.concatenate([np.arange(30), np.arange(20, 30)])
+    repeated = gl.GraphClassifier(reg=0.1 * 40 / 30, scale=None).fit(X[twice], y[twice])
+    assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-10)
+    assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-10)
+
+
+@parametrize_with_checks([gl.GraphClassifier()])
+def test_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_missing_scikit_learn_is_said_in_a_sentence():
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import gcnlimit as gl\n"
+        "try: gl.GraphClassifier()\n"
+        "except gl.GCNLimitError as error: print(error)"
+    )
+    told = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert "gcnlimit[sklearn]" in told

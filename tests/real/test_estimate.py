@@ -1,0 +1,129 @@
+"""Estimates of the signals: right within their own errors, and predictions within their intervals."""
+
+import warnings
+
+import numpy as np
+import pytest
+from coverage_of_estimates import NETWORK, compared, drawn, many_classes
+from scipy.stats import binom
+
+import gcnlimit as gl
+from gcnlimit.real.estimate import estimate_standard
+from gcnlimit.real.from_labels import from_labels
+from gcnlimit.real.likelihood import _Fixed, from_likelihood
+from gcnlimit.real.standard import Standard
+
+
+def often_enough(hits, count):
+    """Whether so few hits are likely if each has the probability of two standard errors."""
+    return binom.cdf(hits, count, 0.954) > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method, count", [("labels", 60), ("likelihood", 16)])
+def test_the_truth_is_within_two_standard_errors_and_the_interval(method, count):
+    rows = np.array([compared(k, method) for k in range(count)], float)
+    fine = rows[:, 2] == 0
+    assert fine.mean() > 0.7
+    for hits in (np.abs(rows[fine, 0]) < 2, np.abs(rows[fine, 1]) < 2, rows[fine, 3] == 1):
+        assert often_enough(int(hits.sum()), int(fine.sum()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("classes, lam", [(3, 0.8), (4, 1.0), (4, -0.7)])
+def test_several_classes_have_the_signals_of_two(classes, lam):
+    z = []
+    for seed in range(24):
+        s = from_labels(Standard.of(*many_classes(classes, lam, 2.0, 0.2, seed)))
+        z.append([(s.lam - lam) / s.lam_error, (s.mu - 2.0) / s.mu_error])
+    hits = np.sum(np.abs(z) < 2, axis=0)
+    assert all(often_enough(int(h), 24) for h in hits)
+    assert np.all(np.abs(np.mean(z, axis=0)) < 4 / np.sqrt(24))
+
+
+def test_the_gradient_is_that_of_the_free_entropy():
+    """The free entropy is stationary in the posterior, so that its derivative in the signals is the explicit one."""
+    i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.1, directed=False), nodes=600, degree=30, seed=2)
+    fixed = _Fixed(Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
+
+    def phi(lam, root):
+        return fixed.free_entropy(fixed.run(fixed.start(), lam, root**2, 2000)[0], lam, root**2)
+
+    lam, root, h = 1.0, 1.3, 1e-3
+    state, converged = fixed.run(fixed.start(), lam, root**2, 2000)
+    assert converged
+    wanted = [(phi(lam + h, root) - phi(lam - h, root)) / (2 * h), (phi(lam, root + h) - phi(lam, root - h)) / (2 * h)]
+    assert fixed.gradient(state, lam, root**2) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
+
+
+def test_the_posterior_is_that_of_amp():
+    i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.2, directed=False), nodes=500, degree=30, seed=3)
+    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    fixed = _Fixed(given)
+    ours = fixed.run(fixed.start(), 1.5, 2.0, 500)[0].m
+    theirs = gl.amp(i).labels
+    assert np.mean(np.sign(ours) == np.sign(theirs)) > 0.98  # the features are standardised here
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.99
+
+
+def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
+    i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.05, directed=False), nodes=1000, degree=30, seed=0)
+    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    best, other = from_likelihood(given)
+    assert best.signals.lam_error < 0.2 * from_labels(given).lam_error
+    assert best.signals.lam > 0 > other.signals.lam
+    assert best.free_entropy > other.free_entropy + 10
+
+
+def test_renaming_the_classes_or_scaling_changes_nothing():
+    i = drawn(1)
+    y = np.where(i.train_mask, i.labels > 0, -1)
+    one = estimate_standard(Standard.of(i.features, y, i.adjacency))
+    two = estimate_standard(Standard.of(3.0 * i.features + 1.0, np.where(y < 0, -1, 1 - y), 2.0 * i.adjacency))
+    assert (two.lam, two.mu, two.lam_error, two.mu_error) == pytest.approx(
+        (one.lam, one.mu, one.lam_error, one.mu_error), rel=1e-9
+    )
+
+
+def test_exact_parameters_give_an_interval_of_no_width():
+    i = drawn(0)
+    found = estimate_standard(Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
+    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0}))
+    interval = sure.predict(NETWORK)
+    assert interval.low == pytest.approx(interval.value) == interval.high
+
+
+def test_hubs_and_communities_are_said(cora, texas):
+    for data in (cora, texas):
+        with pytest.warns(UserWarning, match="beyond"):
+            gl.estimate(data.X, data.training(), data.graph)
+
+
+def test_few_labels_and_no_signal_leave_the_sign_open():
+    i = gl.sample(gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0)
+    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    assert "sign of lam" in " ".join(estimate_standard(given, "likelihood").warnings)
+
+
+def test_structure_that_is_not_the_classes_is_said():
+    """The graph follows one partition, the labels another."""
+    i = gl.sample(gl.CSBM(alpha=2, lam=2.5, mu=0.1, rho=0.15, directed=False), nodes=1000, degree=30, seed=0)
+    other = np.random.default_rng(5).integers(2, size=1000)
+    given = Standard.of(i.features, np.where(i.train_mask, other, -1), i.adjacency)
+    assert "by labels" in " ".join(estimate_standard(given, "likelihood").warnings)
+
+
+@pytest.mark.parametrize("method", ["bayes", None])
+def test_malformed_calls_are_refused(method, texas):
+    with pytest.raises(gl.ParameterError, match="method"):
+        gl.estimate(texas.X, texas.y, texas.graph, method=method)
+
+
+def test_the_likelihood_is_of_two_classes(texas):
+    with pytest.raises(gl.ParameterError, match="two classes"):
+        gl.estimate(texas.X, texas.y, texas.graph, method="likelihood")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = gl.estimate(texas.X, texas.y, texas.graph)
+    with pytest.raises(gl.ParameterError, match="classes"):
+        found.predict(NETWORK)

@@ -1,0 +1,205 @@
+"""What is wrong is said in a sentence; what is unusual but meaningful is answered."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gcnlimit as gl
+
+N = 30
+rng = np.random.default_rng(0)
+CLASSES = np.arange(N) % 2
+X = rng.standard_normal((N, 4)) + CLASSES[:, None]
+A = np.triu(rng.random((N, N)) < np.where(CLASSES[:, None] == CLASSES, 0.4, 0.1), 1).astype(float)
+A = A + A.T
+Y = np.where(np.arange(N) < 20, CLASSES, -1)
+
+
+def changed(array, value, where=(0, 0), dtype=None):
+    new = array.astype(dtype or array.dtype, copy=True)
+    new[where] = value
+    return new
+
+
+BAD_X = {
+    "a nan": changed(X, np.nan),
+    "infinity": changed(X, np.inf),
+    "minus infinity": changed(X, -np.inf),
+    "too few rows": X[:-1],
+    "too many rows": np.vstack([X, X[:1]]),
+    "one axis": X[:, 0],
+    "three axes": X[..., None],
+    "no column": X[:, :0],
+    "no row": X[:0],
+    "complex": X + 1j,
+    "strings": np.full((N, 4), "a"),
+    "objects": np.full((N, 4), object(), object),
+    "dates": np.full((N, 4), np.datetime64("2020-01-01")),
+    "unequal rows": [[1.0]] * (N - 1) + [[1.0, 2.0]],
+    "a number": 3.0,
+    "a word": "features",
+    "a dictionary": {"x": 1},
+    "transposed": X.T,
+    "sparse with a nan": sparse.csr_array(changed(X, np.nan)),
+    "sparse, too few rows": sparse.csr_array(X[:-1]),
+    "sparse, complex": sparse.csr_array(X + 1j),
+    "bytes": np.full((N, 4), b"a"),
+    "a list of None": [[None] * 4] * N,
+}
+BAD_Y = {
+    "none": None,
+    "no label": np.full(N, -1),
+    "no label, nan": np.full(N, np.nan),
+    "no label, None": np.full(N, None),
+    "one class": np.where(Y == 1, -1, Y),
+    "one class after -1 is unlabelled": 2 * CLASSES - 1,
+    "fractions": Y + 0.5,
+    "infinity": changed(Y, np.inf, 0, float),
+    "too short": Y[:-1],
+    "too long": np.append(Y, 0),
+    "two axes": np.stack([Y, Y], axis=1),
+    "a column": Y[:, None],
+    "one-hot": np.eye(2)[CLASSES],
+    "complex": Y + 1j,
+    "mixed": np.array([0, "a"] * (N // 2), object),
+    "a number": 1,
+    "a word": "labels",
+    "dates": np.full(N, np.datetime64("2020-01-01")),
+    "unequal rows": [[1], [1, 2]] * (N // 2),
+    "one class of strings": np.full(N, "a"),
+    "one class of booleans": np.ones(N, bool),
+    "empty": np.array([]),
+    "sparse": sparse.csr_array(Y[:, None]),
+}
+BAD_GRAPH = {
+    "no edge": np.zeros((N, N)),
+    "self loops alone": np.eye(N),
+    "a nan": changed(A, np.nan),
+    "infinity": changed(A, np.inf),
+    "not square": A[:, :-1],
+    "too few nodes": A[:-1, :-1],
+    "too many nodes": np.pad(A, (0, 1)),
+    "edges in rows": np.argwhere(A),
+    "edges in columns": np.argwhere(A).T,
+    "one axis": A[0],
+    "three axes": A[None],
+    "complex": A + 0j,
+    "strings": np.full((N, N), "a"),
+    "objects": np.full((N, N), object(), object),
+    "a number": 1.0,
+    "a word": "graph",
+    "unequal rows": [[0, 1], [1]],
+    "empty": np.zeros((0, 0)),
+    "sparse with a nan": sparse.csr_array(changed(A, np.nan)),
+    "sparse, not square": sparse.csr_array(A[:, :-1]),
+    "sparse, too few nodes": sparse.csr_array(A[:-1, :-1]),
+    "sparse, complex": sparse.csr_array(A + 0j),
+    "sparse, no edge": sparse.csr_array((N, N)),
+    "a list of neighbours": [[1, 2], [0], [0]],
+    "a dictionary": {0: [1]},
+    "booleans, no edge": np.zeros((N, N), bool),
+    "X in place of the graph": X,
+}
+BAD_OPTIONS = [
+    {"filter": "gcn"},
+    {"filter": 3},
+    {"filter": None},
+    {"filter": gl.PageRank([0.1, 0.2])},
+    {"filter": gl.PageRank(0.5), "strengths": [0.5]},
+    {"operator": "laplacian"},
+    {"operator": None},
+    {"direction": "up"},
+    {"strengths": [1.0]},
+    {"strengths": [np.nan]},
+    {"strengths": []},
+    {"strengths": "strong"},
+    {"hops": -1},
+    {"hops": 1.5},
+    {"hops": "many"},
+    {"hops": True},
+    {"reg": 0.0},
+    {"reg": -1.0},
+    {"reg": []},
+    {"reg": np.nan},
+    {"reg": np.inf},
+    {"reg": "small"},
+    {"scale": "unit"},
+    {"scale": 1},
+    {"class_weight": "equal"},
+    {"class_weight": {0: -1.0}},
+    {"class_weight": {0: 0.0}},
+    {"class_weight": 2.0},
+    {"self_loops": "yes"},
+]
+MALFORMED = [
+    *(pytest.param({"X": value}, {}, id=f"X {name}") for name, value in BAD_X.items()),
+    *(pytest.param({"y": value}, {}, id=f"y {name}") for name, value in BAD_Y.items()),
+    *(pytest.param({"graph": value}, {}, id=f"graph {name}") for name, value in BAD_GRAPH.items()),
+    *(pytest.param({}, value, id=f"option {k}") for k, value in enumerate(BAD_OPTIONS)),
+]
+
+
+@pytest.mark.parametrize("changes, options", MALFORMED)
+def test_what_is_malformed_is_refused_in_a_sentence(changes, options):
+    with pytest.raises(gl.ParameterError) as caught:
+        gl.GraphClassifier(**options).fit(**({"X": X, "y": Y, "graph": A} | changes))
+    text = str(caught.value)
+    assert 20 < len(text) < 300
+    assert "\n" not in text
+    assert any(name in text for name in (*changes, *options, "X", "y has", "graph"))
+
+
+UNUSUAL = {
+    "isolated nodes": {"graph": A * (np.arange(N)[:, None] < 15) * (np.arange(N) < 15)},
+    "self loops": {"graph": A + np.eye(N)},
+    "weights": {"graph": A * (0.5 + rng.random())},
+    "negative weights": {"graph": A * np.where(CLASSES[:, None] == CLASSES, 1, -1)},
+    "huge weights": {"graph": 1e12 * A},
+    "one direction": {"graph": np.triu(A)},
+    "booleans": {"graph": A > 0},
+    "integers": {"graph": A.astype(np.int8)},
+    "one edge": {"graph": np.pad([[0.0, 1.0], [1.0, 0.0]], (0, N - 2))},
+    "complete": {"graph": 1.0 - np.eye(N)},
+    "constant columns": {"X": np.column_stack([X, np.ones(N)])},
+    "only constant columns": {"X": np.ones((N, 2))},
+    "columns of zeros": {"X": np.column_stack([X, np.zeros(N)])},
+    "rows of zeros": {"X": X * (np.arange(N)[:, None] > 5)},
+    "huge features": {"X": 1e9 * X},
+    "tiny features": {"X": 1e-9 * X},
+    "integers as features": {"X": np.round(X).astype(int)},
+    "booleans as features": {"X": X > 0},
+    "objects that are numbers": {"X": X.astype(object)},
+    "no features": {"X": None},
+    "all labelled": {"y": CLASSES},
+    "one label of a class": {"y": np.where((CLASSES == 1) & (np.arange(N) > 2), -1, Y)},
+    "two labels": {"y": np.where(np.arange(N) < 2, CLASSES, -1)},
+    "strings": {"y": np.where(CLASSES == 1, "one", "zero")},
+    "booleans as classes": {"y": CLASSES == 1},
+    "a list": {"y": Y.tolist()},
+    "classes far apart": {"y": np.where(Y == 1, 10**9, Y)},
+    "single precision": {"X": X.astype(np.float32), "graph": A.astype(np.float32)},
+}
+
+
+@pytest.mark.parametrize("changes", UNUSUAL.values(), ids=UNUSUAL)
+@pytest.mark.parametrize("filter", ["pagerank", "hops"])
+def test_what_is_unusual_is_answered(changes, filter):
+    given = {"X": X, "y": Y, "graph": A} | changes
+    model = gl.GraphClassifier(filter).fit(**given)
+    assert np.isfinite(model.decision_function()).all()
+    known = np.isin(model.predict(), model.classes_)
+    assert known.all()
+
+
+@pytest.mark.parametrize("name", ["self loops", "integers", "booleans", "single precision"])
+def test_the_form_of_the_graph_does_not_matter(name):
+    usual = gl.GraphClassifier().fit(X, Y, graph=A)
+    other = gl.GraphClassifier().fit(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
+    assert np.allclose(usual.decision_function(), other.decision_function(), atol=1e-5)
+
+
+def test_there_are_a_hundred_of_them():
+    assert len(MALFORMED) >= 100
+    assert len(set(itertools.chain(BAD_X, BAD_Y, BAD_GRAPH))) > 50

@@ -1,0 +1,182 @@
+"""A graph that goes out and comes back is the same graph; what cannot be read is said in a sentence."""
+
+import importlib.util
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gcnlimit as gl
+from gcnlimit import real
+
+
+def same(one, two):
+    assert (one.graph != two.graph).nnz == 0
+    assert (one.X is None) == (two.X is None)
+    if one.X is not None:
+        dense = [np.asarray(x.toarray() if sparse.issparse(x) else x) for x in (one.X, two.X)]
+        assert np.array_equal(*dense)
+    assert np.array_equal(one.y, two.y)
+
+
+def small(weights=False, words=False, features=True):
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((12, 12)) < 0.4, 1) * (rng.random((12, 12)) if weights else 1.0)
+    y = np.where(np.arange(12) < 9, np.arange(12) % 3, -1)
+    if words:
+        y = np.array(["a", "b", "c", ""])[y]
+    X = rng.standard_normal((12, 2)) if features else None
+    train = np.arange(12)[None] < 5
+    return real.Dataset(sparse.csr_array(A + A.T), X, y, train, None, ~train)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("features", [False, True])
+def test_files_give_back_what_was_written(tmp_path, weights, words, features):
+    data = small(weights, words, features)
+    real.write(data, tmp_path / "g.npz")
+    back = real.read(tmp_path / "g.npz")
+    same(data, back)
+    assert np.array_equal(data.train, back.train)
+    assert np.array_equal(data.test, back.test)
+    real.write(data, tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    same(data, real.read(tmp_path / "edges.csv", tmp_path / "nodes.csv"))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("words", [False, True])
+def test_networkx_gives_back_what_it_was_given(weights, words):
+    data = small(weights, words)
+    same(data, real.from_networkx(real.to_networkx(data)))
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch_geometric") is None, reason="needs torch_geometric")
+@pytest.mark.parametrize("weights", [False, True])
+def test_pytorch_geometric_gives_back_what_it_was_given(weights):
+    data = small(weights)
+    back = real.from_pyg(real.to_pyg(data))
+    assert np.allclose(data.graph.toarray(), back.graph.toarray(), atol=1e-6)
+    assert np.allclose(data.X, back.X, atol=1e-6)
+    assert np.array_equal(data.y, back.y)
+    assert np.array_equal(data.train, back.train)
+
+
+def test_data_of_pytorch_geometric_need_not_be_tensors():
+    class Data:
+        edge_index = np.array([[0, 1, 2], [1, 2, 0]])
+        num_nodes = 3
+        x = np.eye(3)
+        y = np.array([0, 1, 0])
+        train_mask = np.array([[True, False], [True, True], [False, True]])
+
+    data = real.from_pyg(Data())
+    assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    assert data.training(1).tolist() == [-1, 1, 0]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow")
+def test_parquet_is_read_as_csv_is(tmp_path):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.table({"source": [0, 1], "target": [1, 2]}), tmp_path / "e.parquet")
+    nodes = pa.table({"node": [0, 1, 2], "label": ["a", None, "b"], "x": [0.5, 1.0, 2.0]})
+    parquet.write_table(nodes, tmp_path / "n.parquet")
+    data = real.read(tmp_path / "e.parquet", tmp_path / "n.parquet")
+    assert data.y.tolist() == ["a", "", "b"]
+    assert data.X.ravel().tolist() == [0.5, 1.0, 2.0]
+    assert data.graph.nnz == 2
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed), nodes=100, degree=10, seed=0)
+    i.save(tmp_path / "i.npz")
+    data = real.read(tmp_path / "i.npz")
+    assert np.array_equal(data.X, i.features)
+    assert np.array_equal(data.y, i.labels > 0)
+    assert np.array_equal(data.training() >= 0, i.train_mask)
+    loops = sparse.diags_array(i.adjacency.diagonal())
+    assert abs(data.graph + loops - i.adjacency).max() == 0
+
+
+def test_lists_of_edges_need_no_names_and_may_have_spaces(tmp_path):
+    (tmp_path / "e.txt").write_text("# from to\n10 2\n2 9\n")
+    data = real.read(tmp_path / "e.txt")
+    assert data.names.tolist() == ["2", "9", "10"]
+    assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+
+
+def test_public_graphs_are_as_described(cora, texas):
+    assert (cora.nodes, cora.graph.nnz // 2, cora.X.shape[1], cora.splits) == (2708, 5278, 1433, 1)
+    assert (texas.nodes, texas.graph.nnz // 2, texas.X.shape[1], texas.splits) == (183, 279, 1703, 10)
+    assert np.bincount(cora.training()[cora.training() >= 0]).tolist() == [20] * 7
+
+
+class Harm:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('executed')",))
+
+
+def arrays(**changes):
+    usual = {"indptr": np.array([0, 1, 2]), "indices": np.array([1, 0]), "labels": np.array([0, 1])}
+    return {k: v for k, v in (usual | changes).items() if v is not None}
+
+
+BAD_FILES = {
+    "no edges": arrays(indptr=None),
+    "no columns": arrays(indices=None),
+    "a column too far": arrays(indices=np.array([1, 7])),
+    "a negative column": arrays(indices=np.array([1, -7])),
+    "rows that do not end": arrays(indptr=np.array([0, 1, 9])),
+    "rows that go back": arrays(indptr=np.array([0, 5, 2])),
+    "fractions": arrays(indices=np.array([0.5, 1.5])),
+    "too few labels": arrays(labels=np.array([0])),
+    "fractions as labels": arrays(labels=np.array([0.5, 1])),
+    "features of other nodes": arrays(x_dense=np.ones((3, 1))),
+    "features that are no numbers": arrays(x_dense=np.array([["a"], ["b"]])),
+    "sparse features without a shape": arrays(x_indptr=np.array([0, 0, 0]), x_indices=np.array([], int)),
+    "masks that are not packed": arrays(train=np.array([[True, False]])),
+    "weights of other edges": arrays(weights=np.ones(7)),
+    "objects": arrays(labels=np.array([Harm(), Harm()], object)),
+    "half an instance": arrays(model=np.ones(4)),
+}
+
+
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES)
+def test_bad_arrays_are_refused_in_a_sentence(tmp_path, content):
+    np.savez(tmp_path / "bad.npz", **content)
+    with pytest.raises(gl.ParameterError):
+        real.read(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", pickle.dumps(Harm()), b"text"])
+def test_what_is_no_file_of_arrays_is_refused(tmp_path, content):
+    (tmp_path / "bad.npz").write_bytes(content)
+    with pytest.raises(gl.ParameterError, match="cannot be read"):
+        real.read(tmp_path / "bad.npz")
+
+
+BAD_TABLES = {
+    "empty": ("", None),
+    "one column": ("a\nb\n", None),
+    "unequal rows": ("0,1\n1,2,3\n", None),
+    "a weight that is a word": ("0,1,x\n", None),
+    "a node that the table does not have": ("0,1\n1,2\n", "node,x\n0,1\n1,2\n"),
+    "a node twice": ("0,1\n", "node,x\n0,1\n1,2\n0,3\n"),
+    "a feature that is a word": ("0,1\n", "node,x\n0,1\n1,tall\n"),
+    "a feature that is missing": ("0,1\n", "node,x\n0,1\n1,\n"),
+    "two columns of one name": ("0,1\n", "node,x,x\n0,1,1\n1,2,2\n"),
+    "a loop alone": ("0,0\n", None),
+}
+
+
+@pytest.mark.parametrize("edges, nodes", BAD_TABLES.values(), ids=BAD_TABLES)
+def test_bad_tables_are_refused_in_a_sentence(tmp_path, edges, nodes):
+    (tmp_path / "e.csv").write_text(edges)
+    if nodes is not None:
+        (tmp_path / "n.csv").write_text(nodes)
+    with pytest.raises(gl.ParameterError):
+        real.read(tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv")
