@@ -1,7 +1,5 @@
 """Estimates of the signals: right within their own errors, and predictions within their intervals."""
 
-import warnings
-
 import numpy as np
 import pytest
 from coverage_of_estimates import NETWORK, compared, drawn, many_classes
@@ -122,8 +120,12 @@ def test_malformed_calls_are_refused(method, texas):
 def test_the_likelihood_is_of_two_classes(texas):
     with pytest.raises(gl.ParameterError, match="two classes"):
         gl.estimate(texas.X, texas.y, texas.graph, method="likelihood")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = gl.estimate(texas.X, texas.y, texas.graph)
-    with pytest.raises(gl.ParameterError, match="classes"):
-        found.predict(NETWORK)
+
+
+def test_predictions_of_several_classes_lie_in_their_intervals():
+    truth = gl.predict(gl.CSBM(3, 1.0, 2.0, 0.2, directed=False, classes=4), NETWORK).test_accuracy
+    held = []
+    for seed in range(12):
+        interval = estimate_standard(Standard.of(*many_classes(4, 1.0, 2.0, 0.2, seed))).predict(NETWORK)
+        held.append(interval.low <= truth <= interval.high)
+    assert often_enough(sum(held), 12)

@@ -46,8 +46,8 @@ class Estimate:
         Signals of graph and features; :math:`\mu` from labels may be negative.
     lam_error, mu_error
         Their standard errors, if the graph is one of the model.
-    classes
-        Names of the classes.
+    classes, fractions
+        Names of the classes, and the share of each among the labelled nodes.
     directed
         Whether the graph is directed.
     method
@@ -66,6 +66,7 @@ class Estimate:
     lam_error: float
     mu_error: float
     classes: npt.NDArray[Any]
+    fractions: Array
     directed: bool
     method: str
     free_entropy: float | None
@@ -74,21 +75,22 @@ class Estimate:
 
     @property
     def data(self) -> CSBM:
-        """The model; a negative estimate of the features' signal counts as 0."""
-        return CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, directed=self.directed)
+        """The model, two classes equal, more as they are; a negative estimate of the features' signal counts as 0."""
+        return self._with(self.lam, max(self.mu, 0.0))
+
+    def _with(self, lam: npt.ArrayLike, mu: npt.ArrayLike) -> CSBM:
+        classes = 2 if self.classes.size == 2 else self.fractions
+        return CSBM(self.alpha, lam, mu, self.rho, directed=self.directed, classes=classes)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network with the interval that the errors of the estimates imply.
 
-        The signals are drawn from Gaussians of these errors, and the 2.5 and 97.5 per cent quantiles are returned. The
-        theory of two classes; on a graph that is not one of the model, see `warnings` and trust leave-one-out.
+        The signals are drawn from Gaussians of these errors, and the 2.5 and 97.5 per cent quantiles are returned. On a
+        graph that is not one of the model, see `warnings` and trust leave-one-out.
         """
-        if self.classes.size != 2:
-            raise ParameterError(f"there are {self.classes.size} classes; the predictions here are of two")
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        lam, mu = self._draws()
-        drawn = predict(CSBM(self.alpha, lam, mu, self.rho, directed=self.directed), gcn, throw=False).test_accuracy
+        drawn = predict(self._with(*self._draws()), gcn, throw=False).test_accuracy
         low, high = np.nanquantile(drawn, [0.025, 0.975])
         return Interval(float(predict(self.data, gcn).test_accuracy), float(low), float(high))
 
@@ -165,7 +167,8 @@ def _result(  # noqa: PLR0917
     alpha = given.nodes / given.width if given.width else 1.0
     rho = given.labels.labelled.size / given.nodes
     values = (alpha, signals.lam, signals.mu, rho, signals.lam_error, signals.mu_error)
-    return Estimate(*values, given.labels.classes, given.directed, method, phi, ahead, found)
+    fractions = np.bincount(given.labels.codes) / given.labels.codes.size
+    return Estimate(*values, given.labels.classes, fractions, given.directed, method, phi, ahead, found)
 
 
 def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[str, ...]:
