@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.spectrum import Spectrum
+from gcnlimit.spectrum import Spectrum, as_spectrum
 from gcnlimit.spiked import SpikedOperator
 
 __all__ = ["CSBM"]
@@ -86,7 +86,7 @@ class CSBM(Value):
             "rho": real("rho", rho, low=0, high=1),
             "directed": flag("directed", directed),
             "classes": _classes(classes),
-            "features": _features(features),
+            "features": as_spectrum(features),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -265,13 +265,3 @@ def _classes(value: int | ArrayLike) -> int | tuple[float, ...]:
     if np.ptp(fractions) < 1e-15:
         return fractions.size
     return tuple(float(p) for p in fractions)
-
-
-def _features(value: Spectrum | None) -> Spectrum:
-    if value is None:
-        return Spectrum.white()
-    if not isinstance(value, Spectrum):
-        raise ParameterError(
-            f"features = {value!r} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
-        )
-    return value

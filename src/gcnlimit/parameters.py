@@ -143,7 +143,7 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     """Default values of the named arguments of a function.
 
     >>> defaults(CSBM, DATA)
-    {'directed': True}
+    {'directed': True, 'classes': 2, 'features': None}
     """
     arguments = inspect.signature(function).parameters
     return {

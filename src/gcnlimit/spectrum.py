@@ -12,7 +12,7 @@ from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Spectrum"]
+__all__ = ["Spectrum", "as_spectrum"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -144,3 +144,14 @@ class Spectrum(Value):
     def average(self, values: ArrayLike) -> float:
         """Average over the features of one value for each level."""
         return float(np.asarray(values) @ self.weight)
+
+
+def as_spectrum(features: Spectrum | None) -> Spectrum:
+    """Return the law of the features, white ones for None."""
+    if features is None:
+        return Spectrum.white()
+    if not isinstance(features, Spectrum):
+        raise ParameterError(
+            f"features = {features!r} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
+        )
+    return features

@@ -167,7 +167,7 @@ class Grid:
             self.inputs["classes"] = classes
 
     def _take_network(self, given: dict[str, Any]) -> None:
-        chosen = [name for name in families() if given[name] is not None]
+        chosen = [name for name in families() if given.get(name) is not None]
         if len(chosen) != 1:
             listing = " and ".join(f"--{name}" for name in chosen)
             raise click.UsageError(

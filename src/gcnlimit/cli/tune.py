@@ -91,9 +91,9 @@ def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {name for name in families() if given[name] is not None}
+    named = {name for name in families() if given.get(name) is not None}
     for name in intervals:
-        several = given[name] is not None and given[name].size > 1
+        several = given.get(name) is not None and given[name].size > 1
         if several and not (name in families() and families()[name].deep and given["depth"] is None):
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."

@@ -14,6 +14,7 @@ from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.parameters import DATA, LEARNING, defaults, families, filter_choices, filter_names, layered
 from gcnlimit.penalties import as_penalty
+from gcnlimit.spectrum import as_spectrum
 
 __all__ = ["flatten"]
 
@@ -25,8 +26,8 @@ def flatten(
 
     Defaults are filled in, so that what identifies a point does not depend on them.
 
-    >>> flatten(CSBM(4, 1.0, 2.0, 0.1), None, {"t": 1.5}, {"lam": [0.5, 1.0]}, network=False)
-    {'alpha': 4.0, 'mu': 2.0, 'rho': 0.1, 'directed': True, 't': 1.5}
+    >>> list(flatten(CSBM(4, 1.0, 2.0, 0.1), None, {"t": 1.5}, {"lam": [0.5, 1.0]}, network=False))
+    ['alpha', 'mu', 'rho', 'directed', 'classes', 'features', 't']
     """
     flat: dict[str, Any] = {}
     if data is not None:
@@ -41,7 +42,7 @@ def flatten(
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    named = {"loss": as_loss, "penalty": as_penalty} if network else {}
+    named = {"features": as_spectrum} | ({"loss": as_loss, "penalty": as_penalty} if network else {})
     return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
 
 

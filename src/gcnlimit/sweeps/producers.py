@@ -74,7 +74,7 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
     >>> as_producer("bayes_optimal").allowed
-    ('alpha', 'lam', 'mu', 'rho', 'directed')
+    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
