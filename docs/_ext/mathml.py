@@ -20,7 +20,7 @@ _LATEX = (
     (r"\\arg\b", r"\\text{arg}\\,"),
     (r"(\\mathbb\{E\}) *(?=\\[tls])", r"\1\\,"),
     (r"\\(cosh?|sinh?|tanh|log)(?![a-z])(?= ?\\?[a-zA-Z])", r"\\\1\\,"),
-    (r"\\[bB]igg?(?=[()\[\]]|\\[lr]angle)", ""),  # fixed sizes are drawn off the axis
+    (r"\\[bB]igg?(?=[()]|\\[lr]angle)", ""),  # fixed sizes are drawn off the axis
 )
 _BOLD = re.compile(r"\\mathbf\s*\{?([A-Z])\}?")
 _MARKUP = (
