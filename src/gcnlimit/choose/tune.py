@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gcnlimit._display import Labels, Shown, status_names
 from gcnlimit._labels import each_layer
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.search import Bounds, Search
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
@@ -74,9 +74,9 @@ class Tuned(Shown):
 
     gcn: GCN
     prediction: Prediction
-    parameters: dict[str, Any]
-    curvature: dict[str, Any]
-    status: Any
+    parameters: dict[str, Numbers]
+    curvature: dict[str, Numbers]
+    status: TuneStatus | npt.NDArray[np.int64]
 
     def _points(self) -> Labels:
         return self.prediction._points().without(self._chosen())
