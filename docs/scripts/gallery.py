@@ -43,8 +43,9 @@ def main(folder: Path) -> None:
     agreement = f"""## How theory and simulation agree, and what the paper states
 
 Distances of the dots to the theory are in standard errors; that of a few trials is itself uncertain, so they are normal
-deviates of the same probability by Student's law. Dots of one curve share their graphs and move together. The words of the
-paper are read as follows: *little* is below 2 percent of accuracy, *a few percent* below 5, *nearly optimal* within 0.2.
+deviates of the same probability by Student's law. Dots that differ in the regularization alone share their graphs and
+move together. The words of the paper are read as follows: *little* is below 2 percent of accuracy, *a few percent* below 5,
+*nearly optimal* within 0.2.
 
 {tables}"""
     text = "\n".join([HEAD.format(**sizes), *page, agreement])

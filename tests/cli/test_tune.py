@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 from problems import OPTIONS
 
+import gcnlimit as gl
 from gcnlimit.cli.app import app
 
 
@@ -73,6 +74,8 @@ def test_compare_lists_every_method_and_draws(tmp_path):
 def test_compare_over_a_range():
     result = run("compare", *OPTIONS[:2], "--lam", "0.5,1", *OPTIONS[4:], "--order", "3", "--depth", "1", "--json")
     rows = json.loads(result.output)
+    best = gl.compare(gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=2, rho=0.1), depth=1, order=3)["diffusion"]
+    assert [row["t"] for row in rows if row["method"] == "diffusion"] == best.parameters["t"].tolist()  # every digit
     assert [row["lam"] for row in rows[:3]] == [0.5, 1.0, 0.5]
     assert len(rows) == 18
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -11,6 +12,9 @@ import numpy as np
 from gcnlimit.cli.options import Grid, data_options, symmetrize_option
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
+
+if TYPE_CHECKING:
+    from gcnlimit.choose.compare import Entry
 
 __all__ = ["command"]
 
@@ -41,7 +45,10 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     columns["test_accuracy"] = comparison.test_accuracy.reshape(-1)
     columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
     columns["gap"] = comparison.gap.reshape(-1)
-    columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
+    if form == "table":
+        columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
+    else:
+        columns |= _parameters(comparison.entries, size)
     if plot is not None:
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
@@ -54,3 +61,20 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
         inputs=inputs,
         keys=keys,
     )
+
+
+def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:
+    """What was chosen, one column for each parameter with every digit; None where a method does not have it."""
+    names = dict.fromkeys(name for entry in entries for name in entry.parameters)
+
+    def values(entry: Entry, name: str) -> list[Any]:
+        if name not in entry.parameters:
+            return [None] * size
+        rows = np.reshape(entry.parameters[name], (size, -1)).tolist()
+        return [row[0] if len(row) == 1 else row for row in rows]
+
+    columns = {name: np.empty(size * len(entries), object) for name in names}
+    for name, column in columns.items():
+        for k, value in enumerate(value for entry in entries for value in values(entry, name)):
+            column[k] = value
+    return columns
