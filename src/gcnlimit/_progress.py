@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["Bar", "progress_bar"]
+__all__ = ["Bar", "progress_bar", "working"]
 
 
 @dataclass(frozen=True)
@@ -53,3 +53,25 @@ def progress_bar(title: str, total: int, show: bool | None = None, *, unit: str 
             shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
 
         yield Bar(advance, lambda name: shown.update(task, description=name))
+
+
+@contextlib.contextmanager
+def working(title: str) -> Iterator[None]:
+    """Sign of life with the time that has passed, for a single long computation; only if standard error is a terminal.
+
+    >>> with working("solving"):
+    ...     pass
+    """
+    if not sys.stderr.isatty():
+        yield
+        return
+    try:
+        from rich import progress
+        from rich.console import Console
+    except ModuleNotFoundError:
+        yield
+        return
+    columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        shown.add_task(title, total=None)
+        yield

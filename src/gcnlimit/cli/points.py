@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import fields
 from typing import Any
 
 import click
 import numpy as np
 
-from gcnlimit._progress import progress_bar
+from gcnlimit._progress import progress_bar, working
 from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
@@ -59,7 +60,8 @@ def at_points(what: str, grid: Grid, **settings: Any) -> Answer:
     step = _SOLVED if solved else _EXPLICIT
     found: dict[str, list[Any]] = {}
     errors: dict[int, str] = {}
-    with progress_bar(what, grid.size, None if solved else False) as bar:
+    shown = None if solved and grid.size > 1 else False
+    with contextlib.nullcontext() if shown is None else working(what), progress_bar(what, grid.size, shown) as bar:
         for start in range(0, grid.size, step):
             size = min(step, grid.size - start)
             arrays = {name: values[start : start + size] for name, values in columns.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -58,15 +59,16 @@ class Simulation:
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
         """Simulated values of the named fields and their standard errors, at every combination of the axes.
 
-        Each value of the first axis has graphs of its own, so that the dots along a curve scatter independently; those that
+        Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
         import xarray
 
         (first, values), *others = axes.items()
+        seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
         trials = xarray.concat(
             [
-                self._trials(data, gcn, {first: [value], **dict(others)}, k * self.trials)[list(names)]
+                self._trials(data, gcn, {first: [value], **dict(others)}, seed + k * self.trials)[list(names)]
                 for k, value in enumerate(values)
             ],
             first,
