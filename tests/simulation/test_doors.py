@@ -192,3 +192,13 @@ def test_what_the_caller_changes_later_does_not_change_the_instance(part):
     changed[:10] = changed[10:20].copy() * 0
     assert np.array_equal(gl.fit(gl.Instance(mine.observation, mine.latents), NETWORK).outputs, before)
     assert np.array_equal(mine.labels[mine.train_mask], mine.observation.train_labels[mine.train_mask])
+
+
+@pytest.mark.parametrize("content", [b"junk", b"", b"\x80\x04N."])
+def test_a_file_that_is_not_of_arrays_is_refused_without_unsafe_advice(tmp_path, content):
+    path = tmp_path / "bad.npz"
+    path.write_bytes(content)
+    for load in (gl.Instance.load, gl.real.read):
+        with pytest.raises(gl.ParameterError, match="cannot be read") as caught:
+            load(path)
+        assert "pickle" not in str(caught.value)

@@ -14,6 +14,7 @@ from scipy import sparse
 from gcnlimit._validation import whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.real.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.simulation.disk import unreadable
 from gcnlimit.simulation.instance import Instance
 
 __all__ = ["Dataset", "load", "of_instance", "save"]
@@ -99,7 +100,7 @@ def load(path: str | os.PathLike[str]) -> Dataset:
     except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"path = {os.fspath(path)!r} cannot be read as a graph: {error}") from None
+        raise unreadable(path, "a graph", error) from None
 
 
 def save(data: Dataset, path: str | os.PathLike[str]) -> None:

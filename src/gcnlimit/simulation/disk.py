@@ -28,7 +28,7 @@ from gcnlimit.simulation.parts import (
     check_model,
 )
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "unreadable"]
 
 _OF_ZIP = (zipfile.BadZipFile, zlib.error)
 
@@ -63,9 +63,9 @@ def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
     try:
         return _assemble(stored)
     except KeyError as missing:
-        raise _unreadable(path, f"the field {missing} is missing") from None
+        raise unreadable(path, "an instance", f"the field {missing} is missing") from None
     except ParameterError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, "an instance", error) from None
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
@@ -78,11 +78,14 @@ def _read(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
                 raise ValueError("it holds one array instead of the fields of an instance")
             return {name: file[name] for name in file.files}
     except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, NotImplementedError, *_OF_ZIP) as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, "an instance", error) from None
 
 
-def _unreadable(path: str | os.PathLike[str], reason: object) -> ParameterError:
-    return ParameterError(f"path = {os.fspath(path)!r} cannot be read as an instance: {reason}")
+def unreadable(path: str | os.PathLike[str], kind: str, reason: object) -> ParameterError:
+    """Error for a file that is not what it should be; NumPy's advice to execute what it holds is not passed on."""
+    unsafe = "pickle" in str(reason)
+    why = "it is not an .npz file of plain arrays" if unsafe else reason
+    return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 
 def _check_path(path: object) -> None:
