@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
 from gcnlimit.errors import ParameterError
 
-__all__ = ["cores", "one_thread", "one_thread_each", "over_blocks", "threads"]
+__all__ = ["cores", "in_order", "one_thread", "one_thread_each", "over_blocks", "threads"]
 
 B = TypeVar("B")
+R = TypeVar("R")
 VARIABLE = "GCNLIMIT_THREADS"
 LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 MOST = 4  # threads by default, since the blocks of more would not fit a shared cache
@@ -65,6 +67,32 @@ def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int)
         try:
             for future in futures:
                 future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def in_order(function: Callable[[B], R], blocks: Iterable[B]) -> Iterator[R]:
+    """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
+
+    So what is made of the answers one after the other is bit-identical for any number of threads.
+
+    >>> list(in_order(lambda k: k * k, range(4)))
+    [0, 1, 4, 9]
+    """
+    count = threads()
+    if count == 1:
+        yield from map(function, blocks)
+        return
+    with _one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(copy_context().run, function, block))
+                if len(waiting) > count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,28 +1,58 @@
 import numpy as np
 import pytest
 
-from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures, one_pass
+
+
+def features(dtype=np.float64, nodes=333, columns=70, codes=2, key=5):
+    rng = np.random.default_rng(0)
+    codes, spike = rng.standard_normal((nodes, codes)), rng.standard_normal((columns, codes)).astype(dtype)
+    return StreamedFeatures(key, codes, spike, scale=rng.uniform(0.5, 2.0, columns))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_streamed_features_are_the_same_matrix_however_they_are_read(dtype):
-    rng = np.random.default_rng(0)
-    X = StreamedFeatures(5, rng.choice([-1.0, 1.0], 333), rng.standard_normal(7).astype(dtype))
+    X, rng = features(dtype), np.random.default_rng(1)
     whole = np.asarray(X)
     assert whole.dtype == dtype
-    assert whole.shape == X.shape == (333, 7)
-    for start, stop in ((0, 1), (63, 65), (100, 333)):
-        assert np.array_equal(X.rows(start, stop), whole[start:stop])
-    B, C = rng.standard_normal((7, 2)).astype(dtype), rng.standard_normal((333, 2)).astype(dtype)
-    assert np.allclose(X @ B, whole @ B, rtol=1e-4)
-    assert np.allclose(X.T @ C, whole.T @ C, atol=1e-3)
-    assert np.allclose(X @ B[:, 0], whole @ B[:, 0], rtol=1e-4)
+    assert whole.shape == X.shape == (333, 70)
+    for start, stop in ((0, 1), (31, 65), (64, 70)):
+        assert np.array_equal(X.columns(start, stop), whole[:, start:stop])
+    B, C = rng.standard_normal((70, 2)).astype(dtype), rng.standard_normal((333, 2)).astype(dtype)
+    close = {"rtol": 0, "atol": 1e-12 if dtype == np.float64 else 1e-3}
+    assert np.allclose(X @ B, whole @ B, **close)
+    assert np.allclose(X.T @ C, whole.T @ C, **close)
+    assert np.allclose(X @ B[:, 0], whole @ B[:, 0], **close)
+    for streamed, stored in zip(one_pass(X, C), one_pass(whole, C), strict=True):
+        assert np.allclose(streamed, stored, rtol=0, atol=300 * close["atol"])
+
+
+def test_products_do_not_depend_on_the_threads(monkeypatch):
+    X, C = features(columns=300), np.random.default_rng(1).standard_normal((333, 3))
+    answers = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("GCNLIMIT_THREADS", threads)
+        answers.append((np.asarray(X), X.T @ C, *X.one_pass(C)))
+    for one, three in zip(*answers, strict=True):
+        assert np.array_equal(one, three)
+
+
+def test_more_features_continue_the_same_matrix():
+    few, many = (StreamedFeatures(7, np.zeros((50, 1)), np.zeros((m, 1))) for m in (40, 75))
+    assert np.array_equal(np.asarray(many)[:, :40], few)
+
+
+@pytest.mark.parametrize("key", [0, 1 << 53, 1 << 63, LARGEST_KEY - 1])
+def test_neighbouring_keys_have_independent_noise(key):
+    blank = np.zeros((2000, 1)), np.zeros((20, 1))
+    one, next_one = (np.asarray(StreamedFeatures(k, *blank)).ravel() for k in (key, key + 1))
+    assert abs(one @ next_one) < 4 * np.sqrt(one.size)
 
 
 def test_noise_is_standard_and_uncorrelated_between_tiles():
-    W = np.asarray(StreamedFeatures(1, np.ones(6400), np.zeros(50)))
+    W = np.asarray(StreamedFeatures(1, np.ones((100, 1)), np.zeros((6400, 1)))).T
     assert abs(W.mean()) < 4 / np.sqrt(W.size)
     assert abs(W.var() - 1) < 4 * np.sqrt(2 / W.size)
-    tiles = W.reshape(100, -1)
+    tiles = W.reshape(200, -1)
     correlation = np.sum(tiles[1:] * tiles[:-1]) / np.sqrt(tiles[1:].size)
     assert abs(correlation) < 4

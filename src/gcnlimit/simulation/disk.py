@@ -51,7 +51,7 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         if not np.all(o.adjacency.data == 1.0):
             fields["weights"] = o.adjacency.data
     X = o.features
-    fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
+    fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike[:, 0]} if streamed(X) else {"features": X}
     _check_path(path)
     with open(path, "wb") as file:
         np.savez(file, **fields)
@@ -149,7 +149,7 @@ def _features(stored: dict[str, npt.NDArray[Any]], labels: Array) -> Features:
     key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
     if stored["spike"].ndim != 1 or np.isnan(labels).any():
         raise ParameterError("spike must be a vector, and every label known, for the features to be regenerated")
-    return StreamedFeatures(key, labels, spike[0])
+    return StreamedFeatures(key, labels[:, None], spike.T)
 
 
 def _centroid(centroid: npt.NDArray[Any], width: int) -> Array:

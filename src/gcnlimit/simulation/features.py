@@ -1,51 +1,64 @@
-"""The features of the nodes: a spiked Gaussian matrix, stored whole or regenerated block by block."""
+"""The features of the nodes: a spiked Gaussian matrix, stored whole or regenerated tile by tile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LARGEST_KEY", "TILE", "StreamedFeatures"]
+from gcnlimit.simulation.backend import Backend, backend_of
 
-LARGEST_KEY = 2**64 - 1025  # NumPy takes the keys of a generator above 2^63 as floats: the next would round to 2^64
-TILE = 64  # rows drawn from one key of the generator: part of the definition of the matrix
+__all__ = ["LARGEST_KEY", "StreamedFeatures", "one_pass"]
+
+LARGEST_KEY = 2**64 - 1
+
+Block = npt.NDArray[Any]
+Weigh = Callable[[slice, Block], Block]
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedFeatures:
-    r"""Features :math:`X = \sqrt{\mu/N}\, y u^T + W` (Eq. 1.2) that are never held whole.
+    r"""Features :math:`X = Y U^T + W \mathrm{diag}(s)` (Eq. 1.2) that are never held whole.
 
-    Rows come in tiles, and the Gaussian noise of a tile is drawn from a counter-based generator keyed by the seed and the
-    number of the tile: the same seed gives the same matrix, in any order and any blocks.
+    Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
+    number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
+    bit for any number of threads. Nothing but one tile for each thread is held.
 
     Parameters
     ----------
     key
-        Seed of the noise, a 64-bit integer up to `LARGEST_KEY`.
-    labels, spike
-        :math:`y` and :math:`\sqrt{\mu/N}\, u`.
+        Seed of the noise, a 64-bit integer.
+    codes, spike
+        :math:`Y`, of shape ``(N, k)``, the codes of the labels (one column :math:`y = \pm 1` for two equal classes), and
+        :math:`U`, of shape ``(M, k)``, the signal of each feature, :math:`\sqrt{\mu/N}\, u`.
+    scale
+        Standard deviation :math:`s` of the noise of each feature; 1 by default.
+    device
+        Where the noise is drawn and multiplied: ``"cpu"``, or a device of PyTorch, whose noise is another.
 
     Examples
     --------
-    >>> X = StreamedFeatures(key=1, labels=np.ones(100), spike=np.zeros(3))
-    >>> np.array_equal(X.rows(70, 80), np.asarray(X)[70:80])
+    >>> X = StreamedFeatures(key=1, codes=np.ones((100, 1)), spike=np.zeros((70, 1)))
+    >>> np.array_equal(X.columns(30, 50), np.asarray(X)[:, 30:50])
     True
-    >>> np.allclose(X.T @ (X @ np.eye(3)), np.asarray(X).T @ np.asarray(X))
+    >>> np.allclose(X.T @ (X @ np.eye(70)), np.asarray(X).T @ np.asarray(X))
     True
     """
 
     key: int
-    labels: npt.NDArray[Any]
-    spike: npt.NDArray[Any]
+    codes: Block
+    spike: Block
+    scale: Block | None = None
+    device: str = "cpu"
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of nodes and of features."""
-        return (self.labels.size, self.spike.size)
+        return (len(self.codes), len(self.spike))
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -57,45 +70,127 @@ class StreamedFeatures:
         """The transpose, to be multiplied with."""
         return _Transposed(self)
 
-    def rows(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows from `start` to `stop`."""
-        out = np.empty((stop - start, self.shape[1]), self.dtype)
-        for tile in range(start // TILE, -(-stop // TILE)):
-            begin, end = max(start, tile * TILE), min(stop, (tile + 1) * TILE)
-            out[begin - start : end - start] = self._tile(tile)[begin - tile * TILE : end - tile * TILE]
+    @cached_property
+    def backend(self) -> Backend:
+        """What draws and multiplies."""
+        return backend_of(self.device)
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return -(-self.shape[1] // self.backend.tile)
+
+    def columns(self, start: int, stop: int) -> Block:
+        """Columns from `start` to `stop`."""
+        out, width = np.empty((self.shape[0], stop - start), self.dtype), self.backend.tile
+        for tile in range(start // width, -(-stop // width)):
+            part, noise = self._tile(tile)
+            first, last = max(start, part.start), min(stop, part.stop)
+            here = slice(first - part.start, last - part.start)
+            out[:, first - start : last - start] = self._spiked(part, noise)[here].T
         return out
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
         """The whole matrix."""
-        return self.rows(0, self.shape[0]).astype(dtype or self.dtype, copy=False)
+        out = np.empty(self.shape, self.dtype)
 
-    def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Product :math:`X B`, tile by tile."""
-        out = np.empty((self.shape[0], *block.shape[1:]), np.result_type(self.dtype, block.dtype))
-        for rows, tile in self._tiles():
-            np.matmul(tile, block, out=out[rows])
-        return out
+        def fill(tile: int) -> None:
+            part, noise = self._tile(tile)
+            out[:, part] = self._spiked(part, noise).T
 
-    def _tiles(self) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        for tile in range(-(-self.shape[0] // TILE)):
-            yield slice(tile * TILE, min((tile + 1) * TILE, self.shape[0])), self._tile(tile)
+        for _ in self.backend.in_order(fill, range(self.tiles)):
+            pass
+        return out.astype(dtype or self.dtype, copy=False)
 
-    def _tile(self, tile: int) -> npt.NDArray[Any]:
-        rng = np.random.Generator(np.random.Philox(key=[self.key, tile]))
-        labels = self.labels[tile * TILE : (tile + 1) * TILE].astype(self.dtype)
-        noise = rng.standard_normal((labels.size, self.spike.size), dtype=self.dtype.type)
-        noise += labels[:, None] * self.spike
-        return noise
+    def __matmul__(self, block: Block) -> Block:
+        """Product :math:`X B`."""
+        weights = block.reshape(len(block), -1)
+        total = self._pass(None, lambda part, _: weights[part])[1]
+        return total.reshape(self.shape[0], *block.shape[1:])
+
+    def one_pass(self, block: Block, weigh: Weigh | None = None) -> tuple[Block, Block]:
+        r"""Weights :math:`w = X^T B` and product :math:`X w`, while each tile is drawn once.
+
+        `weigh` may change the weights of some features before they multiply; it is called with their slice and their rows of
+        :math:`X^T B`.
+
+        >>> X, B = StreamedFeatures(1, np.ones((50, 1)), np.ones((70, 1))), np.ones((50, 2))
+        >>> w, Xw = X.one_pass(B, lambda part, w: 2 * w)
+        >>> np.allclose(w, 2 * (X.T @ B)), np.allclose(Xw, X @ w)
+        (True, True)
+        """
+        return self._pass(block, weigh or (lambda part, weights: weights))
+
+    def _pass(self, block: Block | None, weigh: Weigh) -> tuple[Block, Block]:
+        r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
+        backend, codes = self.backend, self.codes.astype(self.dtype)
+        across = None if block is None else self._placed(block)
+        signal = None if block is None else codes.T @ block.astype(self.dtype)
+
+        def one(tile: int) -> tuple[slice, Block, Any]:
+            part, noise = self._tile(tile)
+            found = np.empty((0, 0)) if across is None else self._weights(part, noise, across, signal)
+            weights = np.ascontiguousarray(weigh(part, found), self.dtype)
+            return part, weights, backend.place(np.ascontiguousarray(self._scaled(part, weights).T)) @ noise
+
+        kept, total, along = [], None, np.zeros((), self.dtype)
+        for part, weights, product in backend.in_order(one, range(self.tiles)):
+            kept.append(weights)
+            along = along + self.spike[part].T @ weights
+            total = backend.double(product) if total is None else backend.add(total, product)
+        whole = backend.host(total).T + codes @ along
+        return np.concatenate(kept), np.ascontiguousarray(whole, self.dtype)
+
+    def _weights(self, part: slice, noise: Any, across: Any, signal: Any) -> Block:
+        r"""Rows of :math:`X^T B` of one tile."""
+        found = self._scaled(part, self.backend.host(across @ noise.T).T)
+        return np.asarray(found + self.spike[part] @ signal)
+
+    def _placed(self, block: Block) -> Any:
+        """Block on the device, transposed."""
+        return self.backend.place(np.ascontiguousarray(block.T, self.dtype))
+
+    def _scaled(self, part: slice, rows: Block) -> Block:
+        return rows if self.scale is None else rows * self.scale[part, None].astype(self.dtype)
+
+    def _spiked(self, part: slice, noise: Any) -> Block:
+        """Columns of a tile as rows, on the host."""
+        rows = self._scaled(part, self.backend.host(noise))
+        return np.asarray(rows + self.spike[part] @ self.codes.T.astype(self.dtype))
+
+    def _tile(self, tile: int) -> tuple[slice, Any]:
+        """Place of a tile among the features, and its noise, one row for each of them."""
+        start = tile * self.backend.tile
+        part = slice(start, min(start + self.backend.tile, self.shape[1]))
+        return part, self.backend.normals(self.key, tile, (part.stop - start, self.shape[0]), self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
 class _Transposed:
     features: StreamedFeatures
 
-    def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Product :math:`X^T B`, tile by tile."""
-        X = self.features
-        out = np.zeros((X.shape[1], *block.shape[1:]), np.result_type(X.dtype, block.dtype))
-        for rows, tile in X._tiles():
-            out += tile.T @ block[rows]
-        return out
+    def __matmul__(self, block: Block) -> Block:
+        """Product :math:`X^T B`."""
+        X, columns = self.features, block.reshape(len(block), -1)
+        across, signal = X._placed(columns), X.codes.T.astype(X.dtype) @ columns.astype(X.dtype)
+
+        def one(tile: int) -> Block:
+            return X._weights(*X._tile(tile), across, signal)
+
+        found = list(X.backend.in_order(one, range(X.tiles)))
+        return np.concatenate(found).reshape(X.shape[1], *block.shape[1:])
+
+
+def one_pass(X: Block | StreamedFeatures, block: Block, weigh: Weigh | None = None) -> tuple[Block, Block]:
+    r"""Weights :math:`w = X^T B`, changed by `weigh` if it is given, and :math:`Xw`; as `StreamedFeatures.one_pass`.
+
+    >>> X = np.eye(3)[:, :2]
+    >>> [part.tolist() for part in one_pass(X, np.array([[1.0], [2.0], [3.0]]))]
+    [[[1.0], [2.0]], [[1.0], [2.0], [0.0]]]
+    """
+    if isinstance(X, StreamedFeatures):
+        return X.one_pass(block, weigh)
+    weights = X.T @ block.astype(X.dtype)
+    if weigh is not None:
+        weights = np.ascontiguousarray(weigh(slice(0, X.shape[1]), weights), X.dtype)
+    return weights, X @ weights

@@ -11,7 +11,7 @@ from gcnlimit._memory import require
 from gcnlimit._validation import whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
+from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.observation import Graph, Latents, Observation, feature_count
@@ -48,7 +48,7 @@ def sample(
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
     streamed
-        Do not store the features but regenerate them, row by row, whenever they are needed; the matrix is the same.
+        Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
     dtype
         ``float64`` or ``float32``: precision of the features and of all that is computed from them.
 
@@ -91,8 +91,8 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
         adjacency = bernoulli_graph(labels, *edge_probabilities(lam, nodes, size.degree), data.directed, graph)
     centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
     spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(size.dtype)
-    key = min(int(streams[3].generate_state(1, np.uint64)[0]), LARGEST_KEY)
-    features = StreamedFeatures(key, labels, spike)
+    key = int(streams[3].generate_state(1, np.uint64)[0])
+    features = StreamedFeatures(key, labels[:, None], spike[:, None])
     observation = Observation(
         data=data,
         degree=size.degree,

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._memory import available
+from gcnlimit._threads import threads
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.features import TILE
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 
 __all__ = ["Size", "edge_probabilities", "labelled_count", "training_bytes"]
 
 DRAWN = 130.0  # bytes for each edge while a graph is drawn
+TILE = 32  # features of a tile of the processor
 KEPT = 16.0  # bytes for each edge of a CSR matrix
 DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
 
@@ -72,8 +73,8 @@ class Size:
         return max(drawn * self.edges, kept * self.edges + self._feature_bytes()) + 64.0 * self.nodes
 
     def _feature_bytes(self) -> float:
-        rows = min(self.nodes, TILE) if self.streamed else self.nodes
-        return (rows * self.dtype.itemsize + 32.0) * (1.0 + self.features)
+        held = min(1.0 + self.features, (threads() + 1) * TILE) if self.streamed else 1.0 + self.features
+        return held * self.nodes * self.dtype.itemsize + 32.0 * self.features
 
     def remedy(self) -> str:
         """How to take less memory."""
