@@ -77,7 +77,8 @@ class Performance(Shown):
 
 def zero_error(shape: tuple[int, ...]) -> Performance:
     """Return the standard errors of a theory: none."""
-    return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
+    zero = scalar_or_array(np.zeros(shape))
+    return Performance(zero, zero, zero, zero, zero)
 
 
 @dataclass(frozen=True, repr=False)

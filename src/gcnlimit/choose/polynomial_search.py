@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters, TrainedDirectedFilters
-from gcnlimit.numerics.optimize import ascend, spread
+from gcnlimit.numerics.climb import ascend, spread
 from gcnlimit.theory.points import Points
 
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]

@@ -17,7 +17,8 @@ from gcnlimit.choose.search import Bounds, Search
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
-from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
+from gcnlimit.numerics.climb import maximize_box, spread
+from gcnlimit.numerics.scan import Maxima, better, maximize_interval
 from gcnlimit.performance import Prediction, scalar_or_array
 from gcnlimit.theory.predict import predict
 

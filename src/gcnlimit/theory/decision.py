@@ -64,7 +64,9 @@ def from_margins(
         Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
         than two, unequal classes are decided by the posterior.
     """
-    if isinstance(classes, int):
+    if classes == 2:
+        logs: tuple[Array, ...] = (log_error(test_margin, 2),)
+    elif isinstance(classes, int):
         logs = log_error(test_margin, classes), log_error(train_margin, classes)
     elif offset is None or len(classes) > 2:
         logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
