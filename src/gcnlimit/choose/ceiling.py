@@ -113,7 +113,8 @@ def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> S
 
 
 def _problem(points: Points, s: Array, ends: Array) -> SpectralMargin:
-    return SpectralMargin(panel_measure(points.signal, ends), s, points.alpha, points.mu, points.rho)
+    measure = panel_measure(points.signal, ends)
+    return SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
 
 
 def _carried(ends: Array, angle: Array, finer: Array) -> Array:
