@@ -88,7 +88,7 @@ class Prediction(Performance):
     Parameters
     ----------
     standard_error
-        Standard error of each field: 0 in theory.
+        Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
     order_parameters
         What the performance was computed from.
     best_accuracy

@@ -16,6 +16,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.observation import Features, Graph, Latents, Observation, streamed
 from gcnlimit.simulation.parts import (
@@ -50,6 +51,8 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
         if not np.all(o.adjacency.data == 1.0):
             fields["weights"] = o.adjacency.data
+    if isinstance(data, EstimatedCSBM):
+        fields["model_error"] = np.array([data.lam_error, data.mu_error])
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike[:, 0]} if streamed(X) else {"features": X}
     _check_path(path)
@@ -108,7 +111,13 @@ def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
     if stored["model"].shape != (4,):
         raise ParameterError(f"model has shape {stored['model'].shape}; it must hold alpha, lam, mu and rho")
     alpha, lam, mu, rho = stored["model"]
-    return CSBM(alpha, lam, mu, rho, directed=_single(stored, "directed"))
+    directed = _single(stored, "directed")
+    if "model_error" not in stored:
+        return CSBM(alpha, lam, mu, rho, directed)
+    if stored["model_error"].shape != (2,):
+        raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
+    lam_error, mu_error = stored["model_error"]
+    return EstimatedCSBM(alpha, lam, mu, rho, directed, lam_error=lam_error, mu_error=mu_error)
 
 
 def _single(stored: dict[str, npt.NDArray[Any]], name: str) -> Any:

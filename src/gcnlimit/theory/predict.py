@@ -23,6 +23,7 @@ from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.uncertainty import with_errors
 
 __all__ = ["predict"]
 
@@ -78,6 +79,7 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
+    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
     return labelled(prediction, data, gcn)
 
 
