@@ -35,7 +35,8 @@ TITLES = {
 _FORMULAS = {
     "strength": r"""
 A network has outputs $h = g(a)\,Xw/\sqrt N$. At infinite regularization a test node has the margin
-$m = \mathrm{mean}/\sqrt{\mathrm{var}}$ of its output, and the accuracy is $\Phi(m)$ for two equal classes (theory page, section 4;
+$m = \mathrm{mean}/\sqrt{\mathrm{var}}$ of its output, and the accuracy is $\Phi(m)$ for two equal classes (section 4 of the
+theory page;
 for more classes $\Phi_C(m)$, section 8). Residual network: $g(a) = (1 + c\,a)^K$; diffusion: $e^{ta}$; PageRank:
 $(1 - \theta a)^{-1}$; each up to a factor.""",
     "axis": r"""
