@@ -45,6 +45,7 @@ _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
 
 
+@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
 def from_margins(
     classes: Classes,
     test_margin: Array,
