@@ -44,7 +44,7 @@ def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:
 
 
 def _of_filter(filter: Filter) -> dict[str, Any]:
-    """The parameter of a filter; one strength and the depth where all layers are equal, else each layer by itself."""
+    """The parameter of a filter; one strength and the depth where all layers are equal, else one column for each layer."""
     values = np.asarray(filter.values)
     if not filter.deep:
         return {filter.parameter: values}

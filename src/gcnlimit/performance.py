@@ -13,15 +13,20 @@ from gcnlimit._display import Shown, status_names
 from gcnlimit._values import Numbers
 from gcnlimit.order_parameters import OrderParameters
 
-__all__ = ["BayesPrediction", "Measurement", "Performance", "Prediction", "Status", "scalar_or_array", "zero_error"]
+__all__ = [
+    "BayesPrediction",
+    "Measurement",
+    "Outcome",
+    "Performance",
+    "Prediction",
+    "Status",
+    "scalar_or_array",
+    "zero_error",
+]
 
 
-class Status(enum.IntEnum):
-    """How a computation ended; `message` is the sentence shown to the user.
-
-    >>> Status.EXPLICIT.message
-    'explicit formula, nothing to converge'
-    """
+class Outcome(enum.IntEnum):
+    """Base of the ways in which a computation may end; `message` is the sentence shown to the user."""
 
     message: str
 
@@ -31,6 +36,14 @@ class Status(enum.IntEnum):
         member._value_ = value
         member.message = message
         return member
+
+
+class Status(Outcome):
+    """How a computation ended.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
 
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"

@@ -36,7 +36,7 @@ _FIELD_NAMES = {
 
 
 class Answers:
-    """Columns of the whole grid, filled block by block; `advance` is told how many points were filled."""
+    """Columns of the whole grid, filled block by block; `advance` is called with the number of points filled."""
 
     def __init__(self, grid: Grid, advance: Callable[[int], None]) -> None:
         self._grid = grid

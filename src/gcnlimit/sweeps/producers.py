@@ -32,7 +32,7 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Producer:
-    """A function from parameters to numbers, and what the sweep must know of it.
+    """A function from parameters to numbers, and how it is swept.
 
     Parameters
     ----------
