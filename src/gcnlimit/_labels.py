@@ -27,6 +27,8 @@ def labelled(result: Result, data: CSBM | None, gcn: GCN | None = None) -> Resul
     parameters: dict[str, Any] = {}
     if data is not None:
         parameters |= {name: getattr(data, name) for name in ("alpha", "lam", "mu", "rho", "directed")}
+        if data.classes != 2:
+            parameters["classes"] = data.classes if isinstance(data.classes, int) else str(list(data.classes))
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
