@@ -17,7 +17,16 @@ FIRST = [
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
-        for name in ("index", "getting-started", "your-words", "results", "classes", "faq", "errata")
+        for name in (
+            "index",
+            "getting-started",
+            "your-words",
+            "results",
+            "classes",
+            "how-large-degree",
+            "faq",
+            "errata",
+        )
     ),
 ]
 PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md"))]

@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
     from gcnlimit.simulation.amp import amp as amp
+    from gcnlimit.simulation.belief_propagation import belief_propagation as belief_propagation
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample
     from gcnlimit.simulation.simulate import simulate as simulate
@@ -78,6 +79,7 @@ _HOMES = {
     "real.recommend": "recommend",
     "real.describe": "describe",
     "simulation.amp": "amp",
+    "simulation.belief_propagation": "belief_propagation",
     "simulation.instance": "Instance",
     "simulation.sample": "sample",
     "simulation.simulate": "simulate",
