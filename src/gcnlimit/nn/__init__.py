@@ -1,0 +1,11 @@
+"""A network that closes the gap: message passing unrolled, with five trained numbers (needs PyTorch)."""
+
+from gcnlimit._extras import need
+
+need("gcnlimit.nn", "nn", "torch")
+
+from gcnlimit.nn.network import MessagePassing  # noqa: E402
+from gcnlimit.nn.operators import SymmetricOperator, from_edge_index, from_graph  # noqa: E402
+from gcnlimit.nn.train import train  # noqa: E402
+
+__all__ = ["MessagePassing", "SymmetricOperator", "from_edge_index", "from_graph", "train"]
