@@ -1,4 +1,4 @@
-"""Problems with exact ceilings, for any model: how far is it from the best possible?
+"""Problems with exact ceilings, for any model, and how far it is from the best possible.
 
 >>> import gcnlimit as gl
 >>> [problem.name for problem in gl.benchmark.problems()][:3]

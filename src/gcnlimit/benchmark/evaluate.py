@@ -79,7 +79,7 @@ def evaluate(
     ...     return task.features @ (task.features.T @ task.targets)
     >>> scores = gl.benchmark.evaluate(centroids, "strong-features", size="small", graphs=2)
     >>> line = scores.lines[0]
-    >>> line.method, line.problem, bool(abs(line.share) < 2)
+    >>> line.method, line.problem, bool(0.5 < line.accuracy < 0.9)
     ('centroids', 'strong-features', True)
     """
     chosen = as_problems(problems)

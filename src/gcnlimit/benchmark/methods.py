@@ -51,9 +51,10 @@ def linear_by_theory(task: Task) -> Array:
     """
     a = task.observation.operator(True)
     theta = _best_strength(task.observation.data)
-    filter = PageRank(math.copysign(min(abs(theta), 0.95 / a.radius), theta))
-    weights = task.features.T @ filter.apply(a, task.targets, radius=a.radius)
-    return np.asarray(filter.apply(a, task.features @ weights, radius=a.radius))
+    radius = float(a.radius or math.inf)
+    filter = PageRank(math.copysign(min(abs(theta), 0.95 / radius), theta))
+    weights = task.features.T @ filter.apply(a, task.targets, radius=radius)
+    return np.asarray(filter.apply(a, task.features @ weights, radius=radius))
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
@@ -83,9 +84,9 @@ def correct_and_smooth(task: Task) -> Array:
     S = propagation(task.adjacency, "normalized", loops=False).operator
     base = _ridge(task, task.train_mask)
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
-    trials = {pair: _validated(task, _corrected(task, S, base, task.train_mask, *pair)) for pair in settings}
+    trials = {pair: _validated(task, _corrected(task, S, base, task.train_mask, pair)) for pair in settings}
     best = max(trials, key=lambda pair: trials[pair])
-    return _corrected(task, S, _ridge(task, task.labelled), task.labelled, *best)
+    return _corrected(task, S, _ridge(task, task.labelled), task.labelled, best)
 
 
 METHODS: dict[str, Model] = {
@@ -146,8 +147,9 @@ def _spread(S: Any, start: Array, strength: float) -> Array:
     return np.asarray(F)
 
 
-def _corrected(task: Task, S: Any, base: Array, known: Mask, correct: float, smooth: float) -> Array:
+def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: tuple[float, float]) -> Array:
     """Scores with spread errors added, known ones put in place, and all spread again."""
+    correct, smooth = settings
     errors = np.where(known[:, None], 2.0 * task.targets - base, 0.0)
     scores = base + _spread(S, errors, correct) / (1.0 - correct)
     return _spread(S, np.where(known[:, None], 2.0 * task.targets, scores), smooth)

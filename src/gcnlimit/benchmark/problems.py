@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -119,8 +119,9 @@ class Problem(Value):
         return split(self._instance(size, root), self.name, root)
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
-        """Classes of all nodes of that graph."""
-        return known_classes(self._instance(size, self._seed(size, graph, seed)))
+        """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
+        light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
+        return known_classes(light._instance(size, self._seed(size, graph, seed)))
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
         if size not in SIZES:

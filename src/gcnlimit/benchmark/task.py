@@ -86,7 +86,7 @@ def known_classes(instance: Instance) -> Classes:
 
 def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
-    labelled, rng = instance.train_mask, np.random.default_rng([*np.ravel(seed.entropy).tolist(), 1])
+    labelled, rng = instance.train_mask, np.random.default_rng([*_entropy(seed), 1])
     chosen = validation_nodes(labelled, rng)
     return Task(
         problem=problem,
@@ -97,6 +97,11 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Tas
         val_mask=chosen,
         seed=int(rng.integers(2**31)),
     )
+
+
+def _entropy(seed: np.random.SeedSequence) -> list[int]:
+    given: Any = seed.entropy
+    return [int(part) for part in np.atleast_1d(given)]
 
 
 def validation_nodes(labelled: Mask, rng: np.random.Generator) -> Mask:

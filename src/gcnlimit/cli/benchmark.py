@@ -18,7 +18,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command("benchmark")
-@click.option("--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated.")
+@click.option(
+    "--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated."
+)
 @click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
 @click.option("--aside", is_flag=True, help="The problems that are kept aside.")
 @click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
@@ -47,7 +49,13 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
     if out is not None:
         scores.save(out)
     columns = scores.as_dict()
-    show(columns, len(scores.lines), title="Test accuracy, and share of the way from features to ceiling", form=form, keys=2)
+    show(
+        columns,
+        len(scores.lines),
+        title="Test accuracy, and share of the way from features to ceiling",
+        form=form,
+        keys=2,
+    )
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 

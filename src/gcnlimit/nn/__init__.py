@@ -6,6 +6,7 @@ need("gcnlimit.nn", "nn", "torch")
 
 from gcnlimit.nn.network import MessagePassing  # noqa: E402
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index, from_graph  # noqa: E402
+from gcnlimit.nn.scores import message_passing_scores  # noqa: E402
 from gcnlimit.nn.train import train  # noqa: E402
 
-__all__ = ["MessagePassing", "SymmetricOperator", "from_edge_index", "from_graph", "train"]
+__all__ = ["MessagePassing", "SymmetricOperator", "from_edge_index", "from_graph", "message_passing_scores", "train"]

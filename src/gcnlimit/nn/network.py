@@ -97,7 +97,9 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
             shrunk = 1.0 + s * q
             r = (x.T @ y.reshape(nodes, -1)).reshape(-1, *shape[1:]) / math.sqrt(nodes)
             u = (r if u is None else r - kappa * m2 * (1.0 - q) * u) / shrunk
-            fields = (x @ u.reshape(x.shape[1], -1)).reshape(shape) / math.sqrt(nodes) - m2 * x.shape[1] / nodes / shrunk * y
+            fields = (x @ u.reshape(x.shape[1], -1)).reshape(shape) / math.sqrt(nodes) - m2 * x.shape[
+                1
+            ] / nodes / shrunk * y
             field = (S @ y.reshape(nodes, -1)).reshape(shape)
             b = gamma * field - gamma**2 * m1 * (1.0 - q) * old + kappa * fields
             logits = math.sqrt(C) * b + self.bias

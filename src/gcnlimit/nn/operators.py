@@ -29,10 +29,11 @@ class SymmetricOperator(NamedTuple):
         """The same on another device; the sparse matrix is SciPy's on a processor, whose product is faster there."""
         if torch.device(device).type == "cpu" or not sparse.issparse(self.matrix):
             return self
-        parts = (torch.from_numpy(part.astype(np.int64)) for part in (self.matrix.indptr, self.matrix.indices))
+        csr: Any = self.matrix
+        parts = (torch.from_numpy(part.astype(np.int64)) for part in (csr.indptr, csr.indices))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "sparse CSR is in beta"
-            tensor = torch.sparse_csr_tensor(*parts, torch.from_numpy(self.matrix.data), self.matrix.shape)
+            tensor = torch.sparse_csr_tensor(*parts, torch.from_numpy(csr.data), csr.shape)
         return SymmetricOperator(tensor.to(device), self.vector.to(device))
 
 
@@ -46,7 +47,8 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        return _multiply(*ctx.parts, gradients[0]), None, None
+        matrix, vector = ctx.parts
+        return _multiply(matrix, vector, gradients[0]), None, None
 
 
 def _multiply(matrix: Any, vector: Any, block: Any) -> Any:

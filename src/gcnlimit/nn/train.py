@@ -87,8 +87,8 @@ def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
         optimizer.zero_grad()
         value = objective()
         value.backward()
-        if float(value) < best[0]:
-            best[:] = [float(value), [p.detach().clone() for p in free]]
+        if value.item() < best[0]:
+            best[:] = [value.item(), [p.detach().clone() for p in free]]
         return value
 
     optimizer.step(closure)
