@@ -41,7 +41,8 @@ _STEPS = 50  # of label propagation
 
 def message_passing(task: Task) -> Array:
     """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs."""
-    return np.clip(amp(task.observation).log_odds, -1e3, 1e3)
+    found = amp(task.observation)
+    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.data.classes == 2 else found.probabilities
 
 
 def linear_by_theory(task: Task) -> Array:
