@@ -15,7 +15,7 @@ CSBM Spectrum GCN Residual Diffusion PageRank Polynomial Filter Square Logistic 
 predict bayes_optimal simulate sample Instance fit amp belief_propagation tune best_filter compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
 GraphClassifier estimate recommend describe
-depth limits real results theory
+benchmark depth limits real results theory
 """
 
 
