@@ -3,7 +3,7 @@
 import importlib.util
 
 HOMES = {
-    "torch": ["src/gcnlimit/nn/*"],
+    "torch": ["src/gcnlimit/nn/*", "src/gcnlimit/simulation/backend/torch_backend.py"],
     "torch_geometric": ["src/gcnlimit/pyg.py", "src/gcnlimit/benchmark/networks.py"],
 }
 collect_ignore_glob = [
