@@ -15,8 +15,6 @@ OTHERS = [
 ]
 NETWORK = gl.GCN(gl.Diffusion(1.0))
 CALLS = {
-    "sample": lambda data: gl.sample(data, nodes=100, degree=10),
-    "simulate": lambda data: gl.simulate(data, NETWORK, nodes=100, degree=10, trials=2, workers=1),
     "best_filter": lambda data: gl.best_filter(data, order=2),
     "compare": lambda data: gl.compare(data, depth=1, order=1),
     "gap_map": lambda data: gl.gap_map(data, NETWORK, {"t": (0, 10)}),
@@ -36,13 +34,15 @@ def test_what_needs_two_equal_classes_says_so(name, data):
         CALLS[name](data)
 
 
-@pytest.mark.parametrize("name", [*CALLS, "predict", "bayes_optimal", "tune"])
+@pytest.mark.parametrize("name", [*CALLS, "predict", "bayes_optimal", "tune", "sample", "simulate"])
 @pytest.mark.parametrize("data", [None, 3, "data", NETWORK])
 def test_a_wrong_type_is_named(name, data):
     more = {
         "predict": lambda data: gl.predict(data, NETWORK),
         "bayes_optimal": gl.bayes_optimal,
         "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),
+        "sample": lambda data: gl.sample(data, nodes=100, degree=10),
+        "simulate": lambda data: gl.simulate(data, NETWORK, nodes=100, degree=10, trials=2, workers=1),
     }
     with pytest.raises(gl.ParameterError, match="needs a CSBM"):
         (CALLS | more)[name](data)

@@ -1,52 +1,54 @@
-"""Random graphs with two classes, in time and memory proportional to the number of edges."""
+"""Random graphs with classes, in time and memory proportional to the number of edges."""
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array
+from gcnlimit.simulation.codes import Indices
 
 __all__ = ["bernoulli_graph", "gaussian_graph"]
 
-Indices = npt.NDArray[np.int64]
-
 
 def bernoulli_graph(
-    labels: Array, same: float, other: float, directed: bool, rng: np.random.Generator
+    kinds: Indices, probabilities: Array, directed: bool, rng: np.random.Generator
 ) -> sparse.csr_array[np.float64]:
-    """Graph whose edges are independent, of probability `same` within a class and `other` between the classes.
+    """Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
-    Every ordered pair is drawn once if `directed`, every unordered pair otherwise, self-loops included.
+    `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
+    otherwise, self-loops included.
 
     >>> rng = np.random.default_rng(0)
-    >>> A = bernoulli_graph(np.array([1.0, 1.0, -1.0]), same=1.0, other=0.0, directed=True, rng=rng)
+    >>> A = bernoulli_graph(np.array([0, 0, 1]), np.eye(2), directed=True, rng=rng)
     >>> A.toarray()
     array([[1., 1., 0.],
            [1., 1., 0.],
            [0., 0., 1.]])
     """
     draw = _directed_pairs if directed else _undirected_pairs
-    largest = max(same, other)
-    row, column = draw(labels.size, largest, rng)
-    kept = rng.random(row.size) * largest < np.where(labels[row] == labels[column], same, other)
+    largest = float(np.max(probabilities))
+    row, column = draw(kinds.size, largest, rng)
+    kept = rng.random(row.size) * largest < probabilities[kinds[row], kinds[column]]
     row, column = row[kept], column[kept]
     if not directed:
         mirrored = row != column
         row, column = np.concatenate([row, column[mirrored]]), np.concatenate([column, row[mirrored]])
-    adjacency = sparse.coo_array((np.ones(row.size), (row, column)), shape=(labels.size, labels.size)).tocsr()
+    adjacency = sparse.coo_array((np.ones(row.size), (row, column)), shape=(kinds.size, kinds.size)).tocsr()
     adjacency.sort_indices()
     return adjacency
 
 
-def gaussian_graph(labels: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
-    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} yy^T + \Xi` (Eq. 1.1), a dense matrix; for small sizes."""
-    n = labels.size
+def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
+    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} YY^T + \Xi` (Eqs. 1.1 and 8.2), dense; for small sizes.
+
+    `codes` is the matrix :math:`Y` of the codes of the nodes.
+    """
+    n = len(codes)
     noise = rng.standard_normal((n, n))
     if not directed:
         noise = np.tril(noise) + np.tril(noise, -1).T
-    return np.asarray(lam / np.sqrt(n) * np.outer(labels, labels) + noise)
+    return np.asarray(lam / np.sqrt(n) * (codes @ codes.T) + noise)
 
 
 def _directed_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
