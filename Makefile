@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: help install test test-fast coverage check lint types floors reproduce docs benchmark lock clean
+.PHONY: help install test test-fast browser coverage check lint types floors reproduce docs benchmark lock clean
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,6 +26,9 @@ test-fast: install       ## without the statistical checks
 coverage: install        ## tests, and which lines of FILE they reach: make coverage FILE=src/gcnlimit/csbm.py
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=gcnlimit --cov-report= $(TESTS)
 	$(BIN)/python -m coverage report --show-missing --include="$(or $(FILE),*)"
+
+browser:                 ## Chromium and its driver on Debian, for the tests of the explorer
+	apt-get install --yes --no-install-recommends chromium chromium-driver
 
 lint: install            ## style
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from problems import DATA, PARAMETERS
+from problems import PARAMETERS
 
 import gcnlimit as gl
 
@@ -15,9 +15,16 @@ OTHERS = [
 ]
 NETWORK = gl.GCN(gl.Diffusion(1.0))
 CALLS = {
-    "best_filter": lambda data: gl.best_filter(data, order=2),
     "compare": lambda data: gl.compare(data, depth=1, order=1),
     "gap_map": lambda data: gl.gap_map(data, NETWORK, {"t": (0, 10)}),
+}
+OTHER_CALLS = {
+    "sample": lambda data: gl.sample(data, nodes=100, degree=10),
+    "simulate": lambda data: gl.simulate(data, NETWORK, nodes=100, degree=10, trials=2, workers=1),
+    "predict": lambda data: gl.predict(data, NETWORK),
+    "bayes_optimal": gl.bayes_optimal,
+    "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),
+    "best_filter": lambda data: gl.best_filter(data, order=2),
     "large_reg_expansion": lambda data: gl.theory.large_reg_expansion(data, NETWORK),
     "order_functions": lambda data: gl.depth.order_functions(data, NETWORK, [0.5]),
     "integral_residuals": lambda data: gl.depth.integral_residuals(data, NETWORK),
@@ -34,25 +41,40 @@ def test_what_needs_two_equal_classes_says_so(name, data):
         CALLS[name](data)
 
 
-@pytest.mark.parametrize("name", [*CALLS, "predict", "bayes_optimal", "tune", "sample", "simulate"])
+@pytest.mark.parametrize("name", [*CALLS, *OTHER_CALLS])
 @pytest.mark.parametrize("data", [None, 3, "data", NETWORK])
 def test_a_wrong_type_is_named(name, data):
-    more = {
-        "predict": lambda data: gl.predict(data, NETWORK),
-        "bayes_optimal": gl.bayes_optimal,
-        "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),
-        "sample": lambda data: gl.sample(data, nodes=100, degree=10),
-        "simulate": lambda data: gl.simulate(data, NETWORK, nodes=100, degree=10, trials=2, workers=1),
-    }
     with pytest.raises(gl.ParameterError, match="needs a CSBM"):
-        (CALLS | more)[name](data)
+        (CALLS | OTHER_CALLS)[name](data)
 
 
-@pytest.mark.parametrize("classes", [3, 8])
-def test_what_is_best_for_two_classes_is_best_for_more(classes):
-    """Only the step from margin to accuracy knows the number of classes, and it is increasing."""
-    best = gl.tune(gl.CSBM(**PARAMETERS, classes=classes), NETWORK, {"t": (0, 10)})
-    assert best.parameters["t"] == pytest.approx(gl.tune(DATA, NETWORK, {"t": (0, 10)}).parameters["t"], rel=1e-6)
+@pytest.mark.parametrize(
+    "data, network, reason",
+    [
+        (OTHERS[0], gl.GCN(gl.Diffusion(1.0), "logistic", 1.0), "is not solved for classes = 3"),
+        (OTHERS[1], gl.GCN(gl.Diffusion(1.0), "hinge", 1.0), "has a corner"),
+        (
+            gl.CSBM(**PARAMETERS, classes=[0.5, 0.3, 0.2]),
+            gl.GCN(gl.Diffusion(1.0), "softmax", 1.0),
+            "is not solved for",
+        ),
+        (
+            OTHERS[2],
+            gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty=gl.ElasticNet(0.5)),
+            "two equal classes and white features",
+        ),
+    ],
+    ids=["logistic", "corner", "matrices", "penalty"],
+)
+def test_what_no_equation_is_known_for_is_refused_with_the_reason(data, network, reason):
+    with pytest.raises(gl.ParameterError, match=reason):
+        gl.predict(data, network)
+
+
+def test_the_expansion_of_another_loss_is_refused_on_more_classes():
+    """Its averages have a Taylor series of their own for each number of classes, which is not written out."""
+    with pytest.raises(gl.ParameterError, match="two equal classes only"):
+        gl.theory.large_reg_expansion(OTHERS[0], gl.GCN(gl.Diffusion(1.0), "softmax"))
 
 
 def test_rates_and_oversmoothing_follow_the_number_of_classes():

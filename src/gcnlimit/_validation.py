@@ -40,12 +40,13 @@ def real(
     empty_last
         Whether the last axis may be empty (a network without layers).
     """
+    single: object = value
+    if isinstance(single, float) and low < single < high and not minimum_axes:  # the usual case, at once
+        return float(single)
     raw = plain_array(name, value)
     if raw.dtype.kind not in "iufb" and raw.size:
         raise ParameterError(f"{name} must be real numbers, got {_show(value)}")
-    with np.errstate(
-        over="ignore"
-    ):  # a longer float beyond the range of float64 becomes infinite, and is judged as such
+    with np.errstate(over="ignore"):  # a longer float beyond the range of float64 is infinite
         array = np.array(raw, dtype=np.float64)
     if array.ndim < minimum_axes:
         raise ParameterError(
@@ -147,6 +148,8 @@ def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...
 
 def broadcast(**shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Common shape of named parameters, or a `ParameterError` that lists them."""
+    if not any(shapes.values()):  # single numbers
+        return ()
     try:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:

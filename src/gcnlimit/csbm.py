@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ class CSBM(Value):
         r"""Distance :math:`2 \sqrt{\mu/\alpha}` of the class means, in units of the noise of a feature."""
         return 2.0 * (self.mu / self.alpha) ** 0.5
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
         return broadcast(**{name: np.shape(getattr(self, name)) for name in PARAMETERS})

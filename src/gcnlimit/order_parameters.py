@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 import numpy as np
@@ -32,15 +32,17 @@ class Record:
 
     def __iter__(self) -> Iterator[Any]:
         """Values in the order of the fields."""
-        return (getattr(self, f.name) for f in fields(self))
+        return iter([getattr(self, name) for name in self.names()])
+
+    @classmethod
+    @cache
+    def names(cls) -> tuple[str, ...]:
+        """Names of the fields, in their order."""
+        return tuple(f.name for f in fields(cls))
 
     def _map(self, function: Callable[[str, Any], Any]) -> Self:
-        return type(self)(
-            **{
-                f.name: v if f.name in self.shared else function(f.name, v)
-                for f, v in zip(fields(self), self, strict=True)
-            }
-        )
+        parts = zip(self.names(), self, strict=True)
+        return type(self)(*(value if name in self.shared else function(name, value) for name, value in parts))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Record of some of the points."""
@@ -103,10 +105,10 @@ def _blank(like: AnyRecord, size: int) -> AnyRecord:
 
 
 def _enter(whole: Record, rows: Rows, part: Record) -> None:
-    for f, into, value in zip(fields(part), whole, part, strict=True):
+    for name, into, value in zip(part.names(), whole, part, strict=True):
         if isinstance(value, Record):
             _enter(into, rows, value)
-        elif f.name not in part.shared:
+        elif name not in part.shared:
             into[rows] = value
 
 

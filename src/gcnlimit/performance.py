@@ -108,7 +108,8 @@ class FullPerformance(Performance):
 
 def zero_error(shape: tuple[int, ...]) -> Performance:
     """Return the standard errors of a theory: none."""
-    return Performance(*(scalar_or_array(np.zeros(shape)) for _ in range(5)))
+    zero = scalar_or_array(np.zeros(shape))
+    return Performance(zero, zero, zero, zero, zero)
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +119,7 @@ class Prediction(FullPerformance):
     Parameters
     ----------
     standard_error
-        Standard error of each field: 0 in theory.
+        Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
     order_parameters
         What the performance was computed from.
     status, residual, iterations

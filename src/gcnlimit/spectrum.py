@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -127,12 +128,12 @@ class Spectrum(Value):
         share = np.maximum(np.sum(between**2, axis=0) - noise, 0.0)
         return cls(variance, share / np.mean(share) if np.any(share > 0.0) else 1.0)
 
-    @property
+    @cached_property
     def is_white(self) -> bool:
         """Whether all features are alike and of unit variance."""
         return bool(np.all(self.variance == 1.0) and np.all(self.signal == 1.0))
 
-    @property
+    @cached_property
     def moments(self) -> tuple[float, float, float]:
         r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`.
 

@@ -11,20 +11,23 @@ from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.free_filter import DirectedFilters, SymmetricFilters
 from gcnlimit.choose.search import margin
 from gcnlimit.theory import limits
+from gcnlimit.theory.points import Points
 
 SIGNAL = np.array([0.0, 0.3, 0.9, -0.5, 1.0, 1.4, -2.1])
 
 
+@pytest.mark.parametrize("features", [None, gl.Spectrum([0.2, 1.8], [1.5, 0.5])], ids=["white", "coloured"])
 @pytest.mark.parametrize("family, symmetrize", [(SymmetricFilters, True), (DirectedFilters, False)])
-def test_margin_is_that_of_predict_and_its_gradient_is_exact(family, symmetrize):
+def test_margin_is_that_of_predict_and_its_gradient_is_exact(family, symmetrize, features):
     rng = np.random.default_rng(0)
     n, degree, h = SIGNAL.size, 6, 1e-6
     alpha, mu, rho = rng.uniform(0.5, 5, n), rng.uniform(0, 4, n), rng.uniform(0.05, 0.9, n)
-    filters = family(SIGNAL, alpha, mu, rho, degree)
+    data = gl.CSBM(alpha, SIGNAL, mu, rho, directed=not symmetrize, features=features)
+    filters = family(Points.of(data, gl.GCN(gl.Polynomial([1.0]), symmetrize=symmetrize)), degree)
     a, everyone = rng.normal(size=(n, degree + 1)), np.arange(n)
 
     network = gl.GCN(gl.Polynomial(filters.coefficients(a)), symmetrize=symmetrize)
-    prediction = gl.predict(gl.CSBM(alpha, SIGNAL, mu, rho, directed=not symmetrize), network)
+    prediction = gl.predict(data, network)
     np.testing.assert_allclose(filters.margin(a, everyone), prediction.order_parameters.test_margin, rtol=1e-11)
 
     shift = h * np.eye(degree + 1)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 import gcnlimit as gl
+from gcnlimit.given.standard import Standard, simplex_code
 from gcnlimit.real.estimate import estimate_standard
-from gcnlimit.real.standard import Standard, simplex_code
 
 NETWORK = gl.GCN(gl.Diffusion(1.0))
 

@@ -6,10 +6,10 @@ from coverage_of_estimates import NETWORK, compared, drawn, many_classes
 from scipy.stats import binom
 
 import gcnlimit as gl
+from gcnlimit.given.from_labels import from_labels
+from gcnlimit.given.standard import Standard
 from gcnlimit.real.estimate import estimate_standard
-from gcnlimit.real.from_labels import from_labels
 from gcnlimit.real.likelihood import _Fixed, from_likelihood
-from gcnlimit.real.standard import Standard
 
 
 def often_enough(hits, count):

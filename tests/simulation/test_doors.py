@@ -69,6 +69,7 @@ def dense_outputs(stored):
     else:
         weights = np.array(stored.get("weights", np.ones(stored["indices"].size)), float)
         A = sparse.csr_array((weights, stored["indices"], stored["indptr"]), shape=(nodes, nodes)).toarray()
+        A /= np.abs(A).max() or 1.0
         A /= np.sum(A**2) / np.sum(A) if A.any() else 1.0
         centred = (A - degree / nodes) / np.sqrt(degree / nodes * (1 - degree / nodes))
     if stored["directed"]:

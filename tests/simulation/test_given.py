@@ -87,6 +87,18 @@ def test_unknown_labels_survive_the_disk(tmp_path):
     assert np.array_equal(gl.Instance.load(tmp_path / "mine.npz").labels, mine.labels, equal_nan=True)
 
 
+def test_the_model_is_that_of_estimate_and_its_errors_reach_the_predictions(tmp_path):
+    i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=3.0, rho=0.2), nodes=600, degree=30, seed=1)
+    seen = np.where(i.train_mask, i.labels, np.nan)
+    mine = gl.Instance.of(i.adjacency, i.features, seen)  # the labelled nodes are those of known label
+    found = gl.estimate(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    assert mine.data == found.data
+    mine.save(tmp_path / "mine.npz")
+    assert gl.Instance.load(tmp_path / "mine.npz").data == found.data
+    for answer in (gl.predict(mine.data, NETWORK), gl.bayes_optimal(mine.data)):
+        assert 0.005 < answer.standard_error.test_accuracy < 0.2
+
+
 @pytest.mark.parametrize("directed", [True, False])
 def test_the_model_is_estimated_from_the_labelled_nodes(directed):
     """The estimators have no bias, and see the labelled nodes only."""
@@ -148,7 +160,8 @@ NAN[2, 1] = np.nan
         ({"features": [[1.0], [1.0, 2.0]]}, "features must be a rectangular array"),
         ({"features": np.full((4, 2), 1e-200)}, "features reach 1e-200 in size"),
         ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reach 1e\+30 in size, .* in float32"),
-        ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 node"),
+        ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 nodes, .* too few"),
+        ({"labels": [1, 1, 1, -1]}, "labels 3 nodes, of which 3 are"),
         ({"degree": [2.0]}, "degree = .* single number"),
         ({"degree": 5e-324}, "degree = 4.94066e-324"),
         ({"train_mask": [0, 1]}, r"train_mask has dtype int64 and shape \(2,\); .* np\.isin"),
@@ -164,7 +177,7 @@ def test_bad_parts_are_named(change, message):
         "adjacency": sparse.csr_array(np.eye(4, k=1)),
         "features": np.ones((4, 2)),
         "labels": [1, -1, 1, -1],
-        "train_mask": np.array([True, True, False, False]),
+        "train_mask": np.array([True, True, True, False]),
     }
     gl.Instance.of(**good)
     with pytest.raises(gl.ParameterError, match=message):

@@ -151,3 +151,61 @@ def test_a_spectrum_estimated_from_features_predicts_what_made_it():
     assert np.allclose(
         gl.Spectrum.of_covariance(np.diag(deviation**2), u.T - u.mean(axis=0)[:, None]).signal, exact.signal
     )
+
+
+LAW = gl.Spectrum([0.5, 1.5, 2.0], np.array([0.4, 1.2, 1.0]) / 0.95, [0.25, 0.5, 0.25])
+COLOURED = gl.CSBM(4.0, 1.3, 2.0, 0.1, classes=5, features=LAW)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_closed_limits_hold_for_coloured_features_and_any_classes(depth):
+    network = gl.GCN(gl.Residual(np.zeros(depth)), symmetrize=False)
+    exact = gl.predict(COLOURED, network).order_parameters.test_margin
+    assert gl.limits.no_residual_margin(COLOURED, depth) == pytest.approx(exact, rel=1e-13)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_the_slope_of_a_short_diffusion_of_coloured_features(symmetrize):
+    times, h = gl.Diffusion([-1e-5, 0.0, 1e-5]), 1e-5
+    low, still, high = gl.predict(COLOURED, gl.GCN(times, symmetrize=symmetrize)).order_parameters.test_margin
+    start, later = (float(gl.limits.short_diffusion_margin(COLOURED, t, symmetrize=symmetrize)) for t in (0.0, 1.0))
+    assert start == pytest.approx(still, rel=1e-14)
+    assert later - start == pytest.approx((high - low) / (2 * h), rel=1e-8)
+
+
+@pytest.mark.parametrize("classes", [2, 5, (0.2, 0.8), (0.5, 0.3, 0.2)])
+def test_the_rate_of_one_layer_is_that_of_the_closest_classes(classes):
+    data = gl.CSBM(4.0, 1.0, 1.0, 0.1, classes=classes, features=LAW)
+    network = gl.GCN(gl.Residual([1.0]), symmetrize=False)
+    rate = float(gl.limits.one_layer_rate(data, 1.0, symmetrize=False))
+    assert gl.depth.learning_rate(data, network) == pytest.approx(rate, rel=1e-7)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_the_remainder_of_the_expansion_is_of_the_next_order(symmetrize):
+    network, reg = gl.GCN(gl.Residual([1.0, 0.5]), symmetrize=symmetrize), np.array([400.0, 800.0])
+    z = gl.theory.large_reg_expansion(COLOURED, network, 3)
+    exact = gl.predict(COLOURED, network.replaced(reg=reg), tol=1e-13).order_parameters.test_margin
+    remainder = exact - np.sum(z / reg[:, None] ** np.arange(4), axis=1)
+    assert remainder[0] / remainder[1] == pytest.approx(16.0, rel=0.05)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_order_functions_of_coloured_features_obey_the_integral_equations(symmetrize):
+    network = gl.GCN(gl.Diffusion(0.7), symmetrize=symmetrize)
+    assert max(gl.depth.integral_residuals(COLOURED, network).values()) < 1e-13
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+@pytest.mark.parametrize(
+    "data, loss", [(COLOURED, "square"), (gl.CSBM(4, 1.3, 2, 0.1, classes=[0.2, 0.8]), "logistic")]
+)
+def test_layers_approach_the_continuous_network(data, loss, symmetrize):
+    """At finite regularization; by Richardson's extrapolation in the number of layers."""
+    network = gl.GCN(gl.Diffusion(0.7), loss, 1.0, symmetrize=symmetrize)
+    exact = gl.depth.order_functions(data, network, [0.0]).weights
+    coarse, fine = (gl.depth.order_functions(data, network, layers=K).weights for K in (24, 48))
+    for name in ("m", "Q", "V", "m_hat", "Q_hat", "V_hat"):
+        one, two = getattr(coarse, name), getattr(fine, name)
+        assert 2 * two - one == pytest.approx(getattr(exact, name), rel=2e-3), name
+        assert abs(two - getattr(exact, name)) < abs(one - getattr(exact, name))

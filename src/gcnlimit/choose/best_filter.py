@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtr
+from scipy.special import ndtr
 
 from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
@@ -23,6 +23,7 @@ from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.numerics.batches import batches
 from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
@@ -37,12 +38,13 @@ _MAX_ORDER = 30  # beyond it, the powers of the operator lose the digits of the 
 
 @dataclass(frozen=True)
 class FilterCeiling:
-    """What no linear network exceeds, whatever its filter; square loss.
+    r"""What no linear network exceeds, whatever its filter; square loss.
 
     Parameters
     ----------
     test_accuracy, log_test_error, margin
-        Of the best filter; `margin` is the inverse normal distribution function of the accuracy.
+        Of the best filter; the accuracy is :math:`\Phi` of the margin for two equal classes, :math:`\Phi_C` for more (Eq. 8.3),
+        and that at the best threshold for unequal ones (Eq. 8.4).
     error
         Last change of the margin as the resolution (on a directed graph, the order of the polynomial) was doubled.
     reg
@@ -127,7 +129,9 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: fl
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph at finite regularization the gradient is by
-    differences, which takes seconds for each point.
+    differences, which takes seconds for each point. The margin does not depend on the classes, and every accuracy increases with
+    it; that of unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is
+    that of the network with its own bias.
 
     Parameters
     ----------
@@ -211,7 +215,8 @@ def filter_ceiling(
             growing_polynomials(points.take(rows), infinite=infinite, tol=tol) for rows in batches(points.size, _BLOCK)
         ]
         margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
-    accuracy, log_error = ndtr(margin), log_ndtr(-margin)
+    log_error = best_log_error(margin, data.classes)
+    accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)
     return FilterCeiling(
         test_accuracy=scalar_or_array(accuracy.reshape(data.shape)),
         log_test_error=scalar_or_array(log_error.reshape(data.shape)),
@@ -236,7 +241,6 @@ def _infinite(reg: float | None) -> bool:
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
     check_types("best_filter", data=(data, CSBM))
-    data.require_plain("best_filter")
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 

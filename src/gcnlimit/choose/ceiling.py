@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral_margin import SpectralMargin
 from gcnlimit.choose.spectral_search import Climbed, climb, maximize, values
-from gcnlimit.numerics.optimize import spread
+from gcnlimit.numerics.climb import spread
 from gcnlimit.numerics.panels import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
 from gcnlimit.theory.points import Points
 
@@ -113,7 +113,8 @@ def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> S
 
 
 def _problem(points: Points, s: Array, ends: Array) -> SpectralMargin:
-    return SpectralMargin(panel_measure(points.signal, ends), s, points.alpha, points.mu, points.rho)
+    measure = panel_measure(points.signal, ends)
+    return SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
 
 
 def _carried(ends: Array, angle: Array, finer: Array) -> Array:

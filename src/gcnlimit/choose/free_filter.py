@@ -22,6 +22,7 @@ from gcnlimit.numerics.hankel import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.performance import Status
 from gcnlimit.theory.large_reg import coefficient_averages, margins
+from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
 __all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters", "TrainedDirectedFilters"]
@@ -40,8 +41,8 @@ class FreeFilters(ABC):
 
     Parameters
     ----------
-    signal, alpha, mu, rho
-        Data of the points, arrays of one axis.
+    points
+        The data, arrays of one axis; its filter and regularization are not used.
     order
         Highest power.
     finite
@@ -54,8 +55,8 @@ class FreeFilters(ABC):
     noise: float = 4e-16
     """Relative error of the margins."""
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
-        self.signal, self.alpha, self.mu, self.rho, self.order, self.finite = signal, alpha, mu, rho, order, finite
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        self.points, self.order, self.finite = points, order, finite
 
     def coefficients(self, a: Array) -> Array:
         """Coefficients of the powers, one row for each point."""
@@ -102,10 +103,11 @@ class SymmetricFilters(FreeFilters):
     At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
     """
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
-        super().__init__(signal, alpha, mu, rho, order, finite=finite)
-        measure = SpikedSemicircle.of(signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
-        self.problem = SpectralMargin(measure, np.full(signal.size, float(finite)), alpha, mu, rho)
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        super().__init__(points, order, finite=finite)
+        measure = SpikedSemicircle.of(points.signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
+        s = np.full(points.size, float(finite))
+        self.problem = SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
         self.basis, self.monomials = _orthonormal(measure, order)
 
     def fit(self, g: Array) -> Array:
@@ -161,26 +163,31 @@ class DirectedFilters(FreeFilters):
     The coordinates are the tails :math:`G_i = \sum_k g_{i+k} \lambda^k`; coefficients are :math:`g_i = G_i - \lambda G_{i+1}`.
     """
 
-    def __init__(self, signal: Array, alpha: Array, mu: Array, rho: Array, order: int, *, finite: bool = False) -> None:
-        super().__init__(signal, alpha, mu, rho, order, finite=finite)
-        self.monomials = np.eye(order + 1) - signal[:, None, None] * np.eye(order + 1, k=1)
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        super().__init__(points, order, finite=finite)
+        self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
+        self.mu = points.mu / points.features.moments[0]  # at which the averages are taken, Eq. 8.15
 
     def fit(self, g: Array) -> Array:
         """Cut the series and sum its tails."""
         G = np.array(g[..., : self.order + 1])
         for i in range(self.order - 1, -1, -1):
-            G[..., i] += self.signal * G[..., i + 1]
+            G[..., i] += self.points.signal * G[..., i + 1]
         return G
 
     def _series(self, a: Array, where: Index) -> Array:
         return np.asarray(np.einsum("bkj,bj->bk", self.monomials[where], a))
 
     def _averages(self, a: Array, where: Index) -> Averages:
-        return coefficient_averages(self._series(a, where).T, a.T, self.signal[where], self.mu[where])
+        return coefficient_averages(self._series(a, where).T, a.T, self.points.signal[where], self.mu[where])
+
+    def _margins(self, averages: Averages, where: Index) -> Array:
+        points = self.points
+        return margins(averages, points.alpha[where], points.mu[where], points.rho[where], points.features)[0]
 
     def margin_of(self, a: Array, where: Index) -> Array:
         """Sums over the coefficients."""
-        return margins(self._averages(a, where), self.alpha[where], self.mu[where], self.rho[where])[0]
+        return self._margins(self._averages(a, where), where)
 
     def gradient_of(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
@@ -203,9 +210,8 @@ class DirectedFilters(FreeFilters):
     def _slope(self, a: Array, where: Index) -> Averages:
         """Derivatives of the margin in each of the averages, by an imaginary step: exact to rounding."""
         averages = self._averages(a, where)
-        data = self.alpha[where], self.mu[where], self.rho[where]
         steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
-        return Averages(*(margins(step, *data)[0].imag / _TINY for step in steps))
+        return Averages(*(self._margins(step, where).imag / _TINY for step in steps))
 
 
 def _gather(by_hankel: Array) -> Array:
@@ -222,7 +228,8 @@ class TrainedDirectedFilters(DirectedFilters):
 
     def margin_of(self, a: Array, where: Index) -> Array:
         """Solve the self-consistent equations."""
-        data = CSBM(self.alpha[where], self.signal[where], self.mu[where], self.rho[where])
+        p = self.points
+        data = CSBM(p.alpha[where], p.signal[where], p.mu[where], p.rho[where], features=p.features)
         gcn = GCN(Polynomial(self._series(a, where)), reg=1.0, symmetrize=False)
         found = predict(data, gcn, throw=False, tol=_NOISE)
         solved = np.asarray(found.status) == Status.CONVERGED

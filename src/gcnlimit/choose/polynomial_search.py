@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters, TrainedDirectedFilters
-from gcnlimit.numerics.optimize import ascend, spread
+from gcnlimit.numerics.climb import ascend, spread
 from gcnlimit.theory.points import Points
 
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
@@ -72,7 +72,7 @@ def _small(points: Points, *, finite: bool) -> int:
 
 def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
     kind = SymmetricFilters if points.symmetric else TrainedDirectedFilters if finite else DirectedFilters
-    return kind(points.signal, points.alpha, points.mu, points.rho, order, finite=finite)
+    return kind(points, order, finite=finite)
 
 
 def _found(filters: FreeFilters, a: Array, margin: Array, settled: npt.NDArray[np.bool_]) -> PolynomialBest:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
@@ -30,7 +31,7 @@ Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
 
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
-_REFUSED = -1e3  # margin given to a point that did not converge: worse than any other
+_WORST = -1e3  # margin given to a point without an answer: worse than any other
 
 
 _REG = SearchScale(to=np.log, back=np.exp, largest=1e6)
@@ -82,29 +83,39 @@ class Axis:
 
 
 class Search:
-    """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each."""
+    """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each.
 
-    def __init__(self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> None:
+    `own_bias` says that two unequal classes are decided with the bias of the trained network, `throw` that a problem which has no
+    allowed values raises an error; else it is marked in `refused`.
+    """
+
+    def __init__(
+        self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: bool = True, throw: bool = True
+    ) -> None:
         _check_names(gcn.filter, free)
-        self.gcn, self.free = gcn, free
+        self.gcn, self.free, self.throw = gcn, free, throw
+        self.own_bias = own_bias and not isinstance(data.classes, int) and len(data.classes) == 2
         self.shape = broadcast(
             data=data.shape,
             filter=() if gcn.filter.parameter in free else gcn.filter.shape,
             reg=() if "reg" in free else np.shape(gcn.reg),
         )
         self.size = math.prod(self.shape)
+        self.refused = np.zeros(self.size, bool)
         self.model = data
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         operator = data.operator(gcn.symmetrize)
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
         ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
-        self._closed = operator.symmetric and ridge  # one equation for one number
+        self._closed = operator.symmetric and ridge and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.closed = self._closed and not self.explicit
         if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
             self._check_layers(free)
+        for axis in (axis for axis in self.axes if axis.name != "reg"):
+            axis.low[self.refused] = axis.high[self.refused] = 0.0  # a filter that can be computed, to be hidden
 
     def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
         """One axis, or one for each layer."""
@@ -123,13 +134,15 @@ class Search:
         replaced = self.gcn.filter.replaced
         for axis in (axis for axis in self.axes if axis.name != "reg"):
             largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
-            layers = int(np.max(replaced(largest).layers(radius=self.radius)))
-            if layers > _LONGEST:
+            layers = replaced(largest).layers(radius=self.radius)
+            self.refused |= layers > _LONGEST
+            if self.throw and np.any(self.refused):
                 shorter = np.linspace(0.0, np.max(largest), 501)
                 allowed = max(p for p in shorter if replaced(p).layers(radius=np.max(self.radius)) <= _LONGEST)
                 raise ParameterError(
-                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {layers} layers, too long for a directed graph "
-                    f"at finite regularization; keep |{axis.name}| below {allowed:.3g}, symmetrize, or tune at reg = inf"
+                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {np.max(layers)} layers, too long for a "
+                    f"directed graph at finite regularization; keep |{axis.name}| below {allowed:.3g}, "
+                    "symmetrize, or tune at reg = inf"
                 )
 
     @property
@@ -146,7 +159,8 @@ class Search:
         low, high = (np.full(self.size, bound) for bound in asked)
         if scale.strict:
             low, high = np.maximum(low, -limit), np.minimum(high, limit)
-            if np.any(low > high):
+            self.refused |= low > high
+            if self.throw and np.any(low > high):
                 raise ParameterError(
                     f"free[{name!r}] = {asked} lies outside the convergent interval |{name}| < {np.min(limit):.6g} of the data"
                 )
@@ -161,8 +175,12 @@ class Search:
         return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
 
     def at_infinite_reg(self, which: npt.NDArray[np.intp]) -> Search | None:
-        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
-        if self.reg_axis < 0 or len(self.axes) == 1 or not math.isinf(self.axes[self.reg_axis].asked[1]):
+        """Return the same problems at infinite regularization, if it is free up to there and not alone.
+
+        With its own bias a network on two unequal classes is no better there than the larger class.
+        """
+        alone = self.reg_axis < 0 or len(self.axes) == 1
+        if alone or not math.isinf(self.axes[self.reg_axis].asked[1]) or self.own_bias:
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
         return Search(self._data(which), self.gcn.replaced(reg=math.inf), others)
@@ -217,9 +235,12 @@ class Search:
         """Margins of these networks on the data of their problems."""
         data, network = self._data(which), self.network(values, which)
         if not self.closed:
-            return margin(predict(data, network, throw=False))
-        found = square_margins(Points.of(data, network))
-        return np.where(np.isnan(found), _REFUSED, found)
+            own = self.own_bias and (np.isfinite(network.reg) | (self.reg_axis >= 0))
+            return margin(predict(data, network, throw=False), own_bias=own)
+        points = Points.unchecked(data, network)
+        found, usable = np.full(points.size, np.nan), points.usable()
+        found[usable] = square_margins(points.take(np.flatnonzero(usable)))
+        return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
         return self.model.replaced(**{name: column[which] for name, column in self.data.items()})
@@ -229,17 +250,21 @@ class Search:
         return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
 
 
-def margin(prediction: Prediction) -> Array:
-    r"""Return the margin :math:`\Phi^{-1}(\text{test accuracy})`, precise near 0 and 1; very low where nothing converged.
+def margin(prediction: Prediction, own_bias: npt.ArrayLike = False) -> Array:
+    r"""Return the margin :math:`\bar\omega/\sigma`, very low where there is no answer.
+
+    Where `own_bias`, it is :math:`\Phi^{-1}(\text{test accuracy})`, which for two equal classes is the same.
 
     >>> import gcnlimit as gl
-    >>> from scipy.special import ndtri_exp
     >>> p = gl.predict(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Diffusion(t=0.5)))
-    >>> bool(abs(margin(p) + ndtri_exp(p.log_test_error)) < 1e-14)
+    >>> bool(abs(margin(p) - margin(p, own_bias=True)) < 1e-14)
     True
     """
-    failed = np.asarray(prediction.status) == Status.NOT_CONVERGED
-    return np.where(failed, _REFUSED, prediction.order_parameters.test_margin)
+    found = np.asarray(prediction.order_parameters.test_margin)
+    if np.any(own_bias):
+        found = np.where(own_bias, -ndtri_exp(np.asarray(prediction.log_test_error)), found)
+    failed = (np.asarray(prediction.status) == Status.NOT_CONVERGED) | np.isnan(found)
+    return np.where(failed, _WORST, found)
 
 
 def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.equations import Transforms
-from gcnlimit.theory.finite_reg.square import most_freedom, spectral_transforms, square_margin, square_reg
+from gcnlimit.theory.finite_reg.square import WHITE, most_freedom, spectral_transforms, square_margin, square_reg
 
 __all__ = ["NUMBERS", "SpectralMargin"]
 
@@ -36,24 +37,26 @@ class SpectralMargin:
     alpha: Array
     mu: Array
     rho: Array
+    features: Spectrum = WHITE
 
     def take(self, rows: npt.NDArray[np.intp]) -> SpectralMargin:
         """The same for some of the points."""
         m = self.measure
         measure = SpikedSemicircle(x=m.x[rows], tau=m.tau, e=m.e[rows], excess=m.excess[rows])
-        return SpectralMargin(measure, *(column[rows] for column in (self.s, self.alpha, self.mu, self.rho)))
+        s, alpha, mu, rho = (column[rows] for column in (self.s, self.alpha, self.mu, self.rho))
+        return SpectralMargin(measure, s, alpha, mu, rho, self.features)
 
     def value(self, U: Array, W: Array) -> Array:
         """Margins; minus infinity where the regularization would not be positive."""
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             graph = spectral_transforms(self.measure, U, W, self.s)
-            margin = square_margin(graph, self.s, self.alpha, self.mu, self.rho)
+            margin = square_margin(graph, self.s, self.alpha, self.mu, self.rho, features=self.features)
         allowed = self.s * graph.W < most_freedom(self.alpha, self.rho)
         return np.where(allowed & np.isfinite(margin), margin, -np.inf)
 
     def reg(self, W: Array) -> Array:
         """Regularization, in the units of the filter's values."""
-        return square_reg(W @ self.measure.tau, self.s, self.alpha, self.rho)
+        return square_reg(W @ self.measure.tau, self.s, self.alpha, self.rho, self.features)
 
     def numbers(self, U: Array, W: Array) -> Array:
         """The eight numbers, one row for each point."""
@@ -113,7 +116,7 @@ class SpectralMargin:
             UW_across=eUW - eU * eW,
             WW_across=eW2 - eW**2,
         )
-        return np.asarray(square_margin(graph, self.s, self.alpha, self.mu, self.rho), complex)
+        return np.asarray(square_margin(graph, self.s, self.alpha, self.mu, self.rho, features=self.features), complex)
 
 
 def _features(U: Array, W: Array) -> tuple[Array, ...]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._display import Labels, Shown, status_names
-from gcnlimit._labels import each_layer
+from gcnlimit._labels import each_layer, labelled
+from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.search import Bounds, Search
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
-from gcnlimit.numerics.optimize import Maxima, better, maximize_box, maximize_interval, spread
-from gcnlimit.performance import Prediction, scalar_or_array
+from gcnlimit.numerics.climb import maximize_box, spread
+from gcnlimit.numerics.scan import Maxima, better, maximize_interval
+from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
 __all__ = ["TuneStatus", "Tuned", "tune"]
@@ -48,9 +52,10 @@ class TuneStatus(enum.IntEnum):
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
     UPPER_BOUND = 2, "the optimum lies at an upper bound; a wider interval may hold a better network"
-    INFINITE = 3, "the network improves up to infinity, or up to where the series of PageRank diverges"
+    INFINITE = 3, "the network improves up to an end that is not a bound: infinity, reg = 0, or where PageRank diverges"
     FLAT = 4, "the accuracy does not depend on the free parameters; an end of the interval is reported"
     NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
+    REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,11 +67,11 @@ class Tuned(Shown):
     gcn
         The network; its free parameters have the common shape of data and network.
     prediction
-        Its exact performance.
+        Its exact performance; NaN at a point that was refused.
     parameters
-        Best value of each free parameter, by name.
+        Best value of each free parameter, by name; NaN at a point that was refused.
     curvature
-        Second derivative of the margin (:math:`\Phi^{-1}` of the test accuracy) in each free parameter, in ``log reg`` for the
+        Second derivative of the margin that was maximised in each free parameter, in ``log reg`` for the
         regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
@@ -93,12 +98,24 @@ class Tuned(Shown):
         return self._chosen() | self.prediction.as_dict() | {"status": status_names(TuneStatus, self.status)}
 
 
-def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
+def tune(
+    data: CSBM,
+    gcn: GCN,
+    free: Mapping[str, Bounds],
+    *,
+    threshold: Literal["own", "best"] = "own",
+    throw: bool = True,
+) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
-    What is maximised is the margin :math:`\Phi^{-1}(\text{accuracy})`, which keeps its digits near 0 and 1. One free number is
-    searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed from
-    many starts. All points of the data are searched together.
+    What is maximised is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
+    1, and in which the accuracy increases for any number of equal classes (Eq. 8.3). One free number is searched globally: a
+    scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts. All points of the
+    data are searched together.
+
+    On unequal classes the accuracy depends on the threshold as well. By default it is that of the trained network with its own
+    bias, and what is maximised is :math:`\Phi^{-1}(\text{accuracy})`; at infinite regularization, where the bias alone decides,
+    and with more than two unequal classes, which are decided by the posterior, it is the margin.
 
     Parameters
     ----------
@@ -112,6 +129,11 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
         ``c`` is a strength shared by all layers; a list of intervals frees each layer. One interval for ``coefficients`` holds
         for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
         the upper bound is infinite.
+    threshold
+        ``"best"`` maximises the margin on unequal classes too: the accuracy at the best threshold, `best_accuracy`.
+    throw
+        Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has
+        NaN and the status ``REFUSED``, and the others are kept.
 
     Examples
     --------
@@ -126,28 +148,49 @@ def tune(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> Tuned:
     True
     """
     check_problem("tune", data, gcn)
-    if not isinstance(data.classes, int):
-        data.require_plain(
-            "tune"
-        )  # the accuracy of unequal classes at infinite reg is that of the larger one, whatever is free
-    search = Search(data, gcn, free)
+    if threshold not in ("own", "best"):
+        raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
+    search = Search(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
     best = _maximize(search)
-    everyone = np.arange(search.size)
-    values = search.values(best.u, everyone)
+    values = search.values(best.u, np.arange(search.size))
     network = _shaped_network(search, values)
+    prediction = predict(data, network, throw=False)
+    refused = search.refused.reshape(search.shape) | (np.asarray(prediction.status) == Status.REFUSED)
+    if throw and np.any(refused):
+        Points.of(data, network)  # raises the error that says why
+    hidden = np.where(refused.ravel()[:, None], np.nan, 1.0)
     return Tuned(
         gcn=network,
-        prediction=predict(data, network, throw=False),
-        parameters=_shaped(search, values),
-        curvature=_shaped(search, _curvature(search, values)),
-        status=_status(search, best),
+        prediction=labelled(_without(prediction, refused), data, network),
+        parameters=_shaped(search, hidden * values),
+        curvature=_shaped(search, hidden * _curvature(search, values)),
+        status=_status(search, best, refused),
     )
 
 
+def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
+    """Return the prediction with NaN where a point was refused."""
+    if not np.any(refused):
+        return prediction
+    names = [
+        *prediction.as_dict(),
+        "best_accuracy",
+        "balanced_accuracy",
+        *(["roc_auc"] * (prediction.roc_auc is not None)),
+    ]
+    blank = {name: scalar_or_array(np.where(refused, np.nan, getattr(prediction, name))) for name in names}
+    status = np.where(refused, Status.REFUSED, prediction.status)
+    return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
+
+
 def _maximize(search: Search) -> Maxima:
-    """Best points of all problems, a block of them at a time."""
-    parts = [_maximize_block(search, block) for block in batches(search.size, _BLOCK)]
-    return Maxima(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    """Best points of all problems that are not refused, a block of them at a time."""
+    nothing, rows = np.zeros(search.size), np.flatnonzero(~search.refused)
+    best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
+    for block in batches(rows.size, _BLOCK):
+        for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
+            column[rows[block]] = found
+    return best
 
 
 def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
@@ -200,19 +243,18 @@ def _curvature(search: Search, values: Array) -> Array:
         log = axis.name == "reg"
         low, high, here = (np.log(p) if log else p for p in (*axis.ends, values[:, k]))
         h = np.minimum(1e-3 * (1.0 + np.where(np.isinf(here), 0.0, np.abs(here))), (high - low) / 4.0)
-        h = np.where(h > 0.0, h, 1.0)
         centre = np.clip(here, low + h, np.maximum(high - h, low + h))
         around = []
         for shift in (-h, 0.0, h):
             moved = values.copy()
             moved[:, k] = np.exp(centre + shift) if log else centre + shift
             around.append(search.margin(moved, everyone))
-        second = (around[0] - 2.0 * around[1] + around[2]) / h**2
+        second = (around[0] - 2.0 * around[1] + around[2]) / np.where(h > 0.0, h, 1.0) ** 2
         curvature[:, k] = np.where(np.isinf(here) | (high == low), 0.0, second)
     return curvature
 
 
-def _status(search: Search, best: Maxima) -> Any:
+def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any:
     """Where each optimum lies: the most noteworthy of its coordinates."""
     status = np.full(search.size, TuneStatus.INTERIOR)
     for k, axis in enumerate(search.axes):
@@ -225,6 +267,7 @@ def _status(search: Search, best: Maxima) -> Any:
     flat = max(_FLAT, 10.0 * _accuracy(search))
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
+    status = np.where(refused, TuneStatus.REFUSED, status)
     return status if search.shape else TuneStatus(int(status))
 
 

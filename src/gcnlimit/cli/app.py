@@ -28,6 +28,7 @@ VERBS = {
     "compare": "Families of networks, filter and regularization tuned, beside the ceilings.",
     "classify": "Classify the nodes of your own graph.",
     "describe": "Describe your own graph, and whether the model holds for it.",
+    "explore": "Open the explorer in the browser.",
     "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",

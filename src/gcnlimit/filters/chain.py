@@ -103,18 +103,17 @@ class Chain(NamedTuple):
         size[size == 0.0] = 1.0
         up, stay, first = b * unit / size, c / size, np.stack([c, b * signal + c], axis=1) / size[:, None]
 
-        def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, their powers along the second axis
-            product = stay[k] * state
-            product[:, 1 : k + 2] += up[k] * state[:, : k + 1]
-            product[:, 0] = first[k] * state[:, 0]
-            return np.asarray(product)
+        def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, powers 0 to k along the second axis
+            raised = up[k] * state
+            product = np.concatenate([first[k][:, None] * state[:, :1], raised], axis=1)
+            product[:, 1:-1] += stay[k] * state[:, 1:]
+            return product
 
-        one = np.zeros((2, self.depth + 1, *signal.shape))
-        one[:, 0] = 1.0
-        total = np.zeros_like(one)
+        total = np.zeros((2, self.depth + 1, *signal.shape))
+        one = np.ones((2, 1, *signal.shape))
         for k, (readout, product) in enumerate(zip(_heights(g, size), _products(self.depth, layer, one), strict=True)):
             if np.any(readout):
-                total[:, : k + 1] += readout * product[:, : k + 1]
+                total[:, : k + 1] += readout * product
         total *= unit ** -np.arange(self.depth + 1.0)[:, None]
         total /= np.max(np.abs(total), axis=(0, 1))  # its fourth power must not vanish
         return total[0], total[1]

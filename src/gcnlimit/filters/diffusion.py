@@ -59,9 +59,9 @@ class Diffusion(Filter):
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         r"""Raise `ParameterError` if :math:`|t| R` needs too long a series."""
-        t, radius = np.broadcast_arrays(self.t, np.asarray(radius, float))
-        bad = np.abs(t) * radius > _LONGEST
+        bad = np.abs(self.t) * np.asarray(radius, float) > _LONGEST
         if bad.any():
+            t, radius = (np.broadcast_to(values, bad.shape) for values in (self.t, radius))
             raise ParameterError(
                 f"t = {t[bad][0]:g} is not allowed on a spectrum of radius {radius[bad][0]:.6g}: its series has too many "
                 f"terms; |t| must be at most {_LONGEST / radius[bad][0]:.6g} (gcnlimit.limits has the limit of long times)"
@@ -108,5 +108,8 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
         length = length - (length * slope - length + R - wanted) / slope
     length = np.ceil(length)
     for _ in range(8):  # the bound is safe by a few terms; the tail itself is an incomplete gamma function
-        length = np.where(gammainc(length, R) <= accuracy, np.maximum(length - 1.0, 1.0), length)
+        shorter = (gammainc(length, R) <= accuracy) & (length > 1.0)
+        if not shorter.any():
+            break
+        length = length - shorter
     return np.asarray(length, np.int64)

@@ -58,9 +58,9 @@ class PageRank(Filter):
 
     def check_radius(self, radius: npt.ArrayLike) -> None:
         r"""Raise `ParameterError` if :math:`|\theta| R \ge 1`."""
-        theta, radius = np.broadcast_arrays(self.theta, np.asarray(radius, float))
-        bad = np.abs(theta) * radius >= 1.0
+        bad = np.abs(self.theta) * np.asarray(radius, float) >= 1.0
         if bad.any():
+            theta, radius = (np.broadcast_to(values, bad.shape) for values in (self.theta, radius))
             raise ParameterError(
                 f"theta = {theta[bad][0]:g} is not allowed: the PageRank series diverges on a spectrum of radius "
                 f"{radius[bad][0]:.6g}; |theta| must be below {1 / radius[bad][0]:.6g}"

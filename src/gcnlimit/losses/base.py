@@ -88,6 +88,9 @@ class Loss(ABC):
         """Averages of the loss at a Gaussian output and at its proximal point; None if they are not closed."""
         return None
 
+    slope_at_zero: ClassVar[float | None] = None
+    """Derivative of the loss at margin 0; None if it is to be found numerically."""
+
     smallest_response: ClassVar[float] = 1e-9
     """Response `v` that stands for 0: the smallest at which the averages of `pull` keep their digits."""
 
@@ -115,5 +118,5 @@ class Loss(ABC):
 
 _ORDER = (
     *("value", "kinks", "derivatives", "prox", "prox_derivative", "pull", "breakpoints"),
-    *("gaussian_pull", "gaussian_losses", "smallest_response", "training"),
+    *("gaussian_pull", "gaussian_losses", "slope_at_zero", "smallest_response", "training"),
 )

@@ -22,6 +22,7 @@ class Hinge(Value, Loss):
     """
 
     kinks = (1.0,)
+    slope_at_zero = -1.0
     smallest_response = 1e-12
 
     def value(self, z: npt.ArrayLike) -> Array:

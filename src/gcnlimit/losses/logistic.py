@@ -24,6 +24,7 @@ class Logistic(Value, Loss):
     True
     """
 
+    slope_at_zero = -0.5
     smallest_response = 1e-12
     training = "logistic"
 

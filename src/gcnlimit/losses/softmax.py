@@ -30,6 +30,7 @@ class Softmax(Value, Loss):
     True
     """
 
+    slope_at_zero = -(0.5**0.5)
     smallest_response = 1e-12
 
     def value(self, z: npt.ArrayLike) -> Array:

@@ -21,6 +21,7 @@ class Square(Value, Loss):
     0.5
     """
 
+    slope_at_zero = -1.0
     smallest_response = 1e-300
     training = "ridge"
 

@@ -147,16 +147,20 @@ class _Search:
             self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
         self._stalled = np.where(improved, 0, self._stalled + 1)
         self.accepted &= self._stalled < self._patience
-        bad = ~self.accepted
-        self._stalled[bad] = 0  # the next attempt from the best state gets its full patience
         self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]
         self._best_error[improved] = error[improved]
         # weights stay fixed while the memory lasts, since differences of steps scaled differently cannot be combined
         anew = self._fresh & self.accepted
         self._weight[anew] = weight[anew]
         self._damping[improved] = np.minimum(1.0, 1.1 * self._damping[improved])
+        if not self.accepted.all():
+            self._fall_back(~self.accepted, step)
+
+    def _fall_back(self, bad: npt.NDArray[np.bool_], step: Array) -> None:
+        """Send rows back to their best states, with half the damping, full patience and an empty memory."""
         self.x[bad], step[bad] = self._best_x[bad], self._best_step[bad]
         self._damping[bad] *= 0.5
+        self._stalled[bad] = 0
         # the memory that led astray is dropped; zero rows of the Gram matrix take no part in the combination
         self._fresh[bad] = True
         self._moves[bad] = self._turns[bad] = self._gram[bad] = 0.0
@@ -165,10 +169,11 @@ class _Search:
         """Replace each state by the combination of its past that makes the residual smallest, plus a damped step."""
         scaled = step * self._weight
         self._remember(scaled)
-        size = np.trace(self._gram, axis1=1, axis2=2)
-        ridge = np.where(size > 1e-280, 1e-12 * size, 1.0)[:, None, None]
-        mix = solve_each(self._gram + ridge * np.eye(self._gram.shape[1]), self._turns @ scaled[:, :, None])
-        mix = mix.transpose(0, 2, 1)
+        gram = self._gram.copy()
+        diagonal = np.einsum("bii->bi", gram)
+        size = diagonal.sum(axis=1, keepdims=True)
+        diagonal += np.where(size > 1e-280, 1e-12 * size, 1.0)  # a ridge
+        mix = solve_each(gram, self._turns @ scaled[:, :, None]).mT
         damping = self._damping[:, None]
         self._last_x, self._last_step = self.x, scaled
         self.x = self.x + damping * (step - (mix @ self._turns)[:, 0] / self._weight) - (mix @ self._moves)[:, 0]

@@ -10,7 +10,7 @@ __all__ = ["solve_each"]
 
 
 def solve_each(matrices: Array, sides: Array) -> Array:
-    """Solutions of a batch of linear systems along the first axis, NaN where a matrix is singular.
+    """Solutions of a batch of linear systems along the first axis, NaN where a matrix is singular; `sides` broadcast.
 
     >>> solve_each(np.array([[[2.0]], [[0.0]]]), np.ones((2, 1, 1))).ravel()
     array([0.5, nan])
@@ -18,7 +18,8 @@ def solve_each(matrices: Array, sides: Array) -> Array:
     try:
         return np.asarray(np.linalg.solve(matrices, sides))
     except np.linalg.LinAlgError:
-        return np.stack([_one(matrix, side) for matrix, side in zip(matrices, sides, strict=True)])
+        each = zip(matrices, np.broadcast_to(sides, (len(matrices), *sides.shape[-2:])), strict=True)
+        return np.stack([_one(matrix, side) for matrix, side in each])
 
 
 def _one(matrix: Array, side: Array) -> Array:

@@ -5,6 +5,7 @@
 2
 """
 
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate, Interval
@@ -17,6 +18,7 @@ __all__ = [
     "Dataset",
     "Description",
     "Estimate",
+    "EstimatedCSBM",
     "Interval",
     "Recommendation",
     "Rule",

@@ -14,8 +14,8 @@ from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
 from gcnlimit.real.candidates import NO_GRAPH, families
-from gcnlimit.real.inputs import Labels, as_adjacency, as_features, as_labels
 from gcnlimit.real.leave_one_out import REG, Offer, Problem, choose, correct
 from gcnlimit.real.offers import identity, most_hops, offers
 from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, propagation

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gcnlimit._validation import whole
 from gcnlimit.errors import ParameterError
-from gcnlimit.real.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.simulation.disk import unreadable
 from gcnlimit.simulation.instance import Instance
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
+from gcnlimit.given.inputs import Labels, as_adjacency
+from gcnlimit.given.standard import Standard
 from gcnlimit.real.estimate import Estimate, estimate_standard
-from gcnlimit.real.inputs import Labels, as_adjacency
-from gcnlimit.real.standard import Standard
 
 __all__ = ["Description", "describe", "homophily"]
 

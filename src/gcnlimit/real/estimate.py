@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.given.from_labels import Signals, from_labels
+from gcnlimit.given.standard import Standard
 from gcnlimit.network import GCN
-from gcnlimit.real.from_labels import Signals, from_labels
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
-from gcnlimit.real.standard import Standard
 from gcnlimit.theory.predict import predict
 
 __all__ = ["Estimate", "Interval", "estimate", "estimate_standard"]
@@ -74,13 +74,11 @@ class Estimate:
     warnings: tuple[str, ...]
 
     @property
-    def data(self) -> CSBM:
-        """The model, two classes equal, more as they are; a negative estimate of the features' signal counts as 0."""
-        return self._with(self.lam, max(self.mu, 0.0))
-
-    def _with(self, lam: npt.ArrayLike, mu: npt.ArrayLike) -> CSBM:
+    def data(self) -> EstimatedCSBM:
+        """The model with its errors, two classes equal, more as they are; a negative estimate of the features' signal is 0."""
+        signals = {"lam": self.lam, "mu": max(self.mu, 0.0), "lam_error": self.lam_error, "mu_error": self.mu_error}
         classes = 2 if self.classes.size == 2 else self.fractions
-        return CSBM(self.alpha, lam, mu, self.rho, directed=self.directed, classes=classes)
+        return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=classes, **signals)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network with the interval that the errors of the estimates imply.
@@ -90,9 +88,10 @@ class Estimate:
         """
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        drawn = predict(self._with(*self._draws()), gcn, throw=False).test_accuracy
+        lam, mu = self._draws()
+        drawn = predict(self.data.replaced(lam=lam, mu=mu), gcn, throw=False).test_accuracy
         low, high = np.nanquantile(drawn, [0.025, 0.975])
-        return Interval(float(predict(self.data, gcn).test_accuracy), float(low), float(high))
+        return Interval(float(predict(self.data.replaced(), gcn).test_accuracy), float(low), float(high))
 
     def _draws(self) -> tuple[Array, Array]:
         normal = np.random.default_rng(0).standard_normal((2, DRAWS))
@@ -164,9 +163,7 @@ def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
 def _result(  # noqa: PLR0917
     given: Standard, signals: Signals, method: str, phi: float | None, ahead: float | None, found: tuple[str, ...]
 ) -> Estimate:
-    alpha = given.nodes / given.width if given.width else 1.0
-    rho = given.labels.labelled.size / given.nodes
-    values = (alpha, signals.lam, signals.mu, rho, signals.lam_error, signals.mu_error)
+    values = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
     fractions = np.bincount(given.labels.codes) / given.labels.codes.size
     return Estimate(*values, given.labels.classes, fractions, given.directed, method, phi, ahead, found)
 

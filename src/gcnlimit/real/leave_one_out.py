@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.given.inputs import is_sparse
 from gcnlimit.real.candidates import Candidates, Network
-from gcnlimit.real.inputs import is_sparse
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
 

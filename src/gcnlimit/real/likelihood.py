@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import entr
 
 from gcnlimit._values import Array
-from gcnlimit.real.from_labels import Signals, from_labels
-from gcnlimit.real.standard import Standard
+from gcnlimit.given.from_labels import Signals, from_labels
+from gcnlimit.given.standard import Standard
 
 __all__ = ["Likelihood", "from_likelihood"]
 

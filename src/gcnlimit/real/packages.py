@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.real.dataset import Dataset
-from gcnlimit.real.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.real.tables import from_edges
 
 __all__ = ["from_networkx", "from_pyg", "to_networkx", "to_pyg"]

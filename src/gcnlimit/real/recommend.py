@@ -13,13 +13,13 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.filters import PageRank
+from gcnlimit.given.inputs import as_adjacency, as_features, as_labels
+from gcnlimit.given.standard import Standard
 from gcnlimit.network import GCN
 from gcnlimit.real.estimate import Estimate, estimate_standard
-from gcnlimit.real.inputs import as_adjacency, as_features, as_labels
 from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
 from gcnlimit.real.offers import offers
 from gcnlimit.real.scaling import Scaling
-from gcnlimit.real.standard import Standard
 
 __all__ = ["Recommendation", "Rule", "optimism", "recommend"]
 

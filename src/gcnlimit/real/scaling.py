@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.real.inputs import is_sparse
+from gcnlimit.given.inputs import is_sparse
 
 __all__ = ["Scaling"]
 

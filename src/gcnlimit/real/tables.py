@@ -13,8 +13,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.given.inputs import as_adjacency, as_features
 from gcnlimit.real.dataset import Dataset
-from gcnlimit.real.inputs import as_adjacency, as_features
 
 __all__ = ["from_edges", "read_tables", "write_tables"]
 

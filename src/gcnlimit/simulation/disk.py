@@ -16,6 +16,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.simulation.codes import Classes, codes_of
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.observation import (
@@ -61,6 +62,8 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
         if not np.all(o.adjacency.data == 1.0):
             fields["weights"] = o.adjacency.data
+    if isinstance(data, EstimatedCSBM):
+        fields["model_error"] = np.array([data.lam_error, data.mu_error])
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     _check_path(path)
@@ -137,9 +140,17 @@ def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
     if stored["model"].shape != (4,):
         raise ParameterError(f"model has shape {stored['model'].shape}; it must hold alpha, lam, mu and rho")
     alpha, lam, mu, rho = stored["model"]
+    directed, law = _single(stored, "directed"), None
     classes = stored.get("classes", np.array(2)).tolist()
-    law = Spectrum(*_spectrum(stored["spectrum"])) if "spectrum" in stored else None
-    return CSBM(alpha, lam, mu, rho, _single(stored, "directed"), classes=classes, features=law)
+    if "spectrum" in stored:
+        law = Spectrum(*_spectrum(stored["spectrum"]))
+    if "model_error" not in stored:
+        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law)
+    if stored["model_error"].shape != (2,):
+        raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
+    lam_error, mu_error = stored["model_error"]
+    errors = {"lam_error": lam_error, "mu_error": mu_error}
+    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, **errors)
 
 
 def _spectrum(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:

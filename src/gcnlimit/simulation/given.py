@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.given.from_labels import from_labels
+from gcnlimit.given.standard import Standard
 from gcnlimit.simulation.observation import Latents, Mask, Observation, revealed
 from gcnlimit.simulation.parts import (
     check_degree,
@@ -20,8 +23,6 @@ from gcnlimit.simulation.parts import (
     check_labels,
     check_mask,
     check_model,
-    is_symmetric,
-    unit_weights,
 )
 
 __all__ = ["estimate", "observe"]
@@ -35,7 +36,7 @@ def observe(  # noqa: PLR0917
     nodes = adjacency.shape[0]
     _check_edges(adjacency)
     features = check_features(features, nodes)
-    train_mask = check_mask(train_mask, nodes)
+    train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
     data = None if data is None else _check_law(check_model(data, adjacency))
     classes = 2 if data is None else data.classes
     labels = check_labels(labels, train_mask, classes)
@@ -62,42 +63,40 @@ def _check_law(data: CSBM) -> CSBM:
 
 def estimate(
     adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
-) -> CSBM:
-    r"""Parameters of the model from the labelled nodes :math:`R`.
+) -> EstimatedCSBM:
+    r"""The model and its standard errors, from the labelled nodes: those of `gcnlimit.estimate`.
 
-    :math:`\alpha = N/M` and :math:`\rho = |R|/N` are counted. With :math:`p = d/N` the density of the graph,
-
-    .. math::
-
-        \hat\lambda = \sqrt{\frac{N}{p(1-p)}}\, \frac{1}{|R|^2} \sum_{i,j \in R} y_i y_j (A_{ij} - p), \qquad
-        \hat\mu = \frac NM \Bigl( \Bigl| \frac1{|R|} \sum_{i \in R} y_i X_i \Bigr|^2 - \frac{M}{|R|} \Bigr)_+,
-
-    where the last term is what features of unit variance would give without a signal. Edges with weights are first brought to
-    unit weight (:func:`gcnlimit.simulation.parts.unit_weights`).
+    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.given.from_labels.from_labels`; a
+    negative estimate of :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=1.0), nodes=2000, degree=30, seed=0)
     >>> found = estimate(i.adjacency, i.features, i.labels, i.train_mask)
-    >>> bool(abs(found.lam - 1.0) < 0.1), bool(abs(found.mu - 2.0) < 0.5), found.alpha
+    >>> bool(abs(found.lam - 1.0) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error), found.alpha
     (True, True, 4.0)
     """
-    nodes, width = features.shape
-    adjacency = unit_weights(adjacency)
-    y = np.where(train_mask, labels, 0.0)
-    known, density = int(train_mask.sum()), float(adjacency.data.sum()) / nodes**2
-    if known < 2:
+    known = labels[train_mask]
+    if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
         raise ParameterError(
-            f"train_mask labels {known} node, from which the model cannot be estimated; label more, or pass data=CSBM(...)"
+            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} are +1: too few to "
+            "estimate the model; label three or more, of both classes, or pass data=CSBM(...)"
         )
-    excess = (y @ (adjacency @ y) - density * y.sum() ** 2) / known**2
-    mean = y @ features / known
-    return CSBM(
-        alpha=nodes / width,
-        lam=float(excess * math.sqrt(nodes / (density * (1.0 - density)))),
-        mu=max(0.0, float(mean @ mean - width / known) * nodes / width),
-        rho=known / nodes,
-        directed=not is_symmetric(adjacency),
+    given = Standard.of(features, np.where(train_mask, labels > 0, -1), adjacency)
+    found = from_labels(given)
+    return EstimatedCSBM(
+        alpha=given.alpha,
+        lam=found.lam,
+        mu=max(found.mu, 0.0),
+        rho=given.rho,
+        directed=given.directed,
+        lam_error=found.lam_error,
+        mu_error=found.mu_error,
     )
+
+
+def _known(labels: Any) -> Mask:
+    array = plain_array("labels", labels)
+    return ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, bool)
 
 
 def _check_edges(adjacency: sparse.csr_array[np.float64]) -> None:

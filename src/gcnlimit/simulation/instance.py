@@ -44,7 +44,7 @@ class Instance(Brief):
         adjacency: Any,
         features: Any,
         labels: npt.ArrayLike,
-        train_mask: npt.ArrayLike,
+        train_mask: npt.ArrayLike | None = None,
         *,
         data: CSBM | None = None,
         degree: float | None = None,
@@ -60,13 +60,12 @@ class Instance(Brief):
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
-            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; only
-            those of the labelled nodes are observed, the others measure. NaN stands for an unknown label outside of
-            `train_mask`: accuracies are measured on the nodes whose label is known.
+            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; NaN where
+            it is unknown. Only those of the labelled nodes are observed; the others measure.
         train_mask
-            Which nodes are labelled: booleans.
+            Which nodes are labelled: booleans; by default those of known label.
         data
-            The model; by default estimated from the labelled nodes, at least two (:func:`gcnlimit.simulation.given.estimate`).
+            The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
         degree
             Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes, or the sum of
             the weights, divided as above, over that of nodes.
@@ -76,8 +75,11 @@ class Instance(Brief):
         >>> import gcnlimit as gl
         >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
         >>> mine = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask)
-        >>> mine.data.alpha, mine.data.rho, mine.data.directed
-        (4.0, 0.1, True)
+        >>> print(f"lam {mine.data.lam:.1f} +- {mine.data.lam_error:.1f}, mu {mine.data.mu:.1f} +- {mine.data.mu_error:.1f}")
+        lam 1.5 +- 0.3, mu 1.7 +- 1.1
+        >>> p = gl.predict(mine.data, gl.GCN(gl.Diffusion(1.0)))
+        >>> print(f"{p.test_accuracy:.2f} +- {p.standard_error.test_accuracy:.2f}")
+        0.97 +- 0.04
         """
         return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
 

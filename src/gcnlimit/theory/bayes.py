@@ -16,6 +16,7 @@ from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.posterior import posterior
 from gcnlimit.theory.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.uncertainty import with_errors
 
 __all__ = ["bayes_optimal"]
 
@@ -71,7 +72,7 @@ def bayes_optimal(data: CSBM) -> BayesPrediction:
         hard=scalar_or_array(hard.reshape(shape)),
         free_entropy=scalar_or_array(free_entropy),
     )
-    return labelled(ceiling, data)
+    return labelled(with_errors(ceiling, data, bayes_optimal), data)
 
 
 def _fixed_points(evolution: StateEvolution) -> FixedPoints:

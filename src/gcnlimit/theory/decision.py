@@ -45,6 +45,7 @@ _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
 
 
+@np.errstate(invalid="ignore")  # the margins of refused points are NaN, and so are their answers
 def from_margins(
     classes: Classes,
     test_margin: Array,
@@ -64,7 +65,9 @@ def from_margins(
         Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
         than two, unequal classes are decided by the posterior.
     """
-    if isinstance(classes, int):
+    if classes == 2:
+        logs: tuple[Array, ...] = (log_error(test_margin, 2),)
+    elif isinstance(classes, int):
         logs = log_error(test_margin, classes), log_error(train_margin, classes)
     elif offset is None or len(classes) > 2:
         logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)

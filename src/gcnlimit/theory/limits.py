@@ -1,7 +1,8 @@
 r"""Closed limits of the accuracy at infinite regularization, in one place.
 
 Each is independent of the general formulas and serves as their check; arguments broadcast. They return the *margin*
-:math:`z`; the accuracy is :math:`\Phi(z)`.
+:math:`z`, which does not depend on the classes; the accuracy is :math:`\Phi(z)`, or :math:`\Phi_C(z)` for :math:`C` equal
+classes (Eq. 8.3). Correlated features enter through the moments :math:`s_1, s_2, g_1` of Eq. 8.15, all 1 for white ones.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     :math:`z = \lambda m_{K-1} / \sqrt{Q_{K-1,K-1}}` with, up to a common factor,
 
     .. math::
-        m_k &= \mu\lambda^{K+k} + \sum_{l=0}^{k} \lambda^{K-k+2l}, \\
-        Q_{kk} &= \frac{\alpha}{\rho}\Big( 1 + \rho\mu\lambda^{2K} + \rho \sum_{l=1}^K \lambda^{2l} \Big)
-                  + \sum_{j=0}^k \Big( \frac 1\rho + \sum_{l=1}^{K-1-j} \lambda^{2l} + m_j^2 \Big).
+        m_k &= \mu\lambda^{K+k} + s_1 \sum_{l=0}^{k} \lambda^{K-k+2l}, \\
+        Q_{kk} &= \frac{\alpha}{\rho}\Big( s_2 + \rho g_1 \mu\lambda^{2K} + \rho s_2 \sum_{l=1}^K \lambda^{2l} \Big)
+                  + \sum_{j=0}^k \Big( \frac{s_1^2}\rho + s_1^2 \sum_{l=1}^{K-1-j} \lambda^{2l} + m_j^2 \Big).
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -60,17 +61,17 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     True
     """
     check_types("no_residual_margin", data=(data, CSBM))
-    data.require_plain("no_residual_margin")
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
+    s1, s2, g1 = data.features.moments
     K = depth
 
     def power_sum(count: int) -> Array:
         return np.sum([lam ** (2 * l) for l in range(1, count + 1)], axis=0) if count > 0 else np.zeros_like(lam)  # noqa: E741
 
-    m = [mu * lam ** (K + k) + lam ** (K - k) * (1.0 + power_sum(k)) for k in range(K)]
-    Q = alpha / rho * (1.0 + rho * (mu * lam ** (2 * K) + power_sum(K)))
+    m = [mu * lam ** (K + k) + s1 * lam ** (K - k) * (1.0 + power_sum(k)) for k in range(K)]
+    Q = alpha / rho * (s2 + rho * (g1 * mu * lam ** (2 * K) + s2 * power_sum(K)))
     for j in range(K):
-        Q = Q + 1.0 / rho + power_sum(K - 1 - j) + m[j] ** 2
+        Q = Q + s1**2 * (1.0 / rho + power_sum(K - 1 - j)) + m[j] ** 2
     return np.asarray(lam * m[K - 1] / np.sqrt(Q))
 
 
@@ -105,7 +106,9 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
               + \lambda_e t\, \frac{(1+\mu)(2+\rho\mu)}{(1+\rho\mu)^{3/2}} \right] + O(t^2).
 
     The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps. (The paper's slope misses the first
-    order of :math:`Q_w`.) At :math:`t = 0` it is the exact margin of ridge regression without a graph.
+    order of :math:`Q_w`.) At :math:`t = 0` it is the exact margin of ridge regression without a graph. With correlated features
+    :math:`1 + \rho\mu` becomes :math:`S = s_2 + \rho g_1\mu`, and the numerator of the slope
+    :math:`2(s_1 + \mu) S - \rho\mu(s_2 + g_1\mu)`.
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -114,10 +117,11 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     True
     """  # noqa: D400
     check_types("short_diffusion_margin", data=(data, CSBM))
-    data.require_plain("short_diffusion_margin")
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
-    spread = 1.0 + rho * mu
-    slope = data.effective_signal(symmetrize) * np.asarray(t, float) * (1.0 + mu) * (2.0 + rho * mu) / spread**1.5
+    s1, s2, g1 = data.features.moments
+    spread = s2 + rho * g1 * mu
+    rise = (2.0 * (s1 + mu) * spread - rho * mu * (s2 + g1 * mu)) / spread**1.5
+    slope = data.effective_signal(symmetrize) * np.asarray(t, float) * rise
     return np.asarray(np.sqrt(rho / alpha) * (mu / np.sqrt(spread) + slope))
 
 
@@ -154,10 +158,13 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
     r"""Learning rate of one layer with residual strength `c` at infinite regularization, in closed form.
 
-    .. math:: \tau = \frac12\, \frac{\lambda_e^2}{\lambda^2}\, \frac{1 + \mu}{1 + \mu + \alpha(1 + c^2)} .
+    .. math:: \tau = \frac{\delta^2}8\, \frac{\lambda_e^2}{\lambda^2}\,
+              \frac{(s_1 + \mu)^2}{(s_1 + \mu)^2 + \alpha(1 + c^2)(s_2 + g_1\mu)}, \qquad
+              \delta^2 = \min_{k \ne l} \Big( \frac1{p_k} + \frac1{p_l} \Big),
 
-    From Eq. 4.7: as :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`, while
-    :math:`\tau(g^2) = 1 + c^2`, and the squared margin becomes
+    with :math:`\delta = 2` for two equal classes, the smallest distance of two codes; unequal classes are decided at the best
+    threshold. From Eq. 4.7: as :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`,
+    while :math:`\tau(g^2) = 1 + c^2`, and the squared margin of white features becomes
     :math:`\lambda_e^2 (1+\mu)^2/[(1+\mu)^2 + \alpha(1+c^2)(1+\mu)]`. The rate does not depend on how many nodes are labelled,
     and reaches that of deeper networks only as :math:`\mu/\alpha \to \infty`.
 
@@ -176,10 +183,12 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     array([0.1667, 0.1   ])
     """
     check_types("one_layer_rate", data=(data, CSBM))
-    data.require_plain("one_layer_rate")
     gain = 2.0 if data.directed and symmetrize else 1.0
-    signal = 1.0 + np.asarray(data.mu)
-    return np.asarray(0.5 * gain * signal / (signal + np.asarray(data.alpha) * (1.0 + np.square(c))))
+    s1, s2, g1 = data.features.moments
+    mu = np.asarray(data.mu)
+    noise = np.asarray(data.alpha) * (1.0 + np.square(c)) * (s2 + g1 * mu)
+    closest = np.sum(1.0 / np.sort(data.fractions)[-2:])
+    return np.asarray(0.125 * closest * gain * (s1 + mu) ** 2 / ((s1 + mu) ** 2 + noise))
 
 
 class HardPhase(NamedTuple):

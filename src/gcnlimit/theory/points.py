@@ -51,23 +51,12 @@ class Points(NamedTuple):
         _check_range(data)
         shape = broadcast(data=data.shape, network=gcn.shape)
         signal, symmetric = data.operator(gcn.symmetrize)
-        alpha, signal, mu, rho, reg = (
-            np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho, gcn.reg)
+        alpha, mu, rho, reg, signal = (
+            np.full(shape, column).ravel() for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
         )
-        operator = SpikedOperator(signal, symmetric)
-        return cls(
-            alpha,
-            mu,
-            rho,
-            reg,
-            operator,
-            gcn.filter.ravel(shape),
-            gcn.loss,
-            gcn.normalize,
-            gcn.penalty,
-            data.classes,
-            data.features,
-        )
+        operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
+        network = (gcn.loss, gcn.normalize, gcn.penalty)
+        return cls(alpha, mu, rho, reg, operator, filter, *network, data.classes, data.features)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -126,6 +115,9 @@ class Points(NamedTuple):
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
+        if self.size == 1:
+            yield np.zeros(1, np.intp), self
+            return
         order = np.argsort(cost, kind="stable")[::-1]
         while order.size:
             first = max(1, int(cost[order[0]]))

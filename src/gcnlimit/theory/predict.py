@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.uncertainty import with_errors
 
 __all__ = ["predict"]
 
@@ -75,9 +76,10 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
         *_explicit(points, np.flatnonzero(usable & infinite)),
         *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations),
     ]
-    if throw:
-        _raise_failures(points, found)
     prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
+    if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
+        _raise_failure(points, prediction)
+    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
     return labelled(prediction, data, gcn)
 
 
@@ -115,7 +117,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
-        status = np.where(np.isnan(test + train), Status.OUT_OF_RANGE, Status.EXPLICIT)
+        status = np.where(np.isnan(test + train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
 
@@ -148,19 +150,16 @@ def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int
         yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
 
 
-def _raise_failures(points: Points, found: list[_Found]) -> None:
+def _raise_failure(points: Points, prediction: Prediction) -> Never:
     """Raise `ConvergenceError` that describes the first point without a solution."""
-    rows, status, residual = (
-        np.concatenate([getattr(part, name) for part in found]) for name in ("rows", "status", "residual")
-    )
+    status, residual = np.ravel(prediction.status), np.ravel(prediction.residual)
     failed = np.flatnonzero(status > Status.CONVERGED)
-    if failed.size:
-        first = failed[np.argmin(rows[failed])]
-        raise ConvergenceError(
-            f"{failed.size} of {points.size} points have no solution, the first at reg = {points.reg[rows[first]]:g} with "
-            f"residual {residual[first]:.1e}: {Status(int(status[first])).message}; "
-            "pass throw=False to keep the others, and look at status"
-        )
+    first = failed[0]
+    raise ConvergenceError(
+        f"{failed.size} of {points.size} points have no solution, the first at reg = {points.reg[first]:g} with "
+        f"residual {residual[first]:.1e}: {Status(int(status[first])).message}; "
+        "pass throw=False to keep the others, and look at status"
+    )
 
 
 def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:

@@ -72,7 +72,7 @@ def _on_spectrum(found: Solution, times: Array, x: Array, nodes: int) -> OrderFu
         response=np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=True), 0.0),
         signal=points.signal,
     )
-    pulls = pulls_of(points.loss, points.rho, GraphSide(found.output, found.weights))
+    pulls = pulls_of(node_loss(points), points.rho, GraphSide(found.output, found.weights))
     return spectral_functions(passage, measure, pulls, found.weights, points.mu)
 
 

@@ -48,7 +48,6 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     True
     """
     check_problem("integral_residuals", data, gcn)
-    data.require_plain("integral_residuals")
     if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
         raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
     return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1))).residuals()
@@ -61,6 +60,7 @@ class _Equations:
         signal, self.symmetric = data.operator(gcn.symmetrize)
         self.t, self.signal = float(gcn.filter.t), float(signal)  # type: ignore[attr-defined]
         self.mu, self.rho, self.grid = float(data.mu), float(data.rho), grid
+        self.alpha, self.moments = float(data.alpha), data.features.moments
         self.f = order_functions(data, gcn, np.concatenate([[0.0], grid.x, [1.0]]))
         self.kappa = partial(resolvents.kappa, t=self.t, symmetric=self.symmetric)
         self.phi = partial(resolvents.phi, t=self.t, signal=self.signal, symmetric=self.symmetric)
@@ -68,7 +68,8 @@ class _Equations:
         self.inverse = grid.convolution(self.kappa)  # of the effective derivative
 
     def residuals(self) -> dict[str, float]:
-        f = self.f
+        """Largest residual of each equation."""
+        f, (_, s2, g1) = self.f, self.moments
         pairs = {
             "V_qh": self._response(),
             "phi": self._phi(),
@@ -85,7 +86,7 @@ class _Equations:
             "V_hat_w": (f.weights.V_hat, f.V_hat[0, 0] / self.t**2),
             "m_hat_w": (f.weights.m_hat, np.sqrt(self.mu) / (self.signal * self.t) * f.m_hat[0]),
             "Q_hat_w": (f.weights.Q_hat, f.Q_hat[0, 0] / self.t**2),
-            "Q_w": (f.weights.Q, (f.weights.Q_hat + f.weights.m_hat**2) * f.weights.V),
+            "Q_w": (f.weights.Q, (s2 * f.weights.Q_hat + g1 * f.weights.m_hat**2) / self.alpha),
         }
         return {
             name: float(np.max(np.abs(left - right)) / max(np.max(np.abs(left)), 1e-300))
@@ -134,11 +135,11 @@ class _Equations:
         return np.asarray(G0 @ back)
 
     def _m(self) -> Array:
-        r""":math:`m = (1+\mu)\frac{m_w}{\sqrt\mu}\varphi + \frac t{\lambda^e} \int\int \varphi V_h \hat m`."""
+        r""":math:`m = (s_1+\mu)\frac{m_w}{\sqrt\mu}\varphi + \frac t{\lambda^e} \int\int \varphi V_h \hat m`."""
         f, w = self.f, self.grid.w
         inner = f.V[1:-1, 1:-1] @ (w * f.m_hat[1:-1])
-        weight = f.m_hat[0] / (self.signal * self.t) * f.weights.V  # m_w / sqrt(mu)
-        source = np.append((1.0 + self.mu) * weight, self.t / self.signal * inner)
+        weight = f.m_hat[0] / (self.signal * self.t) / self.alpha  # m_w / sqrt(mu)
+        source = np.append((self.moments[0] + self.mu) * weight, self.t / self.signal * inner)
         return np.asarray(self.grid.convolution(self.phi) @ source)
 
     def _Q_hat(self) -> Array:

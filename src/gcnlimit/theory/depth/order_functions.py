@@ -4,10 +4,11 @@ At infinite regularization the continuous network is known in closed form. Its s
 the loss are (Eqs. 4.1 and 4.2)
 
 .. math::
-    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac1\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
+    h(x) = \tfrac1r\, g_x \Big[ \tfrac{\mu \bar q_0}\alpha\, y + \tfrac{s_1}\alpha\, g_1^T R y + \sqrt{Q_w}\, \zeta \Big], \qquad
     q(x) = g_{1-x}^T R y, \qquad g_x = e^{txa},
 
-with :math:`\bar q_0 = y \cdot q(0)/N` and :math:`\zeta` Gaussian noise, and the order functions are their overlaps.
+with :math:`\bar q_0 = y \cdot q(0)/N`, :math:`s_1` the mean variance of the features (1 if they are white) and :math:`\zeta`
+Gaussian noise, and the order functions are their overlaps. With several classes they are those of each direction of the codes.
 `gcnlimit.theory.depth.finite_reg` has those at finite regularization, `gcnlimit.theory.depth.layers` those of discrete networks.
 """
 
@@ -57,6 +58,7 @@ def order_functions(
     data, gcn
         Data and network; array parameters broadcast together. `reg` must be all finite or all infinite; at infinite
         regularization the loss must be the square loss (another loss multiplies the functions by powers of its slope at 0).
+        Of correlated features :math:`Q_w` and :math:`V_w` are the law and the response of :math:`Xw/\sqrt N` (Eq. 8.16).
     depths
         Depths of the continuous network, a one-dimensional array.
     layers
@@ -76,7 +78,6 @@ def order_functions(
     True
     """
     check_problem("order_functions", data, gcn)
-    data.require_plain("order_functions")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)
@@ -132,7 +133,7 @@ def _closed_forms(points: Points, times: Array, x: Array) -> OrderFunctions:
     """Closed form at each point."""
     kind = SymmetricDepth if points.symmetric else DirectedDepth
     found = [
-        _closed_form(kind(float(t), float(signal)), x, *(float(p) for p in parameters))
+        _closed_form(kind(float(t), float(signal)), x, *(float(p) for p in parameters), moments=points.features.moments)
         for t, signal, *parameters in zip(times, points.signal, points.alpha, points.mu, points.rho, strict=True)
     ]
     functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
@@ -158,12 +159,15 @@ def _divided(f: OrderFunctions, divisor: Array) -> OrderFunctions:
     )
 
 
-def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float) -> tuple[dict[str, Array], Weights]:
+def _closed_form(
+    g: DepthAverages, x: Array, alpha: float, mu: float, rho: float, *, moments: tuple[float, float, float]
+) -> tuple[dict[str, Array], Weights]:
     r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
 
     By Eq. 4.3 an overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` plus that of noise with
-    weight :math:`\rho(1-\rho)`.
+    weight :math:`\rho(1-\rho)`. The moments are those of the features (Eq. 8.15).
     """
+    s1, s2, g1 = moments
     t, end, back = g.t, np.ones(1), 1.0 - x
     ahead = x - x[:, None]
     between = (1.0 + ahead).ravel()  # 1 - x + z
@@ -173,18 +177,18 @@ def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float
 
     s = rho * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
-    Q_w = (Q_hat_w + mu * s**2) / alpha  # Eq. 4.2
+    Q_w = (s2 * Q_hat_w + g1 * mu * s**2) / alpha  # Eq. 4.2
     pull = mu * s / alpha
     E3 = g.E3(x, x)
     returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
     functions = {
-        "m": rho / alpha * (g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
+        "m": rho / alpha * (s1 * g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
         "Q": pull**2 * g.E(x, x)
-        + pull * rho / alpha * (E3 + E3.T)
-        + masked(g.E4(x, x), g.Phi4(x, x)) / alpha**2
+        + pull * rho * s1 / alpha * (E3 + E3.T)
+        + masked(g.E4(x, x), g.Phi4(x, x)) * (s1 / alpha) ** 2
         + Q_w * g.Phi(x, x),
-        "V": g.Phi(x, x) / alpha,
-        "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + returned / alpha),
+        "V": s1 * g.Phi(x, x) / alpha,
+        "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + s1 * returned / alpha),
         "V_qh": np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=isinstance(g, SymmetricDepth)), 0.0),
         "m_hat": rho * g.signal * t * g.phi(back),
         "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
@@ -192,5 +196,5 @@ def _closed_form(g: DepthAverages, x: Array, alpha: float, mu: float, rho: float
     }
     root = np.sqrt(mu)
     return functions, Weights(
-        root * s / alpha, Q_w, np.asarray(1.0 / alpha), root * s, Q_hat_w, rho * g.Phi(end, end)[0, 0]
+        root * s / alpha, Q_w, np.asarray(s1 / alpha), root * s, Q_hat_w, rho * g.Phi(end, end)[0, 0]
     )

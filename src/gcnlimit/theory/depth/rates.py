@@ -1,7 +1,8 @@
 r"""Learning rates: how fast the error vanishes as the signal of the graph grows.
 
 :math:`\log(1 - Acc_{test}) \sim -\tau \lambda^2` as :math:`\lambda \to \infty`. The Bayes-optimal rate is 1 on a directed graph;
-a network of two layers or more reaches 1/2, and 1 if it symmetrizes the graph; one layer has a smaller rate.
+a network of two layers or more reaches 1/2, and 1 if it symmetrizes the graph; one layer has a smaller rate. With :math:`C`
+equal classes all rates are :math:`C/2` times larger.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.performance import scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.predict import predict
 
 __all__ = ["learning_rate"]
@@ -29,7 +31,8 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     r"""Rate :math:`\tau` of :math:`\log(1 - Acc_{test}) \sim -\tau\lambda^2`, from `log_test_error` at large signals.
 
     The coefficient of :math:`\lambda^2` when :math:`-\log(1 - Acc_{test})` is expanded in
-    :math:`\lambda^2, \lambda, \log\lambda, 1, \lambda^{-1}, \lambda^{-2}` over `signals`.
+    :math:`\lambda^2, \lambda, \log\lambda, 1, \lambda^{-1}, \lambda^{-2}` over `signals`. Unequal classes are decided at the best
+    threshold, or by the posterior.
 
     Parameters
     ----------
@@ -62,7 +65,9 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     alpha, mu, rho = (np.asarray(p)[..., None] for p in (data.alpha, data.mu, data.rho))
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
-    return scalar_or_array(_leading(lam, -np.asarray(answer.log_test_error)))
+    margin = np.asarray(answer.order_parameters.test_margin)
+    log_error = answer.log_test_error if isinstance(data.classes, int) else best_log_error(margin, data.classes)
+    return scalar_or_array(_leading(lam, -np.asarray(log_error)))
 
 
 def _leading(lam: Array, values: Array) -> Array:

@@ -10,6 +10,7 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.losses import Square
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.series import Series
 from gcnlimit.theory.expansion.graphs import Averages, directed_averages, symmetric_averages
@@ -26,11 +27,13 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
 
     .. math:: Acc_{test} = \Phi\Big( \sum_n z_n r^{-n} \Big)
 
+    for two equal classes, with :math:`\Phi_C` for more (Eq. 8.3).
     The self-consistent equations are solved as power series in :math:`1/r`: what a coefficient depends on is known from those
     before it. Nothing is fitted: the relative error of each :math:`z_n` is below :math:`10^{-9}` (in units in which the mean
     squared gain of the filter is 1, and of the largest of the :math:`z_n`). The loss must be smooth at 0. The hinge loss is
     linear there, so that its :math:`z_n` vanish for :math:`n \ge 1`: its corner shows in terms smaller than any power of
-    :math:`1/r`. The `reg` of `gcn` is not used.
+    :math:`1/r`. The `reg` of `gcn` is not used. With classes other than two equal ones the loss must be the square loss, whose
+    margin is the same for all classes.
 
     Parameters
     ----------
@@ -48,10 +51,14 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     (True, -0.0125)
     """
     check_problem("large_reg_expansion", data, gcn)
-    data.require_plain("large_reg_expansion")
     if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= _HIGHEST:
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_HIGHEST}")
     gcn.squared_penalty("large_reg_expansion")
+    if data.classes != 2 and type(gcn.loss) is not Square:
+        raise ParameterError(
+            f"loss = {gcn.loss!r} is expanded in 1/reg for two equal classes only, got classes = {data.classes}; "
+            "take loss='square'"
+        )
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
@@ -95,23 +102,32 @@ class _Equations(NamedTuple):
     def output(self, pulls: _Pulls) -> _Output:
         """Let the pulls act on the graph."""
         V_w, kappa, drive, scatter = pulls
-        alpha, mu = self.points.alpha, self.points.mu
+        mu = self.points.mu
         root = np.sqrt(mu)
         s = (kappa * V_w).raised()
         U, W = self.averages.at(s), self.averages.W(s)
         W_labels = W + U.excess
-        inertia = alpha * (1.0 + (kappa * W).raised())
-        m_w = root * drive * U.U / (inertia + mu * (kappa * W_labels).raised())
+        labels, signal, noise, answer = self._weight_gain((kappa * W).raised())
+        m_w = root * drive * U.U * labels / (1.0 + mu * (kappa * W_labels * labels).raised())
         back = (root * kappa * m_w).raised()
         along = drive * U.U - back * W_labels
-        feedback = alpha * ((kappa / inertia) * (kappa / inertia) * (U.WW_bulk + W * W)).raised(2)
+        feedback = (noise * kappa * kappa * (U.WW_bulk + W * W)).raised(2)
         Q_hat_w = along * along + _across(U, drive, -back) + scatter * U.UU
-        Q_w = alpha * (Q_hat_w + mu * along * along) / (inertia * inertia) / (1.0 - feedback)
+        Q_w = (noise * Q_hat_w + mu * signal * along * along) / (1.0 - feedback)
         stretch = 1.0 / (1.0 - s * W)
         features, echo = root * stretch * m_w, stretch * V_w * drive
         bulk = Q_w * U.UU + scatter * V_w * V_w * U.WW_bulk
         variance = _across(U, features, echo) + stretch * stretch * bulk
-        return _Output(features * U.U + echo * U.excess, variance, stretch * V_w * W, 1.0 / inertia)
+        return _Output(features * U.U + echo * U.excess, variance, stretch * V_w * W, answer)
+
+    def _weight_gain(self, V_hat: Series) -> tuple[Series, Series, Series, Series]:
+        r"""Averages over the features times powers of :math:`r`, as in `equations.WeightGain`, given :math:`\hat V_w/r`."""
+        law, alpha = self.points.features, self.points.alpha
+        stiff = 1.0 / (1.0 + Series(V_hat.c[..., None]) * law.variance)
+        spread = stiff * stiff * law.variance
+        columns = (stiff * law.signal, spread * law.signal, spread * law.variance, stiff * law.variance)
+        labels, signal, noise, answer = (Series(column.c @ law.weight / alpha) for column in columns)
+        return labels, signal, noise, answer
 
     def pulls(self, output: _Output, eta: tuple[Series, Series, Series]) -> _Pulls:
         """Let the nodes answer."""

@@ -132,8 +132,8 @@ class Biased(Loss):
             low, high = np.where(excess > 0.0, bias, low), np.where(excess < 0.0, bias, high)
             step = np.clip(excess / slope, -2.0, 2.0)
             ahead = bias + step
-            middle = np.where(np.isfinite(low + high), 0.5 * (low + high), ahead)
-            ahead = np.where((ahead > low) & (ahead < high), ahead, middle)
+            outside = np.isfinite(low) & np.isfinite(high) & ~((ahead > low) & (ahead < high))
+            ahead[outside] = 0.5 * (low[outside] + high[outside])
             moved = np.abs(ahead - bias) > 1e-14 * (1.0 + np.abs(bias))
             bias = ahead
             if not np.any(moved):

@@ -79,7 +79,7 @@ def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Arr
     G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     S = back @ G_0 @ back.mT
-    identity = np.broadcast_to(np.eye(chain.depth + 1), S.shape)
+    identity = np.eye(chain.depth + 1)
     J = solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
     pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)

@@ -271,6 +271,11 @@ class Equations(ABC):
     def weight_gain(self, V_hat_w: Array) -> WeightGain:
         r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
         law = self.features
+        if law.is_white:
+            response = 1.0 / (self.reg + V_hat_w)
+            spread = response**2 / self.alpha
+            response /= self.alpha
+            return WeightGain(response, spread, spread, response)
         stiff = 1.0 / (self.reg[:, None] + law.variance * V_hat_w[:, None])
         noise = (law.variance * stiff) ** 2
         columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)

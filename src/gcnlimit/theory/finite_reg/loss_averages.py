@@ -114,6 +114,8 @@ def slope_at_zero(loss: Loss) -> float:
     >>> round(slope_at_zero(Logistic()), 12)
     -0.5
     """
+    if loss.slope_at_zero is not None:
+        return loss.slope_at_zero
     from scipy.optimize import brentq
 
     reach = 1.0

@@ -8,24 +8,38 @@ For :math:`\ell(z) = (1 - z)^2/2` the three averages of the loss are closed, :ma
     r\,s = \frac{(\rho - p)(1 - \alpha p)}{\alpha\,(1 - p)}, \qquad 0 \le p < \min(\rho, 1/\alpha),
 
 is the regularization, and the margin is a rational function of the averages at :math:`s` under a root. At :math:`s = 0` it is
-that of infinite regularization.
+that of infinite regularization. Correlated features add averages over their law at one more number,
+:math:`t = \hat V_w/r` with :math:`\alpha p = \langle\sigma^2 t/(1 + \sigma^2 t)\rangle` (Eq. 8.16).
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.points import Points
 
-__all__ = ["most_freedom", "spectral_transforms", "square_margin", "square_margins", "square_reg"]
+__all__ = [
+    "FeatureGain",
+    "feature_gain",
+    "most_freedom",
+    "spectral_transforms",
+    "square_margin",
+    "square_margins",
+    "square_reg",
+]
 
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
 _NEWTON = 60  # steps at most
 _BLOCK = 1 << 19  # numbers held by one temporary array
+
+WHITE = Spectrum.white()
 
 
 def most_freedom(alpha: Array, rho: Array) -> Array:
@@ -33,7 +47,62 @@ def most_freedom(alpha: Array, rho: Array) -> Array:
     return np.minimum(rho, 1.0 / alpha)
 
 
-def square_reg(W: Array, s: Array, alpha: Array, rho: Array) -> Array:
+class FeatureGain(NamedTuple):
+    r"""Averages over the features at :math:`t = \hat V_w/r`, with :math:`D = 1 + \sigma^2 t`; 1 but the first if they are white.
+
+    `response` is :math:`\langle\sigma^2/D\rangle`; `labels` :math:`= \langle\Gamma/D\rangle`, `signal`
+    :math:`= \langle\Gamma\sigma^2/D^2\rangle` and `noise` :math:`= \langle\sigma^4/D^2\rangle` are divided by the power of it
+    that makes them independent of the unit of :math:`\sigma^2`.
+    """
+
+    response: Array
+    labels: Array | float
+    signal: Array | float
+    noise: Array | float
+
+
+def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
+    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature.
+
+    >>> gain = feature_gain(Spectrum([0.5, 1.5]), np.array([0.0, 0.5]))
+    >>> gain.response.round(4), gain.noise.round(4)
+    (array([1.   , 0.433]), array([1.25  , 1.0718]))
+    """
+    if features.is_white:
+        return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
+    variance, signal = features.variance, features.signal
+    stiff = 1.0 / (1.0 + variance * _ratio(features, freedom)[..., None])
+    response, labels = (variance * stiff) @ features.weight, (signal * stiff) @ features.weight
+    spread = variance * stiff**2
+    shared = ((column * spread) @ features.weight / response**2 for column in (signal, variance))
+    return FeatureGain(response, labels / response, *shared)
+
+
+def _ratio(features: Spectrum, freedom: Any) -> Any:
+    r"""Solve :math:`\langle\sigma^2 t/(1 + \sigma^2 t)\rangle = y` for :math:`t`, by Newton's method between bounds.
+
+    The logit of the left side against :math:`\log t` has a slope in (0, 1]. A last step in complex numbers gives the
+    derivative of the root along an imaginary step.
+    """
+    y = np.clip(np.real(freedom), 1e-300, 1.0 - 1e-15)[..., None]
+    logit, variance, weight = np.log(y) - np.log1p(-y), features.variance, features.weight
+    low = x = logit - np.log(features.average(variance))
+    high = logit - np.log(np.min(variance))
+    for _ in range(_NEWTON):
+        stiff = 1.0 / (1.0 + variance * np.exp(x))
+        soft = variance * np.exp(x) * stiff
+        free, held, slope = ((column @ weight)[..., None] for column in (soft, stiff, soft * stiff))
+        ahead = np.clip(x - (np.log(free) - np.log(held) - logit) * free * held / slope, low, high)
+        done = np.all(np.abs(ahead - x) <= 1e-15 * (1.0 + np.abs(x)))
+        x = ahead
+        if done:
+            break
+    t = np.exp(x)[..., 0]
+    stiff = 1.0 / (1.0 + variance * t[..., None])
+    return t + (freedom - t * ((variance * stiff) @ weight)) / ((variance * stiff**2) @ weight)
+
+
+def square_reg(W: Array, s: Array, alpha: Array, rho: Array, features: Spectrum = WHITE) -> Array:
     r"""Regularization at :math:`s = \kappa V_w`, given :math:`\tau(W)`; infinite at 0, NaN beyond the most freedom.
 
     >>> square_reg(np.array([0.5]), np.array([0.0]), np.array([4.0]), np.array([0.1]))
@@ -41,15 +110,17 @@ def square_reg(W: Array, s: Array, alpha: Array, rho: Array) -> Array:
     """
     p = s * W
     with np.errstate(divide="ignore", invalid="ignore"):
-        reg = (rho - p) * (1.0 - alpha * p) / (alpha * (1.0 - p)) / s
+        reg = (rho - p) * feature_gain(features, alpha * p).response / (alpha * (1.0 - p)) / s
     return np.where(p < most_freedom(alpha, rho), reg, np.nan)
 
 
-def square_margin(graph: Transforms, s: Array, alpha: Array, mu: Array, rho: Array) -> Array:
-    r"""Margin of a test node, :math:`\Phi^{-1}` of its accuracy, for the square loss.
+def square_margin(
+    graph: Transforms, s: Array, alpha: Array, mu: Array, rho: Array, *, features: Spectrum = WHITE
+) -> Array:
+    r"""Margin of a test node for the square loss, :math:`\Phi^{-1}` of its accuracy if there are two equal classes.
 
     With :math:`b = e(U)/(1 + \mu s\, e(W))`, :math:`F = \mu b\, U + W` and
-    :math:`M = e(F) - \tau(W)`,
+    :math:`M = e(F) - \tau(W)`, for white features
 
     .. math::
         \text{margin} = \frac{M}{\sqrt S}, \qquad
@@ -58,14 +129,17 @@ def square_margin(graph: Transforms, s: Array, alpha: Array, mu: Array, rho: Arr
     where :math:`\omega = \alpha\tau(U^2)/(1 - \alpha s^2 \tau(W^2))` is the variance that the weights add and
     :math:`k = \frac{1-\rho}{\rho} [\omega\tau(U^2) + \mathrm{Var}_\tau W]/(1-p)^2` that of the choice of labelled nodes.
     """
-    along = graph.U / (1.0 + mu * s * (graph.W + graph.excess))
-    features = mu * along
-    mean = features * graph.U + graph.excess
-    weights = alpha * graph.UU / (1.0 - alpha * s**2 * (graph.WW_bulk + graph.W**2))
+    gain = feature_gain(features, alpha * s * graph.W)
+    along = graph.U / (1.0 + mu * s * gain.labels * (graph.W + graph.excess))
+    pull = mu * gain.labels * along
+    mean = pull * graph.U + graph.excess
+    each = alpha * gain.noise
+    weights = each * graph.UU / (1.0 - each * s**2 * (graph.WW_bulk + graph.W**2))
     choice = (1.0 - rho) / rho * graph.stretch**2 * (weights * graph.UU + graph.WW_bulk)
     missed = 1.0 - s * (graph.W + mean)
-    variance = graph.across(features, np.ones_like(features)) + choice * missed**2
-    variance = variance + weights * (graph.across(np.ones_like(features), -s * features) + (1.0 + mu) * along**2)
+    variance = graph.across(pull, np.ones_like(pull)) + choice * missed**2
+    shared = 1.0 + mu * (gain.signal / gain.noise)
+    variance = variance + weights * (graph.across(np.ones_like(pull), -s * pull) + shared * along**2)
     return np.asarray(mean * np.sqrt((1.0 - s**2 * choice) / variance))
 
 

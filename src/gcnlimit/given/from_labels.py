@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.real.standard import Standard
+from gcnlimit.given.standard import Standard
 
 __all__ = ["Signals", "from_labels"]
 

@@ -10,8 +10,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.real.inputs import Labels, as_adjacency, as_features, as_labels, is_sparse
-from gcnlimit.real.operators import SparseLessRankOne
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, is_sparse
+from gcnlimit.given.matrix import SparseLessRankOne
 
 __all__ = ["Standard", "simplex_code"]
 
@@ -51,6 +51,16 @@ class Standard(NamedTuple):
     def width(self) -> int:
         """Number of features :math:`M` that vary."""
         return 0 if self.features is None else self.features.shape[1]
+
+    @property
+    def alpha(self) -> float:
+        r"""Aspect ratio :math:`N/M`; 1 without features."""
+        return self.nodes / self.width if self.width else 1.0
+
+    @property
+    def rho(self) -> float:
+        """Fraction of labelled nodes."""
+        return self.labels.labelled.size / self.nodes
 
     def symmetrized(self) -> SparseLessRankOne:
         r"""The operator :math:`(a + a^T)/\sqrt 2` of a directed graph, :math:`a` itself if it is symmetric."""

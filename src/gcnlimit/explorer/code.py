@@ -1,0 +1,66 @@
+"""The lines of Python and the command that give the numbers of a picture."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import Any
+
+from gcnlimit.explorer.state import State
+
+__all__ = ["data_line", "network_line", "predict_command", "script"]
+
+_CLASS = {"residual": "Residual", "diffusion": "Diffusion", "pagerank": "PageRank", "polynomial": "Polynomial"}
+
+
+def script(*lines: str) -> str:
+    """Lines of Python after the imports."""
+    return "\n".join(("import math", "", "import numpy as np", "", "import gcnlimit as gl", "", *lines))
+
+
+def data_line(state: State, **changes: str) -> str:
+    """Line that makes the data, some parameters given as expressions.
+
+    >>> data_line(State(classes="0.2, 0.8"), lam="lam")
+    'data = gl.CSBM(alpha=4.0, lam=lam, mu=2.0, rho=0.1, directed=True, classes=[0.2, 0.8])'
+    """
+    values = {name: repr(getattr(state, name)) for name in ("alpha", "lam", "mu", "rho", "directed")}
+    if state.classes.strip() != "2":
+        values["classes"] = f"[{state.classes}]" if "," in state.classes else state.classes
+    return f"data = gl.CSBM({_arguments(values | changes)})"
+
+
+def network_line(state: State, family: str, strength: str, **changes: str) -> str:
+    """Line that makes a network of a family, its strength given as an expression.
+
+    >>> network_line(State(), "residual", "c")
+    'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
+    """
+    inner = f"gl.{_CLASS[family]}({strength})"
+    if family == "residual":
+        inner = f"gl.Residual.constant({strength}, depth={state.depth})"
+    reg = "math.inf" if state.reg == math.inf else repr(state.reg)
+    given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
+    return f"gcn = gl.GCN({inner}, {_arguments(given | changes)})"
+
+
+def predict_command(state: State, verb: str = "predict", network: dict[str, Any] | None = None, **changes: str) -> str:
+    """Command of a verb on the data, and on the network if one is given by its options.
+
+    >>> predict_command(State(), network={"t": "0:2:5"}, lam="-1:1:3")
+    'gcnlimit predict --alpha=4.0 --lam=-1:1:3 --mu=2.0 --rho=0.1 --t=0:2:5 --loss=square --reg=inf --symmetrize'
+    """
+    values = {name: str(getattr(state, name)) for name in ("alpha", "lam", "mu", "rho")} | changes
+    words = ["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items())]
+    words += [] if state.directed else ["--undirected"]
+    words += (
+        [] if state.classes.strip() == "2" or "classes" in changes else [f"--classes={state.classes.replace(' ', '')}"]
+    )
+    if network is not None:
+        words += [f"--{name}={value}" for name, value in network.items()]
+        words += [f"--loss={state.loss}", f"--reg={state.reg}"]
+    return shlex.join([*words, "--symmetrize" if state.symmetrize else "--no-symmetrize"])
+
+
+def _arguments(values: dict[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

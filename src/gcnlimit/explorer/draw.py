@@ -1,0 +1,98 @@
+"""Plotly figures of the pictures, as plain dictionaries."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.explorer.picture import CEILING, Curve, Picture
+
+__all__ = ["figure"]
+
+# Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
+_COLOURS = {
+    "light": ("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    "dark": ("#56b4e9", "#f0a35e", "#4fd1a5", "#e6a5c9"),
+}
+_INK = {"light": "#1c2126", "dark": "#e6e9ec"}
+_GRID = {"light": "#dfe3e6", "dark": "#3a4148"}
+
+
+def figure(picture: Picture, theme: str = "light") -> dict[str, Any]:
+    """Figure of a picture in a light or dark theme."""
+    data = _map(picture, theme) if picture.map is not None else _curves(picture, theme)
+    return {"data": data, "layout": _layout(picture, theme)}
+
+
+def _curves(picture: Picture, theme: str) -> list[dict[str, Any]]:
+    """Curves in colours of their own; the ceiling in that of the text, the same in every picture."""
+    named = {curve.name: _INK[theme] for curve in picture.curves if curve.name == CEILING}
+    others = [curve.name for curve in picture.curves if curve.name != CEILING]
+    colours = named | dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
+    return [_trace(curve, colours[curve.name], theme) for curve in picture.curves]
+
+
+def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
+    trace: dict[str, Any] = {"type": "scatter", "name": curve.name, "x": _numbers(curve.x), "y": _numbers(curve.y)}
+    if curve.style == "dots":
+        marker = {"size": 9, "color": colour, "line": {"width": 1, "color": _INK[theme]}}
+        trace |= {"mode": "markers", "marker": marker}
+    elif curve.style == "area":
+        trace |= {"mode": "lines", "line": {"width": 0}, "fill": "tozeroy", "fillcolor": "rgba(128,128,128,0.25)"}
+    else:
+        trace |= {
+            "mode": "lines",
+            "line": {"color": colour, "width": 2, "dash": "dash" if curve.style == "dash" else "solid"},
+        }
+    if curve.error is not None:
+        trace["error_y"] = {"type": "data", "array": _numbers(curve.error), "color": colour}
+    return trace
+
+
+def _map(picture: Picture, theme: str) -> list[dict[str, Any]]:
+    assert picture.map is not None
+    grid, ink = picture.map, _INK[theme]
+    heat = {
+        "type": "heatmap",
+        "x": _numbers(grid.x),
+        "y": _numbers(grid.y),
+        "z": [_numbers(row) for row in grid.z],
+        "colorscale": "Cividis",
+        "colorbar": {"title": {"text": "gap"}, "thickness": 12, "tickfont": {"color": ink}},
+        "hovertemplate": "lam %{x:.2f}, mu %{y:.2f}: gap %{z:.4f}<extra></extra>",
+    }
+    here = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "here",
+        "x": [grid.point[0]],
+        "y": [grid.point[1]],
+        "marker": {"size": 13, "symbol": "cross", "color": "#ffffff", "line": {"width": 2, "color": "#000000"}},
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    return [heat, here]
+
+
+def _layout(picture: Picture, theme: str) -> dict[str, Any]:
+    ink, grid = _INK[theme], _GRID[theme]
+    axis = {"gridcolor": grid, "zerolinecolor": grid, "linecolor": ink, "automargin": True}
+    return {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": ink, "size": 13},
+        "margin": {"l": 52, "r": 12, "t": 64, "b": 44},
+        "xaxis": axis | {"title": {"text": picture.x}, "type": "log" if picture.log else "linear"},
+        "yaxis": axis | {"title": {"text": picture.y}},
+        "legend": {"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom", "font": {"size": 12}},
+        "hovermode": "closest" if picture.map is not None else "x unified",
+        "hoverlabel": {"bgcolor": "#ffffff" if theme == "light" else "#22272c", "font": {"color": ink}},
+        "uirevision": "kept",
+    }
+
+
+def _numbers(values: Any) -> list[float | None]:
+    """Numbers as JSON knows them: what is not finite is a gap."""
+    return [float(v) if np.isfinite(v) else None for v in np.ravel(values)]

@@ -1,0 +1,1 @@
+"""A graph that is given: its parts checked, in the units of the model, and its signals estimated from the labelled nodes."""

@@ -1,0 +1,74 @@
+"""Choosing a network on more than two classes, unequal classes and correlated features."""
+
+import math
+
+import numpy as np
+import pytest
+from problems import DATA, PARAMETERS
+from scipy.special import ndtri
+
+import gcnlimit as gl
+from gcnlimit.choose.search import margin
+
+LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
+UNEQUAL = gl.CSBM(**PARAMETERS, classes=[0.2, 0.8])
+NETWORK = gl.GCN(gl.Diffusion(1.0))
+
+
+@pytest.mark.parametrize("classes", [3, 8, [0.2, 0.8], [0.5, 0.3, 0.2]])
+def test_the_filter_that_is_best_for_two_classes_is_best_for_all(classes):
+    """Only the step from margin to accuracy depends on the classes, and it is increasing."""
+    data = gl.CSBM(**PARAMETERS, classes=classes)
+    best = gl.tune(data, NETWORK, {"t": (0, 10)})
+    assert best.parameters["t"] == pytest.approx(gl.tune(DATA, NETWORK, {"t": (0, 10)}).parameters["t"], rel=1e-6)
+    two, more = (gl.best_filter(d, order=4, reg=math.inf) for d in (DATA, data))
+    np.testing.assert_array_equal(two.coefficients, more.coefficients)
+    ceiling = more.ceiling_at_infinite_reg
+    assert more.prediction.best_accuracy <= ceiling.test_accuracy <= gl.predict(data, NETWORK).best_accuracy + 0.1
+
+
+def test_the_own_bias_is_tuned_where_there_is_one():
+    """At finite regularization no neighbour has a higher test accuracy; at the best threshold none a larger margin."""
+    network, step = gl.GCN(gl.Diffusion(1.0), reg=3.0), np.array([0.98, 1.0, 1.02])
+    for threshold, answer in (("own", "test_accuracy"), ("best", "best_accuracy")):
+        best = gl.tune(UNEQUAL, network, {"t": (0, 10)}, threshold=threshold)
+        around = gl.GCN(gl.Diffusion(best.parameters["t"] * step), reg=3.0)
+        assert np.argmax(getattr(gl.predict(UNEQUAL, around), answer)) == 1
+    own = gl.tune(UNEQUAL, network, {"t": (0, 10)})
+    assert margin(own.prediction, own_bias=True) == pytest.approx(ndtri(own.prediction.test_accuracy), abs=1e-12)
+
+
+@pytest.mark.parametrize("reg", [None, math.inf])
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_the_best_filter_of_coloured_features_beats_its_neighbours(symmetrize, reg):
+    data = gl.CSBM(2.0, 1.1, 1.0, 0.3, features=LAW, directed=not symmetrize)
+    best = gl.best_filter(data, order=2, symmetrize=symmetrize, reg=reg)
+    highest = best.prediction.order_parameters.test_margin
+    shifts = 0.01 * np.concatenate([np.eye(3), -np.eye(3)])
+    around = best.gcn.replaced(filter=gl.Polynomial(best.coefficients + shifts))
+    assert np.all(gl.predict(data, around).order_parameters.test_margin < highest)
+    if reg is None:
+        others = best.gcn.replaced(reg=best.gcn.reg * np.array([0.9, 1.1]))
+        assert np.all(gl.predict(data, others, tol=1e-12).order_parameters.test_margin < highest)
+
+
+def test_one_level_of_variance_is_white_in_other_units():
+    """Features of variance s are white ones with the signal mu/s and the regularization r/s."""
+    white, scaled = gl.CSBM(2.0, 0.8, 1.0, 0.3), gl.CSBM(2.0, 0.8, 2.5, 0.3, features=gl.Spectrum([2.5]))
+    one, other = (gl.best_filter(d, order=4) for d in (white, scaled))
+    assert other.prediction.test_accuracy == pytest.approx(one.prediction.test_accuracy, abs=1e-12)
+    assert other.gcn.reg == pytest.approx(2.5 * one.gcn.reg, rel=1e-3)  # flat at the optimum
+    assert other.ceiling.margin == pytest.approx(one.ceiling.margin, abs=1e-9)
+
+
+def test_a_refused_point_leaves_the_others_alone():
+    data = gl.CSBM(4.0, [0.5, 8.0], 2.0, 0.1)
+    network, free = gl.GCN(gl.PageRank(0.1), symmetrize=False), {"theta": (0.5, 0.9)}
+    best = gl.tune(data, network, free, throw=False)
+    alone = gl.tune(data.replaced(lam=0.5), network, free)
+    assert best.parameters["theta"][0] == alone.parameters["theta"]
+    assert best.prediction.test_accuracy[0] == alone.prediction.test_accuracy
+    assert best.status.tolist() == [alone.status, gl.results.TuneStatus.REFUSED]
+    assert np.isnan([best.parameters["theta"][1], best.prediction.test_accuracy[1]]).all()
+    with pytest.raises(gl.ParameterError, match="convergent interval"):
+        gl.tune(data, network, free)

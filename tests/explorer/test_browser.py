@@ -1,0 +1,228 @@
+"""The page in a real browser: Chromium and its driver, if they are installed (`make browser` installs them)."""
+
+import shutil
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("dash")
+pytest.importorskip("selenium")
+if not (shutil.which("chromium") and shutil.which("chromedriver")):
+    pytest.skip("chromium and chromedriver are not installed; make browser does it", allow_module_level=True)
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+from werkzeug.serving import make_server
+
+import gcnlimit as gl
+from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.serve import guard
+from gcnlimit.explorer.state import State
+
+PATIENCE = 60
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --window-size=1300,1000"
+)
+
+
+@pytest.fixture(scope="module")
+def address():
+    explorer = Explorer(State())
+    guard(explorer.app.server, {"127.0.0.1"})
+    server = make_server("127.0.0.1", 0, explorer.app.server, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+    explorer.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+class Page:
+    """The page as a person uses it."""
+
+    def __init__(self, browser, address, query=""):
+        self.browser, self.address = browser, address
+        browser.get(address + query)
+        self.until(lambda: self.accuracies("strength-diffusion"))
+
+    def until(self, true):
+        return WebDriverWait(self.browser, PATIENCE, 0.1, [Exception]).until(lambda _: true())
+
+    def run(self, script, *arguments):
+        return self.browser.execute_script(script, *arguments)
+
+    def element(self, name):
+        return self.browser.find_element(By.ID, name)
+
+    def type(self, name, value):
+        field = self.element(name)
+        field.send_keys(Keys.CONTROL, "a")
+        field.send_keys(str(value), Keys.ENTER)
+
+    def click(self, name):
+        self.run("document.getElementById(arguments[0]).click()", name)
+
+    def accuracies(self, picture, curve=0):
+        return self.run(
+            "const g = document.querySelector('#' + arguments[0] + '-shown .js-plotly-plot');"
+            "return g && g.data.length > arguments[1] ? [...g.data[arguments[1]].y] : null",
+            picture,
+            curve,
+        )
+
+    def curve(self, picture, name):
+        return self.run(
+            "const g = document.querySelector('#' + arguments[0] + '-shown .js-plotly-plot');"
+            "const t = g.data.find(t => t.name.includes(arguments[1])); return t ? [...t.y] : null",
+            picture,
+            name,
+        )
+
+    def upload(self, path):
+        field = self.until(lambda: self.browser.find_element(By.CSS_SELECTOR, "#upload input[type=file]"))
+        field.send_keys(str(path))
+
+    def state(self):
+        return State.of_query("?" + self.browser.current_url.partition("?")[2])
+
+
+@pytest.fixture
+def page(browser, address):
+    return Page(browser, address)
+
+
+def here(state):
+    return gl.predict(state.data, state.gcn).test_accuracy
+
+
+def shows(page, state):
+    """Whether the dot of the current network is the library's number."""
+    value = page.curve(f"strength-{state.family}", "here")
+    return value is not None and abs(value[0] - here(state)) < 1e-9
+
+
+def test_a_number_typed_moves_slider_picture_and_link(page):
+    page.type("lam", "0.5")
+    state = State(lam=0.5)
+    page.until(lambda: shows(page, state))
+    assert page.state() == state
+    assert abs(float(page.element("lam-slider").get_attribute("value")) - 583) <= 1
+    ceiling = gl.bayes_optimal(state.data).test_accuracy
+    assert page.curve("strength-diffusion", "Bayes")[0] == pytest.approx(ceiling, abs=1e-12)
+
+
+def test_a_slider_moved_with_the_keyboard_moves_the_picture(page):
+    page.element("mu-slider").send_keys(Keys.ARROW_RIGHT)
+    page.until(lambda: page.state().mu == pytest.approx(2.01))
+    page.until(lambda: shows(page, page.state()))
+
+
+def test_best_finds_the_optimum(page):
+    page.click("best")
+    tuned = gl.tune(State().data, State().gcn, {"t": (-5, 5)})
+    page.until(lambda: abs(page.state().t - tuned.parameters["t"]) < 1e-3)
+    page.until(lambda: abs(page.curve("strength-diffusion", "here")[0] - tuned.prediction.test_accuracy) < 1e-6)
+
+
+def test_a_click_on_the_map_goes_there(page):
+    page.until(lambda: page.run("return document.querySelector('#gap-shown .heatmaplayer') !== null"))
+    page.run(
+        "const g = document.querySelector('#gap-shown .js-plotly-plot');"
+        "g.emit('plotly_click', {points: [{x: -1.2, y: 4.0, curveNumber: 0, pointNumber: 0, data: {}, fullData: {}}]})"
+    )
+    page.until(lambda: (page.state().lam, page.state().mu) == (-1.2, 4.0))
+
+
+def test_a_link_is_reloaded_whole(browser, address):
+    state = State(lam=-1.5, family="residual", depth=4, c=-0.5, loss="logistic", reg=2.0, classes="2", directed=False)
+    page = Page(browser, address, state.query())
+    page.until(lambda: shows(page, state))
+    assert page.state() == state
+
+
+def test_an_impossible_link_is_a_sentence(browser, address):
+    page = Page(browser, address, "?rho=7&lam=<script>alert(1)</script>")
+    page.until(lambda: "cannot be shown" in page.element("message").text)
+    assert "rho" in page.element("message").text
+
+
+def test_a_value_out_of_range_is_a_sentence(page):
+    page.type("classes", "0.2, 0.9")
+    page.until(lambda: "classes" in page.element("axis-sentence").text)
+
+
+def test_sampled_graphs_appear_with_errors(page):
+    page.type("nodes", "300")
+    page.type("trials", "3")
+    page.until(lambda: page.state().nodes == 300 and page.state().trials == 3)
+    page.click("sample")
+    page.until(lambda: "3 of 3" in page.element("progress-text").text)
+    page.until(lambda: page.curve("strength-diffusion", "3 sampled graphs"))
+    dots = page.curve("strength-diffusion", "3 sampled graphs")
+    assert len(dots) == 10
+    assert abs(dots[-1] - here(page.state())) < 0.15
+
+
+def test_an_uploaded_graph_is_described(page, tmp_path):
+    path = tmp_path / "graph.npz"
+    gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.3), nodes=500, degree=20, seed=0).save(path)
+    page.upload(path)
+    page.until(lambda: "500 nodes" in page.element("message").text)
+    assert page.state().alpha == pytest.approx(2.0)
+
+
+def test_a_bad_file_is_a_sentence(page, tmp_path):
+    path = tmp_path / "graph.npz"
+    path.write_bytes(b"no graph")
+    page.upload(path)
+    page.until(lambda: "graph" in page.element("message").text)
+    assert page.state() == State()
+
+
+def test_the_table_is_that_of_compare(page):
+    expected = gl.compare(State().data, depth=2)
+    page.until(lambda: f"{expected.entries[-1].test_accuracy:.5f}" in page.element("table-shown").text)
+    for entry in expected.entries:
+        assert f"{entry.test_accuracy:.5f}" in page.element("table-shown").text
+
+
+def test_dark_colours_and_narrow_screens(page):
+    page.run("document.querySelector('#mode input[value=dark]').click()")
+    page.until(lambda: page.run("return document.documentElement.dataset.theme") == "dark")
+    page.browser.set_window_size(400, 900)
+    time.sleep(0.5)
+    assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+    page.browser.set_window_size(1300, 1000)
+
+
+def test_every_control_has_a_name_for_screen_readers(page):
+    nameless = page.run(
+        "return [...document.querySelectorAll('input:not([type=file]), button, summary')].filter(e =>"
+        "!(e.getAttribute('aria-label') || e.labels && e.labels.length || e.textContent.trim() || e.title)).map(e => e.outerHTML)"
+    )
+    assert nameless == []
+
+
+def test_nothing_is_asked_of_other_machines(page):
+    asked = page.run("return performance.getEntriesByType('resource').map(e => e.name)")
+    assert asked
+    assert all(name.startswith((page.address, "data:", "blob:")) for name in asked)
+    severe = [entry["message"] for entry in page.browser.get_log("browser") if entry["level"] == "SEVERE"]
+    assert severe == []

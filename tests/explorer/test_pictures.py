@@ -1,0 +1,102 @@
+"""Pictures are the library's numbers, and the lines of code beside them give the same."""
+
+import contextlib
+import io
+import json
+import shlex
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import gcnlimit as gl
+from gcnlimit.cli.app import app
+from gcnlimit.explorer.pictures import PICTURES, STRENGTHS, best
+from gcnlimit.explorer.state import State
+
+STATES = {
+    "explicit": State(),
+    "heterophily, directed": State(lam=-1.3, symmetrize=False, family="residual", depth=3),
+    "classes": State(classes="0.2, 0.8", reg=1.0),
+    "logistic": State(loss="logistic", reg=2.0, directed=False),
+}
+
+
+def _numbers(text):
+    return np.array([float(v) for v in text.replace("[", " ").replace("]", " ").replace("\n", " ").split()])
+
+
+def _printed(python):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), np.printoptions(threshold=10**6, precision=17):
+        exec(python, {})
+    return _numbers(out.getvalue())
+
+
+@pytest.mark.parametrize("family", STRENGTHS)
+@pytest.mark.parametrize("state", STATES.values(), ids=STATES.keys())
+def test_python_and_command_give_the_curve(state, family):
+    picture = PICTURES[f"strength-{family}"](state)
+    curve = picture.curves[0]
+    np.testing.assert_allclose(_printed(picture.python), curve.y, atol=1e-9)
+    result = CliRunner().invoke(app, [*shlex.split(picture.command)[1:], "--json"])
+    rows = json.loads(result.stdout)
+    answers = [np.nan if row["test_accuracy"] is None else row["test_accuracy"] for row in rows]
+    np.testing.assert_allclose(np.array(answers, float), curve.y, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", STRENGTHS)
+def test_the_best_strength_is_that_of_tune(family):
+    state = State(family=family)
+    name = state.parameter
+    tuned = gl.tune(state.data, state.gcn, {name: (-0.75, 0.75) if family == "pagerank" else (-4, 4)})
+    top = next(curve for curve in PICTURES[f"strength-{family}"](state).curves if curve.name == "best")
+    assert top.y[0] == pytest.approx(tuned.prediction.test_accuracy, abs=1e-7)
+    assert getattr(best(state), name) == pytest.approx(tuned.parameters[name], rel=1e-4)
+
+
+@pytest.mark.parametrize("axis", ["lam", "rho", "classes"])
+def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
+    curves = {c.name: c for c in PICTURES["axis"](State(axis=axis)).curves}
+    here, top, ceiling = curves["this network"], curves["best diffusion"], curves["Bayes-optimal"]
+    assert np.all(here.y <= top.y + 1e-9)
+    assert np.all(top.y <= ceiling.y + 1e-9)
+    changed = {axis: int(here.x[3]) if axis == "classes" else here.x[3]}
+    expected = gl.predict(State().data_at(**changed), State().gcn).test_accuracy
+    assert here.y[3] == pytest.approx(expected, abs=1e-12)
+
+
+def test_code_along_an_axis_prints_its_curves():
+    picture = PICTURES["axis"](State(axis="mu"))
+    x, y, ceiling = _printed(picture.python).reshape(-1, 3).T
+    np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
+    np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
+    np.testing.assert_allclose(ceiling, picture.curves[-1].y, atol=1e-12)
+
+
+def test_the_map_is_what_its_code_prints_and_holds_the_point():
+    state = State(lam=0.5, mu=1.0)
+    picture = PICTURES["gap"](state)
+    np.testing.assert_allclose(_printed(picture.python), picture.map.z.ravel(), atol=1e-9)
+    assert picture.map.point == (0.5, 1.0)
+
+
+def test_the_best_filter_of_the_picture_is_not_below_any_family():
+    picture = PICTURES["spectrum"](State())
+    reached = float(picture.sentence.split("reaches ")[1].split(" ")[0])
+    families = [c.y[0] for f in STRENGTHS for c in PICTURES[f"strength-{f}"](State()).curves if c.name == "best"]
+    assert reached >= max(families) - 1e-4
+
+
+def test_along_the_depth_of_a_residual_network_each_layer_is_drawn():
+    picture = PICTURES["depth"](State(family="residual", depth=5))
+    assert picture.curves[0].x.tolist() == [0, 1, 2, 3, 4]
+    functions = gl.depth.order_functions(State().data, State(family="residual", depth=5).gcn)
+    np.testing.assert_allclose(picture.curves[0].y, functions.m)
+
+
+def test_a_table_of_numbers_can_be_read_back():
+    picture = PICTURES["strength-diffusion"](State())
+    rows = [row.split(",") for row in picture.csv().splitlines()[1:]]
+    read = np.array([float(row[2]) for row in rows if row[0] == "diffusion"])
+    assert np.array_equal(read, picture.curves[0].y)

@@ -1,0 +1,74 @@
+"""The state of the page: links hold it whole, and impossible ones are a sentence."""
+
+import math
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gcnlimit as gl
+from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.state import CHOICES, LIMITS, State
+
+
+def _values(name):
+    limit = LIMITS[name]
+    return st.integers(limit.low, limit.high) if limit.whole else st.floats(limit.low, limit.high)
+
+
+@given(
+    st.fixed_dictionaries(
+        {name: _values(name) for name in LIMITS}
+        | {name: st.sampled_from(CHOICES[name]) for name in ("family", "axis")}
+        | {"directed": st.booleans(), "symmetrize": st.booleans(), "classes": st.sampled_from(["2", "7", "0.25, 0.75"])}
+    )
+)
+def test_a_link_leads_back_to_its_state(values):
+    state = State.of(values)
+    assert State.of_query(state.query()) == state
+
+
+@pytest.mark.parametrize("state", PRESETS.values(), ids=PRESETS.keys())
+def test_presets_are_states_that_the_library_answers(state):
+    assert State.of_query(state.query()) == state
+    p = gl.predict(state.data, state.gcn)
+    assert 0.0 < p.test_accuracy <= gl.bayes_optimal(state.data).test_accuracy + 1e-9
+
+
+@pytest.mark.parametrize(
+    "query, word",
+    [
+        ("?rho=7", "rho"),
+        ("?rho=", "rho"),
+        ("?lam=nan", "lam"),
+        ("?lam=1e400", "lam"),
+        ("?reg=-1", "reg"),
+        ("?depth=2.5", "depth"),
+        ("?depth=1000000", "depth"),
+        ("?classes=1", "classes"),
+        ("?classes=0.2,0.9", "classes"),
+        ("?classes=" + ",".join(["0.01"] * 100), "classes"),
+        ("?coefficients=1;2", "coefficients"),
+        ("?coefficients=" + ",".join(["1"] * 50), "coefficients"),
+        ("?family=transformer", "family"),
+        ("?directed=perhaps", "directed"),
+        ("?loss=<script>", "loss"),
+        ("?nodes=1e9", "nodes"),
+        ("?lamda=1", "lamda"),
+    ],
+)
+def test_an_impossible_link_is_one_sentence_that_names_the_control(query, word):
+    with pytest.raises(gl.ParameterError, match=word) as refused:
+        State.of_query(query)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+def test_infinite_regularization_travels_in_a_link():
+    assert State.of_query("?reg=inf").reg == math.inf
+    assert State.of_query(State(reg=2.5).query()).reg == 2.5
+
+
+def test_every_field_is_a_control():
+    assert {f.name for f in fields(State)} == {*LIMITS, *CHOICES, "classes", "coefficients", "directed", "symmetrize"}
