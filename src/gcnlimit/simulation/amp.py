@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Performance, Status
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import accuracy, mean_over
 from gcnlimit.simulation.observation import Observation
@@ -53,6 +56,7 @@ def amp(
     tol: float = 1e-6,
     damping: float = 0.0,
     seed: int = 0,
+    device: Device | None = None,
 ) -> Inference:
     r"""Approximate message passing: Bayes-optimal inference of the labels, given the parameters of the model.
 
@@ -77,6 +81,9 @@ def amp(
         Fraction of the old log-odds kept in each step, in [0, 1].
     seed
         Of the small random start.
+    device
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        were drawn. An iteration draws streamed features once.
 
     Examples
     --------
@@ -90,7 +97,7 @@ def amp(
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     observation = instance.observation if isinstance(instance, Instance) else instance
     keep = number("damping", damping, low=0, high=1)
-    update = _Update(observation)
+    update = _Update(observation, observation.device(device))
     log_odds, old = update.start(seed), np.zeros(observation.nodes)
     y, u = update.labels(log_odds), np.zeros(observation.features.shape[1])
     status, change = Status.NOT_CONVERGED, math.inf
@@ -114,11 +121,13 @@ def amp(
 class _Update:
     """One step of the iteration, on the observation alone."""
 
-    def __init__(self, observation: Observation) -> None:
-        self.observation = observation
+    def __init__(self, observation: Observation, device: Device) -> None:
+        self.observation, self.backend = observation, backend_of(device)
         self.signal = float(observation.data.effective_signal(symmetrize=True))
         self.mu = float(observation.data.mu)
-        self.S = observation.operator(True)
+        self.S = observation.operator(True, device)
+        X = observation.features
+        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
 
     def start(self, seed: int) -> Array:
         """Small random log-odds, since exactly 0 is a fixed point if no label is known."""
@@ -134,13 +143,19 @@ class _Update:
             return self._step(y, old, u)
 
     def _step(self, y: Array, old: Array, u: Array) -> tuple[Array, Array]:
-        X, n = self.observation.features, self.observation.nodes
-        mu, unsure = self.mu / n, np.sum(1.0 - y**2)
-        precision = 1.0 + mu * (y @ y)
+        n, dtype = self.observation.nodes, self.observation.features.dtype
+        mu, unsure = self.mu / n, float(np.sum(1.0 - y**2))
+        precision = 1.0 + mu * float(y @ y)
         root = math.sqrt(mu)
-        u = (root * (X.T @ y.astype(X.dtype)) - mu * unsure * u) / precision
-        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal * self.signal * unsure / n * old
-        return u, graph + root * (X @ u.astype(X.dtype)) - mu * X.shape[1] / precision * old
+        here, before = (self.backend.place(v.astype(dtype)[:, None]) for v in (y, u))
+
+        def weigh(part: slice, weights: Any) -> Any:
+            return (root * weights - mu * unsure * before[part]) * (1.0 / precision)
+
+        u, features = (self.backend.host(v)[:, 0].astype(float) for v in one_pass(self.X, here, weigh))
+        neighbours = self.backend.host(self.S @ here)[:, 0]
+        graph = self.signal * neighbours - self.signal * self.signal * unsure / n * old
+        return u, graph + root * features - mu * u.size / precision * old
 
 
 def _measure(instance: Instance, log_odds: Array) -> Performance:

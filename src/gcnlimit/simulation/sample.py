@@ -11,6 +11,7 @@ from gcnlimit._memory import require
 from gcnlimit._validation import whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance
@@ -28,8 +29,9 @@ def sample(
     degree: float | None = 30.0,
     seed: Seed = 0,
     *,
-    streamed: bool = False,
-    dtype: npt.DTypeLike = np.float64,
+    streamed: bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Device = "cpu",
 ) -> Instance:
     r"""Draw labels, graph, features and the set of labelled nodes.
 
@@ -49,8 +51,13 @@ def sample(
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
     streamed
         Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
+        By default only on a device of PyTorch.
     dtype
-        ``float64`` or ``float32``: precision of the features and of all that is computed from them.
+        ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
+        the processor and ``float32`` elsewhere.
+    device
+        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        same law. The adjacency is held by SciPy in any case.
 
     Raises
     ------
@@ -66,7 +73,7 @@ def sample(
     >>> bool(25 < i.adjacency.nnz / 1000 < 35)
     True
     """
-    size = Size.of("sample", data, nodes, degree, streamed, dtype)
+    size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
     if data.shape:
         raise ParameterError(
             f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
@@ -84,15 +91,17 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
     mask = np.zeros(nodes, bool)
     mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
 
-    lam, graph = float(data.lam), np.random.default_rng(streams[1])
+    lam, backend = float(data.lam), backend_of(size.device)
     if size.degree is None:
-        adjacency: Graph = gaussian_graph(labels, lam, data.directed, graph)
+        adjacency: Graph = gaussian_graph(labels, lam, data.directed, np.random.default_rng(streams[1]))
     else:
-        adjacency = bernoulli_graph(labels, *edge_probabilities(lam, nodes, size.degree), data.directed, graph)
+        probabilities = edge_probabilities(lam, nodes, size.degree)
+        with backend.guard(nodes):
+            adjacency = bernoulli_graph(labels, *probabilities, data.directed, backend.rng(streams[1]), backend)
     centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
     spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(size.dtype)
     key = int(streams[3].generate_state(1, np.uint64)[0])
-    features = StreamedFeatures(key, labels[:, None], spike[:, None])
+    features = StreamedFeatures(key, labels[:, None], spike[:, None], device=size.device)
     observation = Observation(
         data=data,
         degree=size.degree,

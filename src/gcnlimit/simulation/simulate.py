@@ -20,12 +20,15 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Measurement, Performance, scalar_or_array
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.measure import evaluate
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.train import train
 
 __all__ = ["simulate"]
+
+LANES = 4  # trials at a time on one graphics card, at most
 
 FIELDS = [f.name for f in fields(Performance)]
 
@@ -39,8 +42,9 @@ def simulate(  # noqa: PLR0917
     seed: Seed = 0,
     *,
     workers: int | None = None,
-    streamed: bool = False,
-    dtype: npt.DTypeLike = np.float64,
+    streamed: bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Device = "cpu",
     progress: bool | None = None,
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
@@ -50,15 +54,16 @@ def simulate(  # noqa: PLR0917
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape. All
         parameters of the network are measured on the same graphs; each data point has graphs of its own.
-    nodes, degree, streamed, dtype
-        As for `sample`.
+    nodes, degree, streamed, dtype, device
+        As for `sample`; the training is on the same device.
     trials
         Number of graphs for each data point.
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers, whatever the number of workers.
     workers
-        Number of processes, each of one thread; 1 stays in this process. By default as many as there are processors and
-        memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is small.
+        Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
+        are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
+        small. On a graphics card the number of trials at a time, by default up to 4 that its memory holds.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
@@ -73,21 +78,28 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size, trials = Size.of("simulate", data, nodes, degree, streamed, dtype), whole("trials", trials, low=1, high=10**9)
+    size, trials = (
+        Size.of("simulate", data, nodes, degree, streamed, dtype, device),
+        whole("trials", trials, low=1, high=10**9),
+    )
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
     root = seed_sequence(seed)
     require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
     workers = _workers(workers, _bytes(data, gcn, size), size)
+    if workers is None and size.device != "cpu":
+        together = backend_of(size.device).free() // size.device_bytes(math.prod(gcn.shape))
+        workers = int(min(max(together, 1), LANES))
     groups = _groups(data, gcn, shape)
     tasks = [
         _Trial(point, network, size, child)
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
+    small, beside = size.nodes * len(tasks) < 40_000, size.device != "cpu"
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        results = run(tasks, workers, small=size.nodes * len(tasks) < 40_000, done=bar.advance)
+        results = run(tasks, workers, small=small, threads=beside, done=bar.advance)
     return labelled(_assemble([where for _, _, where in groups], results, trials, shape, size.nodes), data, gcn)
 
 
@@ -102,8 +114,9 @@ class _Trial:
 
     def __call__(self) -> Array:
         """Performance, one row for each field but the last, which is that of the mean."""
-        instance = draw(self.data, self.size, self.seed)
-        performance = evaluate(instance, self.gcn, train(instance.observation, self.gcn)[1])
+        with backend_of(self.size.device).lane():
+            instance = draw(self.data, self.size, self.seed)
+            performance = evaluate(instance, self.gcn, train(instance.observation, self.gcn)[1])
         return np.array([getattr(performance, name) for name in FIELDS[:4]])
 
 

@@ -14,6 +14,7 @@ from gcnlimit._threads import threads
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 
@@ -34,18 +35,30 @@ class Size:
     degree: float | None
     streamed: bool
     dtype: np.dtype[Any]
+    device: Device = "cpu"
 
     @classmethod
     def of(  # noqa: PLR0917
-        cls, function: str, data: CSBM, nodes: object, degree: object, streamed: object, dtype: npt.DTypeLike
+        cls,
+        function: str,
+        data: CSBM,
+        nodes: object,
+        degree: object,
+        streamed: object,
+        dtype: npt.DTypeLike | None,
+        device: Device = "cpu",
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
         check_types(function, data=(data, CSBM))
         data.require_plain(function)
+        backend_of(device)
+        if dtype is None:
+            dtype = np.float64 if device == "cpu" else np.float32
         nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
+        streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
-        size = cls(nodes, nodes / float(np.min(data.alpha)), degree, flag("streamed", streamed), dtype)
+        size = cls(nodes, nodes / float(np.min(data.alpha)), degree, streamed, dtype, device)
         size._check_signals(data)
         return size
 
@@ -73,8 +86,15 @@ class Size:
         return max(drawn * self.edges, kept * self.edges + self._feature_bytes()) + 64.0 * self.nodes
 
     def _feature_bytes(self) -> float:
-        held = min(1.0 + self.features, (threads() + 1) * TILE) if self.streamed else 1.0 + self.features
+        held = 1.0 + self.features
+        if self.streamed:
+            held = min(held, (threads() + 1) * TILE if self.device == "cpu" else 0.0)
         return held * self.nodes * self.dtype.itemsize + 32.0 * self.features
+
+    def device_bytes(self, points: int) -> float:
+        """Memory of one trial on a graphics card: the graph while it is sorted, a tile of features, the columns of a filter."""
+        tile = backend_of(self.device).tile
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * tile + 20.0 * points)
 
     def remedy(self) -> str:
         """How to take less memory."""
@@ -93,10 +113,10 @@ def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> fl
     item, width = size.dtype.itemsize, 1.0 + size.features
     operator = size.edges * (24.0 if size.degree is None else 64.0)
     answers = 3.0 * points * (size.nodes + width) * item
-    if not finite:
+    if not finite or size.streamed:
         return operator + answers
     rows = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
-    at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
+    at_once = size.nodes * min(labelled, 400.0)
     propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
     return operator + answers + rows + propagated
 

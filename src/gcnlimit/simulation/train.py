@@ -21,12 +21,14 @@ from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.performance import Performance, scalar_or_array
+from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
+from gcnlimit.simulation.products import Products, train_by_products
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
@@ -60,7 +62,7 @@ class Fit(Brief):
     gap: float | Array
 
 
-def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
+def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
     r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
@@ -74,7 +76,11 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     tol
         How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
         right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
-        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit.
+        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
+        single precision allow :math:`2 \cdot 10^{-6}` for the first two.
+    device
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        were drawn.
 
     Examples
     --------
@@ -89,7 +95,7 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
     tol = tolerance("tol", tol)
     _check_memory(instance.observation, gcn)
-    weights, outputs, gap = train(instance.observation, gcn, tol)
+    weights, outputs, gap = train(instance.observation, gcn, tol, device)
     performance = labelled(evaluate(instance, gcn, outputs), instance.data, gcn)
     shape = gcn.shape
     return Fit(
@@ -98,17 +104,21 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
 
 
 def train(
-    observation: Observation, gcn: GCN, tol: float = TOLERANCE
+    observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
     """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     with np.errstate(all="ignore"):  # what is not finite is refused at the end
-        return _train(observation, gcn, tol)
+        return _train(observation, gcn, tol, observation.device(device))
 
 
-def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
-    operator = observation.operator(gcn.symmetrize)
+def _train(
+    observation: Observation, gcn: GCN, tol: float, device: Device
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
+    apart = device != "cpu" or streamed(observation.features)  # the training rows are not to be stored
+    by_products = apart and isinstance(gcn.penalty, L2) and (gcn.loss.training != "convex" or np.isinf(gcn.reg).all())
+    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
     check_size(filters, operator, observation.features.dtype)
@@ -118,6 +128,12 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
     gap = np.zeros(reg.size)
     explicit = np.isinf(reg)
+    if by_products:
+        products = Products.of(observation, operator, device)
+        codes = observation.train_labels[observation.train_mask][:, None]
+        trained, signal = train_by_products(products, filters, gcn.loss, reg, codes, tol)
+        weights, outputs, gap = trained.weights[..., 0], trained.outputs[..., 0].T, trained.gap
+        return _checked(filters, operator, signal[..., 0].T, weights, outputs, gap, gcn, gain)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
@@ -135,6 +151,21 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> tuple[npt.NDArray[
     signal = observation.features @ np.ascontiguousarray(weights.T)
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     outputs = filters.apply_each(operator, signal, radius=operator.radius)
+    return _checked(filters, operator, signal, weights, outputs, gap, gcn, gain)
+
+
+def _checked(  # noqa: PLR0917
+    filters: Filter,
+    operator: Operator,
+    signal: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    outputs: npt.NDArray[Any],
+    gap: Array,
+    gcn: GCN,
+    gain: Array,
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
+    """Weights and outputs that are numbers, in the units of a normalized filter."""
+    explicit = np.isinf(np.broadcast_to(gcn.reg, gcn.shape).ravel())
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
