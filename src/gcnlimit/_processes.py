@@ -12,6 +12,8 @@ import threading
 import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from gcnlimit._threads import cores, one_thread_each, one_thread_of_linear_algebra
@@ -72,8 +74,9 @@ def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int
 
 
 def _in_threads(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+    apart = {index: partial(copy_context().run, task) for index, task in enumerate(tasks)}
     with ThreadPoolExecutor(workers) as pool:
-        for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 2 * workers):
+        for index, future in as_finished(pool, _call, apart.items(), 2 * workers):
             yield index, future.result()
 
 

@@ -164,3 +164,15 @@ def test_tolerances_are_checked(instance, bad):
         gl.amp(instance, tol=bad)
     with pytest.raises(gl.ParameterError, match="max_iterations"):
         gl.amp(instance, max_iterations=bad)
+
+
+@pytest.mark.parametrize("device", ["gpu", "", None, 3, "cuda:x"])
+def test_unknown_devices_are_named(data, device):
+    with pytest.raises(gl.ParameterError, match=r"device = .* is not allowed; it must be 'cpu', 'cuda'"):
+        gl.sample(data, nodes=100, degree=10, device=device)
+
+
+def test_a_device_without_pytorch_names_the_extra(instance, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(gl.GCNLimitError, match=r"device = 'cuda' needs torch; .*gcnlimit\[gpu\]"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cuda")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit.simulation.backend import Backend, backend_of
+from gcnlimit._progress import block_done
+from gcnlimit.simulation.backend import Backend, Device, backend_of
 
 __all__ = ["LARGEST_KEY", "StreamedFeatures", "one_pass"]
 
@@ -53,7 +54,7 @@ class StreamedFeatures:
     codes: Block
     spike: Block
     scale: Block | None = None
-    device: str = "cpu"
+    device: Device = "cpu"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -133,6 +134,7 @@ class StreamedFeatures:
         kept, total, along = [], None, 0.0
         with self.backend.guard(self.shape[0]):
             for part, weights, product in self.backend.in_order(one, range(self.tiles)):
+                block_done()
                 kept.append(weights)
                 along = along + spike[part].T @ weights
                 if total is None:

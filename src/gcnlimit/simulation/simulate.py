@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gcnlimit._labels import labelled
 from gcnlimit._memory import available, require
 from gcnlimit._processes import run
-from gcnlimit._progress import progress_bar
+from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
@@ -98,8 +98,14 @@ def simulate(  # noqa: PLR0917
         for child in group.spawn(trials)
     ]
     small, beside = size.nodes * len(tasks) < 40_000, size.device != "cpu"
-    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        results = run(tasks, workers, small=small, threads=beside, done=bar.advance)
+    here = beside or len(tasks) == 1 or workers == 1 or (workers is None and small)
+    if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
+        total = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None
+        with progress_bar("simulating", total, progress, unit="blocks") as bar, counting_blocks(bar.advance):
+            results = run(tasks, workers, small=small, threads=beside)
+    else:
+        with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
+            results = run(tasks, workers, small=small, done=bar.advance)
     return labelled(_assemble([where for _, _, where in groups], results, trials, shape, size.nodes), data, gcn)
 
 

@@ -21,7 +21,6 @@ from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 __all__ = ["Size", "edge_probabilities", "labelled_count", "training_bytes"]
 
 DRAWN = 130.0  # bytes for each edge while a graph is drawn
-TILE = 32  # features of a tile of the processor
 KEPT = 16.0  # bytes for each edge of a CSR matrix
 DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
 
@@ -88,8 +87,13 @@ class Size:
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
         if self.streamed:
-            held = min(held, (threads() + 1) * TILE if self.device == "cpu" else 0.0)
+            held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
         return held * self.nodes * self.dtype.itemsize + 32.0 * self.features
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles of streamed features."""
+        return math.ceil(self.features / backend_of(self.device).tile)
 
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a graphics card: the graph while it is sorted, a tile of features, the columns of a filter."""

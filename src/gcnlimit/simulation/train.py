@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgError
 
 from gcnlimit._labels import labelled
 from gcnlimit._memory import require
+from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ConvergenceError, ParameterError
@@ -95,7 +96,10 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
     tol = tolerance("tol", tol)
     _check_memory(instance.observation, gcn)
-    weights, outputs, gap = train(instance.observation, gcn, tol, device)
+    X = instance.features
+    total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
+    with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
+        weights, outputs, gap = train(instance.observation, gcn, tol, device)
     performance = labelled(evaluate(instance, gcn, outputs), instance.data, gcn)
     shape = gcn.shape
     return Fit(
