@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: help install test test-fast browser coverage check lint types floors reproduce docs benchmark lock clean
+.PHONY: help install test test-fast test-torch browser coverage check lint types floors reproduce docs benchmark lock clean
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -22,6 +22,16 @@ test: install            ## all tests and doctests
 
 test-fast: install       ## without the statistical checks
 	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-torch: .venv-torch/.installed  ## tests of the backend of PyTorch, on its processor device
+	.venv-torch/bin/python -m pytest tests/simulation/test_torch.py tests/simulation/test_features.py tests/simulation/test_graph.py
+
+.venv-torch/.installed: requirements.lock pyproject.toml  # TORCH_INDEX=URL takes the wheels of another index
+	$(PYTHON) -m venv .venv-torch
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "torch>=2.6"
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
 
 coverage: install        ## tests, and which lines of FILE they reach: make coverage FILE=src/gcnlimit/csbm.py
 	$(BIN)/python -m pytest -n 2 -m "not slow" --cov=gcnlimit --cov-report= $(TESTS)
@@ -56,4 +66,4 @@ lock:                    ## renew the pins (needs uv)
 		--python-version 3.11 --output-file requirements.lock
 
 clean:                   ## remove what was built
-	rm -rf .coverage .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures
+	rm -rf .coverage .venv .venv-torch build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["Bar", "progress_bar", "working"]
+__all__ = ["Bar", "block_done", "counting_blocks", "progress_bar", "working"]
+
+_advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
 
 
 @dataclass(frozen=True)
@@ -21,13 +24,13 @@ class Bar:
 
 
 @contextlib.contextmanager
-def progress_bar(title: str, total: int, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
-    """Bar of `total` items; by default it is shown if standard error is a terminal, and never without rich.
+def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
+    """Bar of `total` items, None if it is not known; by default it is shown if standard error is a terminal, and rich installed.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
     """
-    if not (total > 1 and sys.stderr.isatty() if show is None else show):
+    if not (total != 1 and sys.stderr.isatty() if show is None else show):
         yield Bar()
         return
     try:
@@ -53,6 +56,30 @@ def progress_bar(title: str, total: int, show: bool | None = None, *, unit: str 
             shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
 
         yield Bar(advance, lambda name: shown.update(task, description=name))
+
+
+@contextlib.contextmanager
+def counting_blocks(advance: Callable[[int], None]) -> Iterator[None]:
+    """Context in which `block_done` advances a bar, however deep it is called.
+
+    >>> done = []
+    >>> with counting_blocks(done.append):
+    ...     block_done()
+    >>> done
+    [1]
+    """
+    token = _advance.set(advance)
+    try:
+        yield
+    finally:
+        _advance.reset(token)
+
+
+def block_done() -> None:
+    """Say that a block of a long computation is done, to the bar that counts them, if there is one."""
+    advance = _advance.get()
+    if advance is not None:
+        advance(1)
 
 
 @contextlib.contextmanager

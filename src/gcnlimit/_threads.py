@@ -7,12 +7,19 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import ContextVar, copy_context
+from contextvars import copy_context
 from typing import TypeVar
 
 from gcnlimit.errors import ParameterError
 
-__all__ = ["cores", "in_order", "one_thread", "one_thread_each", "over_blocks", "threads"]
+__all__ = [
+    "cores",
+    "in_order",
+    "one_thread_each",
+    "one_thread_of_linear_algebra",
+    "over_blocks",
+    "threads",
+]
 
 B = TypeVar("B")
 R = TypeVar("R")
@@ -20,8 +27,6 @@ VARIABLE = "GCNLIMIT_THREADS"
 LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 MOST = 4  # threads by default, since the blocks of more would not fit a shared cache
 LARGE = 1 << 18  # numbers in all blocks, below which one thread is faster
-
-_alone: ContextVar[bool] = ContextVar("_alone", default=False)
 
 
 def cores() -> int:
@@ -32,12 +37,9 @@ def cores() -> int:
 def threads() -> int:
     """Number of threads: that of the environment variable ``GCNLIMIT_THREADS``, else one for each core and at most 4.
 
-    >>> with one_thread():
-    ...     threads()
-    1
+    >>> threads() >= 1
+    True
     """
-    if _alone.get():
-        return 1
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return min(MOST, cores())
@@ -62,7 +64,7 @@ def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int)
         for part in parts:
             function(part)
         return
-    with _one_thread_of_linear_algebra(), ThreadPoolExecutor(min(threads(), len(parts))) as pool:
+    with one_thread_of_linear_algebra(), ThreadPoolExecutor(min(threads(), len(parts))) as pool:
         futures = [pool.submit(copy_context().run, function, part) for part in parts]
         try:
             for future in futures:
@@ -84,7 +86,7 @@ def in_order(function: Callable[[B], R], blocks: Iterable[B]) -> Iterator[R]:
     if count == 1:
         yield from map(function, blocks)
         return
-    with _one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:
+    with one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:
         waiting: deque[Future[R]] = deque()
         try:
             for block in blocks:
@@ -96,17 +98,6 @@ def in_order(function: Callable[[B], R], blocks: Iterable[B]) -> Iterator[R]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for blocks and for linear algebra, as in the workers."""
-    token = _alone.set(True)
-    try:
-        with _one_thread_of_linear_algebra():
-            yield
-    finally:
-        _alone.reset(token)
 
 
 @contextlib.contextmanager
@@ -125,7 +116,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _one_thread_of_linear_algebra() -> Iterator[None]:
+def one_thread_of_linear_algebra() -> Iterator[None]:
     """One thread for linear algebra, if threadpoolctl is installed."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

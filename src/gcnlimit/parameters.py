@@ -54,7 +54,7 @@ LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
 FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "nodes", "trials", "seed")
-SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype")
+SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
 """How to compute rather than what: never an axis."""
 
 _LONG_NAMES = {

@@ -4,15 +4,22 @@ import pytest
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures, one_pass
 
 
-def features(dtype=np.float64, nodes=333, columns=70, codes=2, key=5):
+@pytest.fixture(params=["cpu", "torch:cpu"])
+def device(request):
+    if request.param != "cpu":
+        pytest.importorskip("torch")
+    return request.param
+
+
+def features(dtype=np.float64, columns=70, device="cpu"):
     rng = np.random.default_rng(0)
-    codes, spike = rng.standard_normal((nodes, codes)), rng.standard_normal((columns, codes)).astype(dtype)
-    return StreamedFeatures(key, codes, spike, scale=rng.uniform(0.5, 2.0, columns))
+    codes, spike = rng.standard_normal((333, 2)), rng.standard_normal((columns, 2)).astype(dtype)
+    return StreamedFeatures(5, codes, spike, scale=rng.uniform(0.5, 2.0, columns), device=device)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_streamed_features_are_the_same_matrix_however_they_are_read(dtype):
-    X, rng = features(dtype), np.random.default_rng(1)
+def test_streamed_features_are_the_same_matrix_however_they_are_read(dtype, device):
+    X, rng = features(dtype, device=device), np.random.default_rng(1)
     whole = np.asarray(X)
     assert whole.dtype == dtype
     assert whole.shape == X.shape == (333, 70)
@@ -23,8 +30,8 @@ def test_streamed_features_are_the_same_matrix_however_they_are_read(dtype):
     assert np.allclose(X @ B, whole @ B, **close)
     assert np.allclose(X.T @ C, whole.T @ C, **close)
     assert np.allclose(X @ B[:, 0], whole @ B[:, 0], **close)
-    for streamed, stored in zip(one_pass(X, C), one_pass(whole, C), strict=True):
-        assert np.allclose(streamed, stored, rtol=0, atol=300 * close["atol"])
+    for streamed, stored in zip(one_pass(X, X.backend.place(C)), one_pass(whole, C), strict=True):
+        assert np.allclose(X.backend.host(streamed), stored, rtol=0, atol=300 * close["atol"])
 
 
 def test_products_do_not_depend_on_the_threads(monkeypatch):
@@ -37,9 +44,9 @@ def test_products_do_not_depend_on_the_threads(monkeypatch):
         assert np.array_equal(one, three)
 
 
-def test_more_features_continue_the_same_matrix():
-    few, many = (StreamedFeatures(7, np.zeros((50, 1)), np.zeros((m, 1))) for m in (40, 75))
-    assert np.array_equal(np.asarray(many)[:, :40], few)
+def test_more_features_continue_the_same_matrix(device):
+    few, many = (StreamedFeatures(7, np.zeros((50, 1)), np.zeros((m, 1)), device=device) for m in (340, 575))
+    assert np.array_equal(np.asarray(many)[:, :340], few)
 
 
 @pytest.mark.parametrize("key", [0, 1 << 53, 1 << 63, LARGEST_KEY - 1])
@@ -49,10 +56,10 @@ def test_neighbouring_keys_have_independent_noise(key):
     assert abs(one @ next_one) < 4 * np.sqrt(one.size)
 
 
-def test_noise_is_standard_and_uncorrelated_between_tiles():
-    W = np.asarray(StreamedFeatures(1, np.ones((100, 1)), np.zeros((6400, 1)))).T
+def test_noise_is_standard_and_uncorrelated_between_tiles(device):
+    W = np.asarray(StreamedFeatures(1, np.ones((100, 1)), np.zeros((6400, 1)), device=device)).T
     assert abs(W.mean()) < 4 / np.sqrt(W.size)
     assert abs(W.var() - 1) < 4 * np.sqrt(2 / W.size)
-    tiles = W.reshape(200, -1)
+    tiles = W.reshape(25 if device == "torch:cpu" else 200, -1)
     correlation = np.sum(tiles[1:] * tiles[:-1]) / np.sqrt(tiles[1:].size)
     assert abs(correlation) < 4

@@ -60,11 +60,14 @@ def test_training_does_not_see_the_other_labels(instance):
     assert np.array_equal(gl.fit(instance, gcn).outputs, gl.fit(hidden, gcn).outputs)
 
 
-@pytest.mark.parametrize("reg", [math.inf, 1.0])
-def test_streamed_features_train_to_the_same_weights(data, reg):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_streamed_features_train_to_the_same_weights(data, loss):
     stored, streamed = (gl.sample(data, nodes=500, degree=20, seed=0, streamed=s) for s in (False, True))
-    gcn = gl.GCN(gl.Residual([1.0, 1.0]), reg=reg, symmetrize=False)
-    assert np.allclose(gl.fit(stored, gcn).weights, gl.fit(streamed, gcn).weights, rtol=1e-9, atol=1e-12)
+    c, reg = np.array([[[1.0, 1.0]], [[0.5, 2.0]]]), np.array([3.0, math.inf, 0.3])
+    gcn = gl.GCN(gl.Residual(c), loss, reg=reg, symmetrize=False)
+    one, other = (gl.fit(i, gcn, tol=1e-12) for i in (stored, streamed))
+    assert np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-11)
+    assert np.allclose(one.outputs, other.outputs, rtol=1e-9, atol=1e-11)
 
 
 def test_single_precision_gives_nearly_the_same_outputs(instance):
@@ -161,3 +164,15 @@ def test_tolerances_are_checked(instance, bad):
         gl.amp(instance, tol=bad)
     with pytest.raises(gl.ParameterError, match="max_iterations"):
         gl.amp(instance, max_iterations=bad)
+
+
+@pytest.mark.parametrize("device", ["gpu", "", None, 3, "cuda:x"])
+def test_unknown_devices_are_named(data, device):
+    with pytest.raises(gl.ParameterError, match=r"device = .* is not allowed; it must be 'cpu', 'cuda'"):
+        gl.sample(data, nodes=100, degree=10, device=device)
+
+
+def test_a_device_without_pytorch_names_the_extra(instance, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(gl.GCNLimitError, match=r"device = 'cuda' needs torch; .*gcnlimit\[gpu\]"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cuda")

@@ -24,8 +24,23 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
 @click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
+@click.option("--device", default="cpu", show_default=True, help="cpu, or cuda for a graphics card (extra gpu).")
+@click.option(
+    "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
+)
 @output_options
-def command(*, nodes: int, degree: float, seed: int, trials: int, workers: int | None, form: str, **given: Any) -> None:
+def command(
+    *,
+    nodes: int,
+    degree: float,
+    seed: int,
+    trials: int,
+    workers: int | None,
+    device: str,
+    streamed: bool,
+    form: str,
+    **given: Any,
+) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
     Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
@@ -42,6 +57,7 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, workers: int |
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --symmetrize
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --classes 0.2,0.8 --t 1 --degree 60 --loss logistic --reg 1
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --c 1,1 --loss logistic --reg 0.1,1,10 --nodes 3000 --json
+      gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
     from gcnlimit.simulation.simulate import simulate
     from gcnlimit.theory.predict import predict
@@ -49,7 +65,8 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, workers: int |
     grid = Grid(given)
     data, gcn = grid.problem()
     exact = predict(data, gcn, throw=False)
-    measured = simulate(data, gcn, nodes, degree, trials, seed, workers=workers, throw=grid.size == 1)
+    where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
+    measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
     fields = _beside(measured, exact, grid.size)
     inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
     if form == "table":

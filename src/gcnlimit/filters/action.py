@@ -2,7 +2,8 @@ r"""How filters act on an operator: products with a block of columns, shared by 
 
 Each function takes one weight for each term and filter and sums :math:`\sum_k w_k p_k(a) B` over a basis :math:`p_k`
 that it computes once. The weights of a term have shape ``(n, 1, 1)``, so that the answer has a leading axis of ``n``
-filters, or ``(n,)``, so that each filter acts on its own column.
+filters, or ``(n,)``, so that each filter acts on its own column. Blocks are NumPy arrays, or tensors of PyTorch on any device
+(their weights are then a NumPy array still).
 """
 
 from __future__ import annotations
@@ -12,15 +13,24 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import get_blas_funcs
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Block", "chebyshev_series", "chebyshev_sum", "column_blocks", "power_sum", "series_sum"]
+__all__ = [
+    "Block",
+    "chebyshev_series",
+    "chebyshev_sum",
+    "column_blocks",
+    "like",
+    "norm",
+    "power_sum",
+    "series_sum",
+    "stacked",
+]
 
-Block = npt.NDArray[Any]
+Block = Any  # an array of NumPy, or a tensor of PyTorch
 
 WIDTH = 100  # columns at once: three blocks of ten thousand rows stay in a cache; a multiple of 8 aligns every row with
 # the lines of a cache, and some processors then write around it
@@ -66,14 +76,15 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float, ac
     Terms whose weights are so small that single precision gives them to `accuracy` times :math:`\sup |g|` are computed in
     single precision, in half the time, if the operator has such a copy of itself, ``operator.single``.
     """
+    weights = like(block, weights)
     total: Block = weights[0] * block
     if len(weights) == 1:
         return total
     here = operator @ block
-    here *= block.dtype.type(1.0 / radius)
+    here *= float(1.0 / radius)
     _add(total, weights[1], here)
     double = _double_terms(weights, accuracy) if _has_single(operator, block) else len(weights)
-    pair = _recursion(total, weights, operator, (block.copy(), here), radius, range(2, double))
+    pair = _recursion(total, weights, operator, (1.0 * block, here), radius, range(2, double))
     if double < len(weights):
         total += _rough_terms(weights, operator.single, pair, radius, range(max(double, 2), len(weights)))
     return total
@@ -128,11 +139,32 @@ def _add_product(operator: Any, block: Block, out: Block, factor: float) -> None
     if hasattr(operator, "add_product"):
         operator.add_product(block, out, factor)
     else:
-        out += block.dtype.type(factor) * (operator @ block)
+        out += float(factor) * (operator @ block)
+
+
+def like(block: Block, numbers: Block) -> Block:
+    """Numbers in the precision of a block, and on its device."""
+    return np.asarray(numbers, block.dtype) if isinstance(block, np.ndarray) else block.new_tensor(np.array(numbers))
+
+
+def norm(block: Block) -> float:
+    """Euclidean norm of all entries."""
+    return float(np.linalg.norm(block) if isinstance(block, np.ndarray) else block.norm())
+
+
+def stacked(blocks: list[Block]) -> Block:
+    """Blocks along a new first axis."""
+    if isinstance(blocks[0], np.ndarray):
+        return np.stack(blocks)
+    total: Block = blocks[0].new_empty((len(blocks), *blocks[0].shape))
+    for part, block in zip(total, blocks, strict=True):
+        part[...] = block
+    return total
 
 
 def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     r"""Sum :math:`\sum_k w_k a^k B` for any operator."""
+    weights = like(block, weights)
     total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
@@ -149,19 +181,19 @@ def series_sum(  # noqa: PLR0917
     are below `accuracy` times the sum.
     """
     largest = float(np.max(np.abs(parameters)))
-    if largest == 0.0:
-        return np.asarray(np.ones_like(parameters) * block)
-    fractions = parameters / block.dtype.type(largest)
-    weight = np.ones_like(fractions)
+    fractions = like(block, parameters / (largest or 1.0))
+    weight = like(block, np.ones_like(parameters))
     total: Block = weight * block
+    if largest == 0.0:
+        return total
     term, small = block, 0
     for k in range(1, 100_000):
         with np.errstate(over="ignore", invalid="ignore"):
             term = operator @ term
-            term *= block.dtype.type(largest * ratio(k))
+            term *= float(largest * ratio(k))
             weight = weight * fractions
             _add(total, weight, term)
-            size, whole = np.linalg.norm(term), np.linalg.norm(total)
+            size, whole = norm(term), norm(total)
         if not math.isfinite(whole):
             break
         small = small + 1 if size <= accuracy * whole else 0
@@ -174,7 +206,7 @@ def series_sum(  # noqa: PLR0917
 
 def _add(total: Block, weight: Block, term: Block) -> None:
     """``total += weight * term``, one filter after the other, in one pass where BLAS has the precision."""
-    if total.ndim == term.ndim or total.dtype.char not in "fd":
+    if total.ndim == term.ndim or not isinstance(total, np.ndarray) or total.dtype.char not in "fd":
         total += weight * term
         return
     axpy = get_blas_funcs("axpy", (total,))

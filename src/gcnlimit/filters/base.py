@@ -14,7 +14,7 @@ from gcnlimit._threads import over_blocks
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks
+from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
 from gcnlimit.filters.averages import Averages
 from gcnlimit.filters.chain import Chain
 from gcnlimit.filters.search_scale import SearchScale
@@ -182,6 +182,9 @@ class Filter(Value, ABC):
         """
         flat, count = self.ravel(self.shape), math.prod(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
+        if not isinstance(block, np.ndarray):
+            total = flat._sum(operator, columns, radius, accuracy, (count, 1, 1))
+            return total.reshape(*self.shape, *block.shape)
         out = np.empty((count, *columns.shape), block.dtype)
 
         def one(part: slice) -> None:
@@ -197,6 +200,8 @@ class Filter(Value, ABC):
         """Action of each parameter on its own column of `block`; otherwise as `apply`."""
         if self.shape != block.shape[1:]:
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
+        if not isinstance(block, np.ndarray):
+            return self._sum(operator, block, radius, accuracy, self.shape)
         out = np.empty(block.shape, block.dtype)
 
         def one(part: slice) -> None:
@@ -210,11 +215,11 @@ class Filter(Value, ABC):
         self, operator: Any, block: Block, radius: float | None, accuracy: float | None, shape: tuple[int, ...]
     ) -> Block:
         """Action on one block; `shape` is that of the weights (see `gcnlimit.filters.action`)."""
-        accuracy = accuracy or (1e-6 if block.dtype == np.float32 else 1e-12)
+        accuracy = accuracy or (1e-6 if block.itemsize == 4 else 1e-12)
         if radius is None:
             return self.series(operator, block, accuracy, shape)
         self.check_radius(radius)
-        weights = chebyshev_series(self, radius, accuracy).astype(block.dtype)
+        weights = chebyshev_series(self, radius, accuracy)
         return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius, accuracy)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
@@ -225,7 +230,8 @@ class Filter(Value, ABC):
         layer, and is made twice as long until the answer stays; `gcnlimit.filters.action` has other sums.
         """
         if len(shape) > 1:
-            return np.stack([self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])])
+            parts = [self[k : k + 1].series(operator, block, accuracy, (1,)) for k in range(self.shape[0])]
+            return stacked(parts)
         chain = self.chain(accuracy=accuracy, radius=1.0)
         total = chain.apply(operator, block)
         for power in (2, 4, 8, 16):
@@ -233,7 +239,7 @@ class Filter(Value, ABC):
             if chain.depth == shorter.depth:
                 return total
             before, total = total, chain.apply(operator, block)
-            if np.linalg.norm(total - before) <= accuracy * np.linalg.norm(total):
+            if norm(total - before) <= accuracy * norm(total):
                 return total
         raise ParameterError(
             f"the series of {self!r} diverges on this operator; take smaller values of {self.parameter}"

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.filters.action import like
 
 __all__ = ["Chain"]
 
@@ -120,11 +121,11 @@ class Chain(NamedTuple):
 
     def apply(self, operator: Any, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Action on columns, one for each chain of a single axis of parameters; `operator` is anything with ``@``."""
-        b, c, g = (np.moveaxis(part, -1, 0).astype(block.dtype) for part in self)
-        total = np.zeros_like(block)
+        b, c, g = (like(block, np.moveaxis(part, -1, 0)) for part in self)
+        total = 0.0 * block
         layers = _products(self.depth, lambda k, state: b[k] * (operator @ state) + c[k] * state, block)
         for readout, state in zip(g, layers, strict=True):
-            if np.any(readout):
+            if (readout != 0.0).any():
                 total += readout * state
         return total
 

@@ -90,7 +90,7 @@ class Diffusion(Filter):
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Taylor series, summed to convergence."""
-        t = np.asarray(self.t).reshape(shape).astype(block.dtype)
+        t = np.asarray(self.t).reshape(shape)
         return series_sum(t, lambda k: 1.0 / k, operator, block, accuracy, "t")
 
 

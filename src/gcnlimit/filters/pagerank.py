@@ -80,7 +80,7 @@ class PageRank(Filter):
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Geometric series, summed to convergence."""
-        theta = np.asarray(self.theta).reshape(shape).astype(block.dtype)
+        theta = np.asarray(self.theta).reshape(shape)
         return series_sum(theta, lambda k: 1.0, operator, block, accuracy, "theta")
 
     def directed_averages(self, signal: Array, mu: Array) -> Averages:

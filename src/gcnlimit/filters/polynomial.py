@@ -75,4 +75,4 @@ class Polynomial(Filter):
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Powers of the operator."""
         weights = self.coefficients.T.reshape(self.order + 1, *shape)
-        return power_sum(weights.astype(block.dtype), operator, block)
+        return power_sum(weights, operator, block)

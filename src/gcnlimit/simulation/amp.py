@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -13,7 +13,9 @@ from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.performance import FullPerformance, Status
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, indices_of
+from gcnlimit.simulation.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured, roc_area
 from gcnlimit.simulation.observation import Observation, feature_levels
@@ -65,6 +67,7 @@ def amp(
     tol: float = 1e-6,
     damping: float = 0.0,
     seed: int = 0,
+    device: Device | None = None,
 ) -> Inference:
     r"""Approximate message passing: Bayes-optimal inference of the labels, given the parameters of the model.
 
@@ -97,6 +100,9 @@ def amp(
         Fraction of the old log-odds kept in each step, in [0, 1].
     seed
         Of the small random start.
+    device
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        were drawn. An iteration draws streamed features once.
 
     Examples
     --------
@@ -113,7 +119,7 @@ def amp(
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     observation = instance.observation if isinstance(instance, Instance) else instance
     keep = number("damping", damping, low=0, high=1)
-    update = _Update(observation)
+    update = _Update(observation, observation.device(device))
     scores = update.informed(instance, start) if start != "labels" else update.uninformed(seed)
     state = _State(
         update.means(scores), np.zeros(update.shape), np.zeros((observation.features.shape[1], update.shape[1]))
@@ -149,15 +155,17 @@ class _State(NamedTuple):
 class _Update:
     """One step of the iteration, on the observation alone."""
 
-    def __init__(self, observation: Observation) -> None:
-        self.observation = observation
+    def __init__(self, observation: Observation, device: Device) -> None:
+        self.observation, self.backend = observation, backend_of(device)
         self.signal = float(observation.data.effective_signal(symmetrize=True))
         self.mu = float(observation.data.mu) / observation.nodes
-        self.S = observation.operator(True)
+        self.S = observation.operator(True, device)
         self.codes, self.prior = class_codes(observation.classes), class_fractions(observation.classes)
         self.shape = (observation.nodes, self.codes.shape[1])
         variance, signal = feature_levels(observation.data.features, observation.features.shape[1])
         self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
+        X = observation.features
+        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
 
     def uninformed(self, seed: int) -> Array:
         """Scores of small random evidence, since none at all is a fixed point if no label is known."""
@@ -191,17 +199,31 @@ class _Update:
 
     def _step(self, state: _State) -> tuple[Array, Array]:
         y, old, u = state
-        X, mu, root = self.observation.features, self.mu, math.sqrt(self.mu)
-        overlap = y.T @ y
+        mu, overlap = self.mu, y.T @ y
         unsure = self._covariance(y, overlap)
-        field = root * (X.T @ y.astype(X.dtype)) / self.deviation - mu * u @ unsure
         values, basis = np.linalg.eigh(overlap)
         shrink = self.gain / (1.0 + mu * self.gain * values)  # posterior variances of the centroids in that basis
-        u = (field @ basis * shrink) @ basis.T
-        graph = self.signal * (self.S @ y.astype(X.dtype)) - self.signal * self.signal / len(y) * (old @ unsure)
-        features = root * (X @ (u / self.deviation).astype(X.dtype)) - mu * old @ (basis * shrink.sum(axis=0) @ basis.T)
+        u, features = self._centroids(y, mu * u @ unsure, shrink, basis)
+        neighbours = self.backend.host(self.S @ self._placed(y)).astype(float)
+        graph = self.signal * neighbours - self.signal * self.signal / len(y) * (old @ unsure)
+        features = math.sqrt(mu) * features - mu * old @ (basis * shrink.sum(axis=0) @ basis.T)
         precision = self.signal * self.signal / len(y) * overlap + mu * u.T @ u
         return u, self._scores(graph + features, precision)
+
+    def _centroids(self, y: Array, reaction: Array, shrink: Array, basis: Array) -> tuple[Array, Array]:
+        """Posterior means of the centroids over the noise of their features, and the features times them, in one pass."""
+        root = math.sqrt(self.mu)
+        over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
+
+        def weigh(part: slice, weights: Any) -> Any:
+            field = root * weights * over[part] - back[part]
+            return (field @ turn * shrunk[part]) @ turn.T * over[part]
+
+        weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(y), weigh))
+        return weights * self.deviation, product
+
+    def _placed(self, values: Array) -> Any:
+        return self.backend.place(np.ascontiguousarray(values.astype(self.observation.features.dtype)))
 
     def _covariance(self, y: Array, overlap: Array) -> Array:
         """Sum over the nodes of the posterior covariance of their codes."""

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit.simulation.backend import Backend, backend_of
+from gcnlimit._progress import block_done
+from gcnlimit.simulation.backend import Backend, Device, backend_of
 
 __all__ = ["LARGEST_KEY", "StreamedFeatures", "one_pass"]
 
 LARGEST_KEY = 2**64 - 1
 
 Block = npt.NDArray[Any]
-Weigh = Callable[[slice, Block], Block]
+Weigh = Callable[[slice, Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class StreamedFeatures:
     codes: Block
     spike: Block
     scale: Block | None = None
-    device: str = "cpu"
+    device: Device = "cpu"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -84,10 +85,9 @@ class StreamedFeatures:
         """Columns from `start` to `stop`."""
         out, width = np.empty((self.shape[0], stop - start), self.dtype), self.backend.tile
         for tile in range(start // width, -(-stop // width)):
-            part, noise = self._tile(tile)
+            part, rows = self._columns(tile)
             first, last = max(start, part.start), min(stop, part.stop)
-            here = slice(first - part.start, last - part.start)
-            out[:, first - start : last - start] = self._spiked(part, noise)[here].T
+            out[:, first - start : last - start] = rows[first - part.start : last - part.start].T
         return out
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
@@ -95,8 +95,8 @@ class StreamedFeatures:
         out = np.empty(self.shape, self.dtype)
 
         def fill(tile: int) -> None:
-            part, noise = self._tile(tile)
-            out[:, part] = self._spiked(part, noise).T
+            part, rows = self._columns(tile)
+            out[:, part] = rows.T
 
         for _ in self.backend.in_order(fill, range(self.tiles)):
             pass
@@ -104,12 +104,12 @@ class StreamedFeatures:
 
     def __matmul__(self, block: Block) -> Block:
         """Product :math:`X B`."""
-        weights = block.reshape(len(block), -1)
-        total = self._pass(None, lambda part, _: weights[part])[1]
+        weights = self.backend.place(block.reshape(len(block), -1).astype(self.dtype))
+        total = self.backend.host(self._pass(None, lambda part, _: weights[part])[1])
         return total.reshape(self.shape[0], *block.shape[1:])
 
-    def one_pass(self, block: Block, weigh: Weigh | None = None) -> tuple[Block, Block]:
-        r"""Weights :math:`w = X^T B` and product :math:`X w`, while each tile is drawn once.
+    def one_pass(self, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
+        r"""Weights :math:`w = X^T B` and product :math:`X w`, while each tile is drawn once; arrays of the device.
 
         `weigh` may change the weights of some features before they multiply; it is called with their slice and their rows of
         :math:`X^T B`.
@@ -121,42 +121,51 @@ class StreamedFeatures:
         """
         return self._pass(block, weigh or (lambda part, weights: weights))
 
-    def _pass(self, block: Block | None, weigh: Weigh) -> tuple[Block, Block]:
+    def _pass(self, block: Any, weigh: Weigh) -> tuple[Any, Any]:
         r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
-        backend, codes = self.backend, self.codes.astype(self.dtype)
-        across = None if block is None else self._placed(block)
-        signal = None if block is None else codes.T @ block.astype(self.dtype)
+        codes, spike, _ = self._placed
+        against = None if block is None else self._against(block)
 
-        def one(tile: int) -> tuple[slice, Block, Any]:
+        def one(tile: int) -> tuple[slice, Any, Any]:
             part, noise = self._tile(tile)
-            found = np.empty((0, 0)) if across is None else self._weights(part, noise, across, signal)
-            weights = np.ascontiguousarray(weigh(part, found), self.dtype)
-            return part, weights, backend.place(np.ascontiguousarray(self._scaled(part, weights).T)) @ noise
+            weights = weigh(part, None if against is None else self._weights(part, noise, *against))
+            return part, weights, self._scaled(part, weights).T @ noise
 
-        kept, total, along = [], None, np.zeros((), self.dtype)
-        for part, weights, product in backend.in_order(one, range(self.tiles)):
-            kept.append(weights)
-            along = along + self.spike[part].T @ weights
-            total = backend.double(product) if total is None else backend.add(total, product)
-        whole = backend.host(total).T + codes @ along
-        return np.concatenate(kept), np.ascontiguousarray(whole, self.dtype)
+        kept, total, along = [], None, 0.0
+        with self.backend.guard(self.shape[0]):
+            for part, weights, product in self.backend.in_order(one, range(self.tiles)):
+                block_done()
+                kept.append(weights)
+                along = along + spike[part].T @ weights
+                if total is None:
+                    total = self.backend.cast(product, np.dtype(np.float64))
+                else:
+                    total += product
+            return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
 
-    def _weights(self, part: slice, noise: Any, across: Any, signal: Any) -> Block:
+    @cached_property
+    def _placed(self) -> tuple[Any, Any, Any]:
+        """Codes, signal and scales on the device."""
+        scale = None if self.scale is None else self.backend.place(self.scale[:, None].astype(self.dtype))
+        return self.backend.place(self.codes.astype(self.dtype)), self.backend.place(self.spike), scale
+
+    def _against(self, block: Any) -> tuple[Any, Any]:
+        r"""Block and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
+        block = self.backend.cast(block, self.dtype)
+        return block, self._placed[0].T @ block
+
+    def _weights(self, part: slice, noise: Any, block: Any, signal: Any) -> Any:
         r"""Rows of :math:`X^T B` of one tile."""
-        found = self._scaled(part, self.backend.host(across @ noise.T).T)
-        return np.asarray(found + self.spike[part] @ signal)
+        return self._scaled(part, noise @ block) + self._placed[1][part] @ signal
 
-    def _placed(self, block: Block) -> Any:
-        """Block on the device, transposed."""
-        return self.backend.place(np.ascontiguousarray(block.T, self.dtype))
+    def _scaled(self, part: slice, rows: Any) -> Any:
+        scale = self._placed[2]
+        return rows if scale is None else rows * scale[part]
 
-    def _scaled(self, part: slice, rows: Block) -> Block:
-        return rows if self.scale is None else rows * self.scale[part, None].astype(self.dtype)
-
-    def _spiked(self, part: slice, noise: Any) -> Block:
-        """Columns of a tile as rows, on the host."""
-        rows = self._scaled(part, self.backend.host(noise))
-        return np.asarray(rows + self.spike[part] @ self.codes.T.astype(self.dtype))
+    def _columns(self, tile: int) -> tuple[slice, Block]:
+        """Place of a tile among the features, and these features, one row each."""
+        (part, noise), (codes, spike, _) = self._tile(tile), self._placed
+        return part, self.backend.host(self._scaled(part, noise) + spike[part] @ codes.T)
 
     def _tile(self, tile: int) -> tuple[slice, Any]:
         """Place of a tile among the features, and its noise, one row for each of them."""
@@ -171,17 +180,18 @@ class _Transposed:
 
     def __matmul__(self, block: Block) -> Block:
         """Product :math:`X^T B`."""
-        X, columns = self.features, block.reshape(len(block), -1)
-        across, signal = X._placed(columns), X.codes.T.astype(X.dtype) @ columns.astype(X.dtype)
+        X = self.features
+        against = X._against(X.backend.place(block.reshape(len(block), -1)))
 
-        def one(tile: int) -> Block:
-            return X._weights(*X._tile(tile), across, signal)
+        def one(tile: int) -> Any:
+            return X._weights(*X._tile(tile), *against)
 
-        found = list(X.backend.in_order(one, range(X.tiles)))
-        return np.concatenate(found).reshape(X.shape[1], *block.shape[1:])
+        with X.backend.guard(X.shape[0]):
+            found = X.backend.join(list(X.backend.in_order(one, range(X.tiles))))
+        return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
 
 
-def one_pass(X: Block | StreamedFeatures, block: Block, weigh: Weigh | None = None) -> tuple[Block, Block]:
+def one_pass(X: Any, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
     r"""Weights :math:`w = X^T B`, changed by `weigh` if it is given, and :math:`Xw`; as `StreamedFeatures.one_pass`.
 
     >>> X = np.eye(3)[:, :2]
@@ -190,7 +200,7 @@ def one_pass(X: Block | StreamedFeatures, block: Block, weigh: Weigh | None = No
     """
     if isinstance(X, StreamedFeatures):
         return X.one_pass(block, weigh)
-    weights = X.T @ block.astype(X.dtype)
+    weights = X.T @ block
     if weigh is not None:
-        weights = np.ascontiguousarray(weigh(slice(0, X.shape[1]), weights), X.dtype)
+        weights = weigh(slice(0, X.shape[1]), weights)
     return weights, X @ weights

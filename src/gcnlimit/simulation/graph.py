@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
 from gcnlimit._values import Array
+from gcnlimit.simulation.backend import Backend, backend_of
 from gcnlimit.simulation.codes import Indices
 
 __all__ = ["bernoulli_graph", "gaussian_graph"]
 
+Placed = Any  # integers on the device of the backend
+
 
 def bernoulli_graph(
-    kinds: Indices, probabilities: Array, directed: bool, rng: np.random.Generator
+    kinds: Indices, probabilities: Array, directed: bool, rng: Any, backend: Backend | None = None
 ) -> sparse.csr_array[np.float64]:
     """Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
     `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
-    otherwise, self-loops included.
+    otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's.
 
     >>> rng = np.random.default_rng(0)
     >>> A = bernoulli_graph(np.array([0, 0, 1]), np.eye(2), directed=True, rng=rng)
@@ -26,17 +31,17 @@ def bernoulli_graph(
            [1., 1., 0.],
            [0., 0., 1.]])
     """
+    backend = backend or backend_of("cpu")
     draw = _directed_pairs if directed else _undirected_pairs
-    largest = float(np.max(probabilities))
-    row, column = draw(kinds.size, largest, rng)
-    kept = rng.random(row.size) * largest < probabilities[kinds[row], kinds[column]]
+    nodes, classes, largest = len(kinds), len(probabilities), float(np.max(probabilities))
+    own, table = backend.place(kinds), backend.place(probabilities.ravel())
+    row, column = draw(nodes, largest, rng, backend)
+    kept = rng.random(len(row)) * largest < table[own[row] * classes + own[column]]
     row, column = row[kept], column[kept]
     if not directed:
         mirrored = row != column
-        row, column = np.concatenate([row, column[mirrored]]), np.concatenate([column, row[mirrored]])
-    adjacency = sparse.coo_array((np.ones(row.size), (row, column)), shape=(kinds.size, kinds.size)).tocsr()
-    adjacency.sort_indices()
-    return adjacency
+        row, column = backend.join([row, column[mirrored]]), backend.join([column, row[mirrored]])
+    return backend.csr(row, column, nodes)
 
 
 def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
@@ -51,35 +56,36 @@ def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Gene
     return np.asarray(lam / np.sqrt(n) * (codes @ codes.T) + noise)
 
 
-def _directed_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def _directed_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
     """Each of the ordered pairs, with that probability."""
-    row, column = np.divmod(_successes(nodes * nodes, probability, rng), nodes)
-    return row, column
+    places = _successes(nodes * nodes, probability, rng, backend)
+    return places // nodes, places % nodes
 
 
-def _undirected_pairs(nodes: int, probability: float, rng: np.random.Generator) -> tuple[Indices, Indices]:
+def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
     r"""Each of the unordered pairs, with that probability.
 
     The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`. This is one to
     one, except for :math:`2d = n`, where :math:`i` and :math:`i + n/2` name the same pair and only :math:`i < n/2` is kept.
     """
     half = nodes // 2
-    row, way = np.divmod(_successes(nodes * (half + 1), probability, rng), half + 1)
+    places = _successes(nodes * (half + 1), probability, rng, backend)
+    row, way = places // (half + 1), places % (half + 1)
     once = (2 * way < nodes) | (row < half)
     row, way = row[once], way[once]
     return row, (row + way) % nodes
 
 
-def _successes(trials: int, probability: float, rng: np.random.Generator) -> Indices:
+def _successes(trials: int, probability: float, rng: Any, backend: Backend) -> Placed:
     """Places of the successes among independent trials, from the geometric law of the gaps between them."""
     if probability <= 0.0:
-        return np.empty(0, np.int64)
+        return backend.place(np.empty(0, np.int64))
     found, last = [], -1
     while last < trials:
         expected = (trials - last) * probability
         gaps = rng.geometric(probability, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))
-        places = last + np.cumsum(gaps)
+        places = last + gaps.cumsum(0)
         found.append(places)
         last = int(places[-1])
-    places = np.concatenate(found)
-    return places[: np.searchsorted(places, trials)]
+    places = backend.join(found)
+    return places[places < trials]

@@ -9,7 +9,57 @@ from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
 
-__all__ = ["solve_shifted"]
+__all__ = ["KrylovSpace", "solve_shifted"]
+
+
+class KrylovSpace:
+    r"""Powers :math:`G^k b`, grown by one product at a time until they hold the solutions of all shifts `r`.
+
+    Lanczos' method: in the orthonormal basis :math:`V` of the powers, the matrix is tridiagonal, :math:`T`, for every shift, and
+    :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is :math:`|b| \prod_{j \le k} \beta_j/d_j`, with
+    :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of :math:`T + r`; the smallest shift is the slowest.
+    """
+
+    def __init__(self, b: Array, r: Array, tol: float) -> None:
+        self.size, self.shifts, self.tol = float(np.linalg.norm(b)), r, tol
+        self.basis = np.empty((8, b.size))
+        self.basis[0] = b / self.size
+        self.diagonal: list[float] = []
+        self.beside = [0.0]
+        self.residual, self.pivot, self.smallest = 1.0, np.inf, float(np.min(r))
+
+    @property
+    def here(self) -> Array:
+        """Vector whose product with :math:`G` is wanted next."""
+        return np.asarray(self.basis[len(self.diagonal)])
+
+    @property
+    def done(self) -> bool:
+        """Whether the residual is below half the tolerance."""
+        return self.residual <= 0.5 * self.tol
+
+    def take(self, product: Array) -> None:
+        """Go one step, given the product with the vector `here`."""
+        V = self.basis[: len(self.diagonal) + 1]
+        overlap = V @ product
+        rest = product - overlap @ V
+        rest -= (V @ rest) @ V
+        self.diagonal.append(float(overlap[-1]))
+        self.pivot = self.diagonal[-1] + self.smallest - self.beside[-1] ** 2 / self.pivot
+        self.beside.append(float(np.linalg.norm(rest)))
+        self.residual *= self.beside[-1] / abs(self.pivot)
+        if self.done:
+            return
+        if len(V) == len(self.basis):
+            self.basis = np.concatenate([self.basis, np.empty_like(self.basis)])
+        self.basis[len(V)] = rest / self.beside[-1]
+
+    def solutions(self) -> Array:
+        """One row for each shift."""
+        steps = len(self.diagonal)
+        values, vectors = eigh_tridiagonal(self.diagonal, self.beside[1:steps])
+        parts = vectors[0] / (values + self.shifts[:, None]) @ vectors.T
+        return np.asarray(self.size * parts @ self.basis[:steps])
 
 
 def solve_shifted(  # noqa: PLR0917
@@ -17,36 +67,22 @@ def solve_shifted(  # noqa: PLR0917
 ) -> Array | None:
     r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
 
-    Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`G^k b`, the matrix is tridiagonal, :math:`T`, for
-    every shift, and :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is
-    :math:`|b| \prod_{j \le k} \beta_j/d_j`, with :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of
-    :math:`T + r`; the smallest shift is the slowest. The smaller the residual, the less precise a product needs to be, and
-    `rough`, in single precision, takes over near the end. The true residual decides.
+    The smaller the residual, the less precise a product needs to be, and `rough`, in single precision, takes over near the end.
+    The true residual decides.
 
     >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
     >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
     >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
     True
     """
-    size, smallest = float(np.linalg.norm(b)), float(np.min(r))
-    V, diagonal, beside = np.empty((steps + 1, b.size)), np.empty(steps), np.zeros(steps + 1)
-    V[0] = b / size
-    residual, pivot = 1.0, np.inf
-    for k in range(steps):
-        w = (product if residual > 1e5 * tol else rough)(V[k])
-        overlap = V[: k + 1] @ w
-        w -= overlap @ V[: k + 1]
-        w -= (V[: k + 1] @ w) @ V[: k + 1]
-        diagonal[k], beside[k + 1] = overlap[k], np.linalg.norm(w)
-        pivot = diagonal[k] + smallest - beside[k] ** 2 / pivot
-        residual *= beside[k + 1] / abs(pivot)
-        if residual <= 0.5 * tol:
+    space = KrylovSpace(b, r, tol)
+    for _ in range(steps):
+        space.take((product if space.residual > 1e5 * tol else rough)(space.here))
+        if space.done:
             break
-        V[k + 1] = w / beside[k + 1]
     else:
         return None
-    values, vectors = eigh_tridiagonal(diagonal[: k + 1], beside[1 : k + 1])
-    x = size * (vectors[0] / (values + r[:, None]) @ vectors.T) @ V[: k + 1]
+    x = space.solutions()
     slowest = x[np.argmin(r)]
-    left = np.linalg.norm(product(slowest) + smallest * slowest - b)
-    return np.asarray(x) if left <= tol * size else None
+    left = np.linalg.norm(product(slowest) + space.smallest * slowest - b)
+    return x if left <= tol * space.size else None

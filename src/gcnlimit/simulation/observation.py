@@ -13,6 +13,8 @@ from scipy import sparse
 
 from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.codes import Classes, codes_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.operator import Operator
@@ -80,17 +82,31 @@ class Observation(Brief):
         r"""Codes :math:`RY` of the labelled nodes, :math:`N \times (C - 1)` (Eq. 8.1); 0 on the others."""
         return codes_of(np.where(self.train_mask, self.train_labels, np.nan), self.classes)
 
-    def operator(self, symmetrize: bool) -> Operator:
-        """Operator :math:`a` that a network applies, symmetrized or not; built once."""
-        return self._symmetrized if symmetrize and self.data.directed else self._plain
+    def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
+        """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""
+        key = (symmetrize and self.data.directed, device)
+        if key not in self._operators:
+            with backend_of(device).guard(self.nodes):
+                self._operators[key] = Operator.of(
+                    self.adjacency, self.degree, key[0], not self.data.directed, self.features.dtype, device
+                )
+        return self._operators[key]
 
     @cached_property
-    def _plain(self) -> Operator:
-        return Operator.of(self.adjacency, self.degree, False, not self.data.directed, self.features.dtype)
+    def _operators(self) -> dict[tuple[bool, Device], Operator]:
+        return {}
 
-    @cached_property
-    def _symmetrized(self) -> Operator:
-        return Operator.of(self.adjacency, self.degree, True, False, self.features.dtype)
+    def device(self, wanted: Device | None) -> Device:
+        """Where to compute: as `wanted`, by default where the features are drawn; streamed features allow no other device."""
+        drawn = self.features.device if streamed(self.features) else None
+        if drawn is not None and wanted is not None and wanted != drawn:
+            raise ParameterError(
+                f"device = {wanted!r} is not allowed: the streamed features are those of device = {drawn!r}, and another "
+                "would draw others; sample on that device, or with streamed=False"
+            )
+        device = drawn or wanted or "cpu"
+        backend_of(device)
+        return device
 
 
 @dataclass(frozen=True, eq=False)

@@ -246,7 +246,7 @@ class _Continuous(_Depth):
         return np.full(self.x.size, self.t)
 
     def _run(self, operator: Operator, times: Array, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return Diffusion(self.t * times).apply(operator, start, radius=operator.radius)
+        return np.asarray(Diffusion(self.t * times).apply(operator, start, radius=operator.radius))
 
     def forward(self, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """States that begin at depth 0 with `start`."""

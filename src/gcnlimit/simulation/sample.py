@@ -12,6 +12,7 @@ from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.codes import Indices, class_codes, labels_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
@@ -38,8 +39,9 @@ def sample(
     degree: float | None = 30.0,
     seed: Seed = 0,
     *,
-    streamed: bool = False,
-    dtype: npt.DTypeLike = np.float64,
+    streamed: bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Device = "cpu",
 ) -> Instance:
     r"""Draw labels, graph, features and the set of labelled nodes.
 
@@ -61,8 +63,13 @@ def sample(
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
     streamed
         Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
+        By default only on a device of PyTorch.
     dtype
-        ``float64`` or ``float32``: precision of the features and of all that is computed from them.
+        ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
+        the processor and ``float32`` elsewhere.
+    device
+        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        same law. The adjacency is held by SciPy in any case.
 
     Raises
     ------
@@ -81,7 +88,7 @@ def sample(
     >>> np.bincount(many.labels.astype(int))
     array([496, 288, 216])
     """
-    size = Size.of("sample", data, nodes, degree, streamed, dtype)
+    size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
     if data.shape:
         raise ParameterError(
             f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
@@ -101,12 +108,13 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
     mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
 
     labels, codes = labels_of(kinds, data.classes), class_codes(data.classes)[kinds]
-    lam, graph = float(data.lam), np.random.default_rng(streams[1])
+    lam, backend = float(data.lam), backend_of(size.device)
     if size.degree is None:
-        adjacency: Graph = gaussian_graph(codes, lam, data.directed, graph)
+        adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
     else:
         probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
-        adjacency = bernoulli_graph(kinds, probabilities, data.directed, graph)
+        with backend.guard(nodes):
+            adjacency = bernoulli_graph(kinds, probabilities, data.directed, backend.rng(streams[1]), backend)
     centroid, features = _draw_features(data, size, codes, streams[2:])
     observation = Observation(
         data=data,
@@ -135,7 +143,7 @@ def _draw_features(
     centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
     spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
     key = int(seeds[1].generate_state(1, np.uint64)[0])
-    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype))
+    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gcnlimit._labels import labelled
 from gcnlimit._memory import available, require
 from gcnlimit._processes import run
-from gcnlimit._progress import progress_bar
+from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
@@ -21,6 +21,7 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import FullPerformance, Measurement, Status, scalar_or_array
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.codes import Classes
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
@@ -29,6 +30,8 @@ from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.train import train
 
 __all__ = ["simulate"]
+
+LANES = 4  # trials at a time on one graphics card, at most
 
 
 def simulate(  # noqa: PLR0917
@@ -40,8 +43,9 @@ def simulate(  # noqa: PLR0917
     seed: Seed = 0,
     *,
     workers: int | None = None,
-    streamed: bool = False,
-    dtype: npt.DTypeLike = np.float64,
+    streamed: bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Device = "cpu",
     progress: bool | None = None,
     throw: bool = True,
 ) -> Measurement:
@@ -52,15 +56,16 @@ def simulate(  # noqa: PLR0917
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape. All
         parameters of the network are measured on the same graphs; each data point has graphs of its own.
-    nodes, degree, streamed, dtype
-        As for `sample`.
+    nodes, degree, streamed, dtype, device
+        As for `sample`; the training is on the same device.
     trials
         Number of graphs for each data point.
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers, whatever the number of workers.
     workers
-        Number of processes, each of one thread; 1 stays in this process. By default as many as there are processors and
-        memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is small.
+        Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
+        are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
+        small. On a graphics card the number of trials at a time, by default up to 4 that its memory holds.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
@@ -79,7 +84,10 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size, trials = Size.of("simulate", data, nodes, degree, streamed, dtype), whole("trials", trials, low=1, high=10**9)
+    size, trials = (
+        Size.of("simulate", data, nodes, degree, streamed, dtype, device),
+        whole("trials", trials, low=1, high=10**9),
+    )
     if flag("throw", throw):
         size.check_signals(data)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
@@ -88,14 +96,24 @@ def simulate(  # noqa: PLR0917
     root = seed_sequence(seed)
     require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
     workers = _workers(workers, _bytes(data, gcn, size), size)
+    if workers is None and size.device != "cpu":
+        together = backend_of(size.device).free() // size.device_bytes(math.prod(gcn.shape))
+        workers = int(min(max(together, 1), LANES))
     groups = _groups(data, gcn, shape)
     tasks = [
         _Trial(point, network, size, child, throw)
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
-    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-        results = run(tasks, workers, small=size.nodes * len(tasks) < 40_000, done=bar.advance)
+    small, beside = size.nodes * len(tasks) < 40_000, size.device != "cpu"
+    here = beside or len(tasks) == 1 or workers == 1 or (workers is None and small)
+    if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
+        total = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None
+        with progress_bar("simulating", total, progress, unit="blocks") as bar, counting_blocks(bar.advance):
+            results = run(tasks, workers, small=small, threads=beside)
+    else:
+        with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
+            results = run(tasks, workers, small=small, done=bar.advance)
     places = [where for _, _, where in groups]
     return labelled(_assemble(places, results, trials, shape, size.nodes, data.classes), data, gcn)
 
@@ -112,6 +130,10 @@ class _Trial:
 
     def __call__(self) -> Array:
         """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
+        with backend_of(self.size.device).lane():
+            return self._answer()
+
+    def _answer(self) -> Array:
         if self.throw:
             return self._measure(draw(self.data, self.size, self.seed), self.gcn)
         try:

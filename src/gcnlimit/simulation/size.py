@@ -15,6 +15,7 @@ from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.codes import Classes, class_fractions
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
@@ -22,7 +23,6 @@ from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 __all__ = ["Size", "edge_probabilities", "labelled_count", "training_bytes"]
 
 DRAWN = 130.0  # bytes for each edge while a graph is drawn
-TILE = 32  # features of a tile of the processor
 KEPT = 16.0  # bytes for each edge of a CSR matrix
 DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
 
@@ -36,19 +36,31 @@ class Size:
     degree: float | None
     streamed: bool
     dtype: np.dtype[Any]
+    device: Device = "cpu"
     directions: int = 1
 
     @classmethod
     def of(  # noqa: PLR0917
-        cls, function: str, data: CSBM, nodes: object, degree: object, streamed: object, dtype: npt.DTypeLike
+        cls,
+        function: str,
+        data: CSBM,
+        nodes: object,
+        degree: object,
+        streamed: object,
+        dtype: npt.DTypeLike | None,
+        device: Device = "cpu",
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
         check_types(function, data=(data, CSBM))
+        backend_of(device)
+        if dtype is None:
+            dtype = np.float64 if device == "cpu" else np.float32
         nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
+        streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
         width, directions = nodes / float(np.min(data.alpha)), data.fractions.size - 1
-        return cls(nodes, width, degree, flag("streamed", streamed), dtype, directions)
+        return cls(nodes, width, degree, streamed, dtype, device, directions)
 
     def check_signals(self, data: CSBM) -> None:
         """Refuse signals whose graph has no probabilities, or whose features cannot be squared."""
@@ -80,8 +92,20 @@ class Size:
         )
 
     def _feature_bytes(self) -> float:
-        held = min(1.0 + self.features, (threads() + 1) * TILE) if self.streamed else 1.0 + self.features
+        held = 1.0 + self.features
+        if self.streamed:
+            held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
         return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles of streamed features."""
+        return math.ceil(self.features / backend_of(self.device).tile)
+
+    def device_bytes(self, points: int) -> float:
+        """Memory of one trial on a graphics card: the graph while it is sorted, a tile of features, the columns of a filter."""
+        tile = backend_of(self.device).tile
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * tile + 20.0 * points * self.directions)
 
     def remedy(self) -> str:
         """How to take less memory."""
@@ -100,10 +124,10 @@ def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> fl
     item, width = size.dtype.itemsize, 1.0 + size.features
     operator = size.edges * (24.0 if size.degree is None else 64.0)
     answers = 3.0 * points * size.directions * (size.nodes + width) * item
-    if not finite:
+    if not finite or size.streamed:
         return operator + answers
     rows = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
-    at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
+    at_once = size.nodes * min(labelled, 400.0)
     propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
     return operator + answers + rows + propagated
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gcnlimit._labels import labelled
 from gcnlimit._memory import require
+from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Array, Brief, Numbers
 from gcnlimit.errors import ConvergenceError, ParameterError
@@ -19,14 +20,16 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.performance import FullPerformance, scalar_or_array
+from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.codes import indices_of
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
-from gcnlimit.simulation.minimise import Training
+from gcnlimit.simulation.minimise import Minimum, Training
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
+from gcnlimit.simulation.products import Products, train_by_products
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
@@ -76,7 +79,7 @@ class Trained(NamedTuple):
     gap: Array
 
 
-def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
+def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
     r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
@@ -93,7 +96,11 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     tol
         How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
         right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
-        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit.
+        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
+        single precision allow :math:`2 \cdot 10^{-6}` for the first two.
+    device
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        were drawn.
 
     Examples
     --------
@@ -108,7 +115,10 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
     tol = tolerance("tol", tol)
     _check_memory(instance.observation, gcn)
-    trained = train(instance.observation, gcn, tol)
+    X = instance.features
+    total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
+    with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
+        trained = train(instance.observation, gcn, tol, device)
     performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
 
     def shaped(values: npt.NDArray[Any]) -> Any:
@@ -120,23 +130,52 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE) -> Fit:
     return Fit(weights, outputs, bias, performance, gap)
 
 
-def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE) -> Trained:
+def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     if observation.classes != 2:
         gcn.squared_penalty(f"training on classes = {observation.classes}")
     with np.errstate(all="ignore"):  # what is not finite is refused at the end
-        return _train(observation, gcn, tol)
+        return _train(observation, gcn, tol, observation.device(device))
 
 
-def _train(observation: Observation, gcn: GCN, tol: float) -> Trained:
-    operator = observation.operator(gcn.symmetrize)
+def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
+    by_products = _by_products(observation, gcn, device)
+    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
     check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
+    if by_products:
+        products, codes = (
+            Products.of(observation, operator, device),
+            _centred_codes(observation)[observation.train_mask],
+        )
+        (weights, outputs, gap), signal = train_by_products(products, filters, gcn.loss, reg * gain**2, codes, tol)
+        bias = np.full((reg.size, codes.shape[1]), _limiting_bias(observation) if np.isinf(reg).all() else 0.0)
+    else:
+        weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
+        outputs, signal = _outputs(observation, operator, filters, weights)
+    _check_outputs(filters, operator, weights, signal, outputs)
+    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
+        weights *= np.where(np.isinf(reg), 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
+        outputs *= np.where(np.isinf(reg), gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
+    return Trained(weights, outputs, bias, gap)
+
+
+def _by_products(observation: Observation, gcn: GCN, device: Device) -> bool:
+    """Whether to train by products with the features alone, where the training rows are not to be stored."""
+    apart = (device != "cpu" or streamed(observation.features)) and isinstance(gcn.penalty, L2)
+    equal, loss = isinstance(observation.classes, int), gcn.loss.training
+    solved = (loss == "ridge" and equal) or (loss == "logistic" and observation.classes == 2)
+    return apart and (solved or bool(np.isinf(gcn.reg).all()))
+
+
+def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
+    """Weights, bias and gap of each point, from the training rows of its filter."""
+    filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
     width, directions = observation.features.shape[1], observation.train_codes.shape[1]
     weights = np.empty((reg.size, width, directions), observation.features.dtype)
     bias, gap, explicit = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
@@ -154,29 +193,34 @@ def _train(observation: Observation, gcn: GCN, tol: float) -> Trained:
             for k in where:
                 signed = np.where(kinds == 0, 1.0, -1.0)[:, None] * F
                 weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
-    outputs = _outputs(observation, operator, filters, weights)
-    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
-        weights *= np.where(explicit, 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
-        outputs *= np.where(explicit, gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
-    return Trained(weights, outputs, bias, gap)
+    return Minimum(weights, bias, gap)
 
 
 def _outputs(
     observation: Observation, operator: Operator, filters: Filter, weights: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
-    r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions."""
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
     points, width, directions = weights.shape
     signal = observation.features @ np.ascontiguousarray(np.moveaxis(weights, 1, 0).reshape(width, -1))
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
     each = filters[np.repeat(np.arange(points), directions)]
     outputs = each.apply_each(operator, signal, radius=operator.radius)
+    shape = (observation.nodes, points, directions)
+    return np.ascontiguousarray(np.moveaxis(outputs.reshape(shape), 0, 1)), np.moveaxis(signal.reshape(shape), 0, 1)
+
+
+def _check_outputs(
+    filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
+) -> None:
+    """Refuse weights and outputs that are no numbers, or lost in rounding."""
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
             "take smaller parameters of the filter, or float64"
         )
-    check_rounding(each, operator, signal, outputs)
-    return np.ascontiguousarray(np.moveaxis(outputs.reshape(-1, points, directions), 0, 1))
+    points, nodes, directions = outputs.shape
+    each = filters[np.repeat(np.arange(points), directions)]
+    check_rounding(each, operator, *(np.moveaxis(block, 1, 0).reshape(nodes, -1) for block in (signal, outputs)))
 
 
 def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float]:
@@ -190,7 +234,7 @@ def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float
 def _check_memory(observation: Observation, gcn: GCN) -> None:
     X, labelled = observation.features, int(observation.train_mask.sum())
     dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions)
+    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
     needed = training_bytes(size, labelled, math.prod(gcn.shape), bool(np.isfinite(gcn.reg).any()))
     require(
         f"training on {labelled} nodes with {X.shape[1]} features each",
@@ -199,15 +243,17 @@ def _check_memory(observation: Observation, gcn: GCN) -> None:
     )
 
 
-def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
-    r"""Weights at infinite regularization, :math:`X^T g(a)^T R Y/\sqrt N`, one matrix for each filter.
+def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
+    """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
+    codes, mask = observation.train_codes, observation.train_mask
+    centred = codes if isinstance(observation.classes, int) else codes - mask[:, None] * codes[mask].mean(axis=0)
+    return np.ascontiguousarray(centred.astype(observation.features.dtype))
 
-    The free bias of unequal classes takes the mean of the codes of the labelled nodes away.
-    """
-    codes, mask = observation.train_codes.astype(observation.features.dtype), observation.train_mask
-    if not isinstance(observation.classes, int):
-        codes = codes - mask[:, None] * codes[mask].mean(axis=0)
-    propagated = filters.apply(operator.T, np.ascontiguousarray(codes), radius=operator.radius)
+
+def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
+    r"""Weights at infinite regularization, :math:`X^T g(a)^T R Y/\sqrt N`, one matrix for each filter."""
+    codes = _centred_codes(observation)
+    propagated = filters.apply(operator.T, codes, radius=operator.radius)
     columns = np.ascontiguousarray(np.moveaxis(propagated, 1, 0).reshape(observation.nodes, -1))
     aligned = observation.features.T @ columns / math.sqrt(observation.nodes)
     return np.moveaxis(aligned.reshape(-1, *filters.shape, codes.shape[1]), 0, 1)

@@ -110,6 +110,10 @@ def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
     return answer
 
 
+_COMPUTING = ("streamed", "dtype", "device")
+"""How a simulation is computed."""
+
+
 def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
@@ -132,9 +136,10 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
     settings = _simulating().defaults | {
-        name: parameters[name] for name in (*SIMULATION, "streamed", "dtype") if name in parameters
+        name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters
     }
-    measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
+    workers = 1 if settings["device"] == "cpu" else None  # one process keeps a graphics card busy
+    measured = simulate(build_data(parameters), build_network(parameters), workers=workers, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     errors = measured.standard_error.as_dict()
@@ -181,8 +186,8 @@ def _bounding() -> Producer:
 def _simulating() -> Producer:
     from gcnlimit.simulation.simulate import simulate
 
-    settings = (*SIMULATION, "streamed", "dtype")
-    usual = {name: value for name, value in defaults(simulate, settings).items() if name != "seed"}
+    settings = (*SIMULATION, *_COMPUTING)
+    usual = {k: v for k, v in defaults(simulate, settings).items() if k != "seed" and v is not None}
     return Producer(
         "simulate",
         _simulate,
@@ -192,7 +197,7 @@ def _simulating() -> Producer:
         block=4096,
         seeded=True,
         network=True,
-        defaults=usual | {"dtype": np.dtype(usual["dtype"]).name},
+        defaults=usual,
     )
 
 

@@ -84,6 +84,9 @@ def sweep(
 
     need("a sweep", "sweep", "xarray")
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
+    alone = workers is None and executor is None and scheduler is None
+    if alone and (fixed or {}).get("device", "cpu") != "cpu":
+        workers = 1  # trials share a graphics card better than processes do
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,

@@ -1,0 +1,206 @@
+"""A graphics card, or any device of PyTorch (extra ``gpu``)."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy import sparse
+
+from gcnlimit.errors import GCNLimitError, ParameterError
+
+__all__ = ["TorchBackend"]
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, eq=False)
+class TorchBackend:
+    """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
+
+    device: torch.device
+    tile: int = 256
+
+    @classmethod
+    def of(cls, device: str) -> TorchBackend:
+        """Backend of a device that exists."""
+        return _backend(device.removeprefix("torch:"))
+
+    def place(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        """Tensor on the device."""
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    def host(self, array: torch.Tensor) -> npt.NDArray[Any]:
+        """NumPy array."""
+        return np.asarray(array.cpu().numpy())
+
+    def join(self, arrays: list[torch.Tensor], axis: int = 0) -> torch.Tensor:
+        """Concatenate."""
+        return torch.cat(arrays, axis)
+
+    def cast(self, array: torch.Tensor, dtype: np.dtype[Any]) -> torch.Tensor:
+        """Tensor in another precision, or itself."""
+        return array.to(_TYPES[dtype])
+
+    def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> torch.Tensor:
+        """Standard Gaussian numbers of a key and a counter; a whole tile is drawn, since the numbers depend on the size."""
+        generator = self._generator(np.random.SeedSequence(key, spawn_key=(counter,)))
+        whole = max(shape[0], self.tile), shape[1]
+        return torch.randn(whole, generator=generator, dtype=_TYPES[dtype], device=self.device)[: shape[0]]
+
+    def rng(self, seed: np.random.SeedSequence) -> _Random:
+        """Generator on the device."""
+        return _Random(self._generator(seed), self.device)
+
+    def csr(self, row: torch.Tensor, column: torch.Tensor, nodes: int) -> sparse.csr_array[np.float64]:
+        """Square matrix of ones: sorted on the device, held by SciPy."""
+        starts, columns = _compressed(row * nodes + column, nodes)
+        parts = (np.ones(len(columns)), self.host(columns), self.host(starts))
+        return sparse.csr_array(parts, shape=(nodes, nodes))
+
+    def sparse(
+        self, matrix: Any, scale: float, symmetrize: bool, transpose: bool, dtype: np.dtype[Any]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """CSR tensor of a SciPy matrix; an edge in both directions is two entries in one place, which add up."""
+        if isinstance(matrix, np.ndarray):
+            dense = scale * self.place(matrix.astype(np.float64))
+            dense = (dense + dense.T if symmetrize else dense).to(_TYPES[dtype])
+            return dense, dense if symmetrize else dense.T
+        nodes = matrix.shape[0]
+        columns = self.place(matrix.indices).to(torch.int64)
+        counts = self.place(np.diff(matrix.indptr).astype(np.int64))
+        row = torch.repeat_interleave(torch.arange(nodes, device=self.device), counts)
+        values = (scale * self.place(matrix.data)).to(_TYPES[dtype])
+        forwards, backwards = row * nodes + columns, columns * nodes + row
+        if symmetrize:
+            both = _matrix(torch.cat([forwards, backwards]), torch.cat([values, values]), nodes)
+            return both, both
+        there = _matrix(forwards, values, nodes)
+        return there, _matrix(backwards, values, nodes) if transpose else there
+
+    def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+        """Answers in the order of the items; the device itself works while the next ones are prepared."""
+        with _EXACT:
+            yield from map(function, items)
+
+    @contextlib.contextmanager
+    def lane(self) -> Iterator[None]:
+        """Queue of its own on a graphics card."""
+        if self.device.type != "cuda":
+            yield
+            return
+        stream = torch.cuda.Stream(self.device)
+        with torch.cuda.stream(stream):
+            yield
+            stream.synchronize()
+
+    @contextlib.contextmanager
+    def guard(self, nodes: int) -> Iterator[None]:
+        """Say what would need less memory, in one sentence."""
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            size = self.tile * nodes * 4 / 1e9
+            raise ParameterError(
+                f"device = {str(self.device)!r} has too little memory, {self.free() / 1e9:.3g} GB free, where a block of "
+                f"{self.tile} features of {nodes} nodes takes {size:.3g} GB; take fewer nodes, networks at once or workers"
+            ) from None
+
+    def free(self) -> float:
+        """Bytes that the device has left, what PyTorch keeps for later included."""
+        if self.device.type != "cuda":
+            from gcnlimit._memory import available
+
+            return available()
+        kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
+        return float(torch.cuda.mem_get_info(self.device)[0] + kept)
+
+    def _generator(self, seed: np.random.SeedSequence) -> torch.Generator:
+        return torch.Generator(self.device).manual_seed(int(seed.generate_state(1, np.uint64)[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Random:
+    """Random numbers on a device, with the methods of NumPy's generators."""
+
+    generator: torch.Generator
+    device: torch.device
+
+    def random(self, size: int) -> torch.Tensor:
+        """Uniform in [0, 1)."""
+        return torch.rand(size, generator=self.generator, dtype=torch.float64, device=self.device)
+
+    def geometric(self, p: float, size: int) -> torch.Tensor:
+        r"""Number of trials up to the first success, by inversion: :math:`\lfloor \log(1 - x)/\log(1 - p) \rfloor + 1`."""
+        if p >= 1.0:
+            return torch.ones(size, dtype=torch.int64, device=self.device)
+        gaps = torch.log1p(-self.random(size)) / float(np.log1p(-p))
+        return gaps.to(torch.int64) + 1
+
+
+class _ExactProducts:
+    """Context, entered by any number of threads, in which products of single precision are not rounded to TensorFloat-32."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.before = Lock(), 0, "highest"
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.inside == 0:
+                self.before = torch.get_float32_matmul_precision()
+                torch.set_float32_matmul_precision("highest")
+            self.inside += 1
+
+    def __exit__(self, *raised: object) -> None:
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                torch.set_float32_matmul_precision(self.before)
+
+
+_EXACT = _ExactProducts()
+_TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}
+
+
+@cache
+def _backend(device: str) -> TorchBackend:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise GCNLimitError(f"device = {device!r} cannot be used by PyTorch: {reason}") from None
+    return TorchBackend(torch.device(device))
+
+
+def _compressed(places: torch.Tensor, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Start of each row and columns of the entries at `places`, each row times `nodes` plus column; sorted."""
+    places = torch.sort(places).values
+    return _starts(places, nodes), (places % nodes).to(_index(places))
+
+
+def _matrix(places: torch.Tensor, values: torch.Tensor, nodes: int) -> torch.Tensor:
+    """CSR tensor of the values at `places`."""
+    places, order = torch.sort(places)
+    parts = _starts(places, nodes), (places % nodes).to(_index(places)), values[order]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the support of such tensors is young
+        return torch.sparse_csr_tensor(*parts, size=(nodes, nodes))
+
+
+def _starts(places: torch.Tensor, nodes: int) -> torch.Tensor:
+    rows = torch.arange(nodes + 1, device=places.device) * nodes
+    return torch.searchsorted(places, rows).to(_index(places))
+
+
+def _index(places: torch.Tensor) -> torch.dtype:
+    """Integers that count the entries."""
+    return torch.int32 if len(places) < 2**31 else torch.int64

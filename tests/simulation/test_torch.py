@@ -1,0 +1,85 @@
+"""The backend of PyTorch, on its processor device, against NumPy and against the theory."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import gcnlimit as gl
+from gcnlimit.simulation.backend import backend_of
+from gcnlimit.simulation.graph import bernoulli_graph
+from gcnlimit.simulation.operator import Operator
+
+torch = pytest.importorskip("torch")
+DEVICE = "torch:cpu"
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("n", [15, 16])
+def test_every_pair_has_its_probability(directed, n):
+    labels, backend, draws = np.where(np.arange(n) % 3 == 0, 1.0, -1.0), backend_of(DEVICE), 2000
+    rng = backend.rng(np.random.SeedSequence(1))
+    total = sum(bernoulli_graph(labels, 0.5, 0.2, directed, rng, backend).toarray() for _ in range(draws))
+    p = np.where(np.equal.outer(labels, labels), 0.5, 0.2)
+    z = (total - draws * p) / np.sqrt(draws * p * (1 - p))
+    cells = z if directed else z[np.triu_indices(n)]
+    assert np.abs(cells).max() < 5
+    assert 1e-4 < chi2.cdf(np.sum(cells**2), df=cells.size) < 1 - 1e-4
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_filters_act_as_on_the_processor(data, symmetrize, dense):
+    A = gl.sample(data, nodes=200, degree=None if dense else 20, seed=1).adjacency
+    a, b = (Operator.of(A, None if dense else 20, symmetrize, device=d) for d in ("cpu", DEVICE))
+    block = np.random.default_rng(0).standard_normal((200, 2))
+    for g in (gl.Diffusion([1.0, 2.0]), gl.PageRank([0.3, 0.2]), gl.Residual([[1.0, 0.5], [0.2, 0.3]])):
+        for one, other in ((a, b), (a.T, b.T)):
+            shared, own = (g.apply(one, block, radius=a.radius), g.apply_each(one, block, radius=a.radius))
+            there = torch.from_numpy(block)
+            assert np.allclose(g.apply(other, there, radius=b.radius), shared, atol=1e-9)
+            assert np.allclose(g.apply_each(other, there, radius=b.radius), own, atol=1e-9)
+    assert b.radius == pytest.approx(a.radius) if symmetrize else b.growth == pytest.approx(a.growth)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
+def test_stored_features_train_and_infer_as_on_the_processor(instance, loss):
+    gcn = gl.GCN(gl.Diffusion([[0.5], [1.5]]), loss, reg=[1.0, math.inf, 0.1])
+    here, there = (gl.fit(instance, gcn, device=d, tol=1e-12) for d in ("cpu", DEVICE))
+    assert np.allclose(here.weights, there.weights, atol=1e-8)
+    assert np.allclose(here.outputs, there.outputs, atol=1e-8)
+    assert np.allclose(gl.amp(instance).labels, gl.amp(instance, device=DEVICE).labels, atol=1e-8)
+
+
+def test_a_simulation_agrees_with_the_theory():
+    data, gcn = gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf])
+    one = gl.simulate(data, gcn, 1000, 50, trials=8, device=DEVICE, workers=1)
+    assert one == gl.simulate(data, gcn, 1000, 50, trials=8, device=DEVICE, workers=3)
+    deviation = one.test_accuracy - gl.predict(data, gcn).test_accuracy
+    assert np.all(np.abs(deviation) < 4 * np.maximum(one.standard_error.test_accuracy, 0.3 / math.sqrt(8 * 900)))
+    found = gl.amp(gl.sample(data, 3000, 50, device=DEVICE)).performance.test_accuracy
+    assert abs(found - gl.bayes_optimal(data).test_accuracy) < 4 * 0.3 / math.sqrt(2700)
+
+
+def test_features_belong_to_the_device_that_drew_them(data):
+    instance = gl.sample(data, 200, 20, device=DEVICE)
+    with pytest.raises(gl.ParameterError, match=r"device = 'cpu' is not allowed: .* those of device = 'torch:cpu'"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cpu")
+
+
+def test_too_little_memory_is_a_sentence(data, monkeypatch):
+    instance = gl.sample(data, 200, 20, device=DEVICE)
+
+    def full(*shape, **options):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch, "randn", full)
+    with pytest.raises(gl.ParameterError, match=r"too little memory.* a block of \d+ features of 200 nodes"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a graphics card")
+def test_a_missing_graphics_card_is_a_sentence(instance):
+    with pytest.raises(gl.GCNLimitError, match="device = 'cuda' cannot be used by PyTorch"):
+        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cuda")
