@@ -15,6 +15,7 @@ from gcnlimit.order_parameters import OrderParameters
 
 __all__ = [
     "BayesPrediction",
+    "FullPerformance",
     "Measurement",
     "Outcome",
     "Performance",
@@ -53,7 +54,10 @@ class Status(Outcome):
         4,
         "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
     )
-    REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
+    REFUSED = (
+        5,
+        "the filter is not defined on the spectrum of the operator, or the degree allows no such signal; take a weaker one",
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +92,25 @@ class Performance(Shown):
         return self.as_dict()
 
 
+@dataclass(frozen=True, repr=False)
+class FullPerformance(Performance):
+    """Performance, and what the outputs are worth if they are decided otherwise.
+
+    Parameters
+    ----------
+    best_accuracy
+        Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
+    balanced_accuracy
+        Best average over the classes of the accuracy in each.
+    roc_auc
+        Area under the receiver operating characteristic of two classes; None for more.
+    """
+
+    best_accuracy: Numbers
+    balanced_accuracy: Numbers
+    roc_auc: Numbers | None
+
+
 def zero_error(shape: tuple[int, ...]) -> Performance:
     """Return the standard errors of a theory: none."""
     zero = scalar_or_array(np.zeros(shape))
@@ -95,7 +118,7 @@ def zero_error(shape: tuple[int, ...]) -> Performance:
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction(Performance):
+class Prediction(FullPerformance):
     """Exact performance in the large-size limit.
 
     Parameters
@@ -104,12 +127,6 @@ class Prediction(Performance):
         Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
     order_parameters
         What the performance was computed from.
-    best_accuracy
-        Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
-    balanced_accuracy
-        Best average over the classes of the accuracy in each.
-    roc_auc
-        Area under the receiver operating characteristic of two classes; None for more.
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
@@ -124,9 +141,6 @@ class Prediction(Performance):
 
     standard_error: Performance
     order_parameters: OrderParameters
-    best_accuracy: Numbers
-    balanced_accuracy: Numbers
-    roc_auc: Numbers | None
     status: Status | npt.NDArray[np.int64]
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
@@ -155,7 +169,7 @@ class BayesPrediction(Prediction):
 
 
 @dataclass(frozen=True, repr=False)
-class Measurement(Performance):
+class Measurement(FullPerformance):
     """Performance measured on sampled graphs: means over the trials.
 
     `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
@@ -167,10 +181,14 @@ class Measurement(Performance):
         Standard error of each field, from the scatter of the trials; infinite if there is only one.
     trials
         Number of trials that were done.
+    status
+        How the simulation ended at each point; ``REFUSED`` or ``NOT_CONVERGED`` where a graph cannot be drawn or a network is
+        not defined or not trained on it (see `simulate`): such a point has NaN.
     """
 
-    standard_error: Performance
+    standard_error: FullPerformance
     trials: int
+    status: Status | npt.NDArray[np.int64] = Status.CONVERGED
 
     def _shown(self) -> dict[str, Any]:
         errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}

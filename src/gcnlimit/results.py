@@ -5,7 +5,7 @@ from gcnlimit.choose.best_filter import BestFilter, FilterCeiling
 from gcnlimit.choose.compare import Comparison, GapMap
 from gcnlimit.choose.tune import Tuned, TuneStatus
 from gcnlimit.order_parameters import OrderFunctions, OrderParameters
-from gcnlimit.performance import BayesPrediction, Measurement, Performance, Prediction, Status
+from gcnlimit.performance import BayesPrediction, FullPerformance, Measurement, Performance, Prediction, Status
 from gcnlimit.simulation.amp import Inference
 from gcnlimit.simulation.belief_propagation import Beliefs
 from gcnlimit.simulation.observation import Observation
@@ -19,6 +19,7 @@ __all__ = [
     "Comparison",
     "FilterCeiling",
     "Fit",
+    "FullPerformance",
     "GapMap",
     "Inference",
     "Measurement",

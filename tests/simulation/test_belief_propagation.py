@@ -93,7 +93,7 @@ def test_at_large_degree_it_is_approximate_message_passing(directed):
 )
 def test_on_sparse_graphs_it_beats_message_passing(degree, lam, directed):
     data = gl.CSBM(alpha=4, lam=lam, mu=1.0, rho=0.1, directed=directed)
-    graphs = [gl.sample(data, nodes=2000, degree=degree, seed=k) for k in range(6)]
+    graphs = [gl.sample(data, nodes=2000, degree=degree, seed=k) for k in range(8)]
     gains = [
         gl.amp(i, tol=1e-3).performance.test_loss - gl.belief_propagation(i, tol=1e-3).performance.test_loss
         for i in graphs
@@ -144,7 +144,7 @@ def test_a_dense_graph_and_a_signal_beyond_the_degree_are_refused():
 @pytest.mark.slow
 def test_at_large_degree_accuracy_and_free_entropy_are_those_of_the_ceiling():
     data = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.15)
-    found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=25, seed=k), tol=1e-4) for k in range(6)]
+    found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=25, seed=k), tol=1e-4) for k in range(8)]
     best = gl.bayes_optimal(data)
     for values, exact in (
         ([f.performance.test_accuracy for f in found], best.test_accuracy),

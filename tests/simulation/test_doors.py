@@ -79,7 +79,7 @@ def dense_outputs(stored):
         X = stored["features"]
     else:
         spike = stored["spike"].astype(np.float32 if stored["spike"].dtype == np.float32 else np.float64)
-        X = np.asarray(StreamedFeatures(int(stored["key"]), labels[:, None], spike[:, None]))
+        X = np.asarray(StreamedFeatures(int(stored["key"]), labels[:, None], spike))
     return g @ X @ (X.T @ (g.T @ np.where(mask, labels, 0.0))) / nodes
 
 

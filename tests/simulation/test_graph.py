@@ -8,11 +8,16 @@ from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 
 N, SAME, OTHER = 300, 0.06, 0.03
 LABELS = np.where(np.arange(N) % 3 == 0, 1.0, -1.0)
+KINDS = np.where(LABELS > 0, 0, 1)
+
+
+def blocks(same, other):
+    return np.array([[same, other], [other, same]])
 
 
 def graphs(directed, count=60, n=N):
     rng = np.random.default_rng(7)
-    return [bernoulli_graph(LABELS[:n], SAME, OTHER, directed, rng) for _ in range(count)]
+    return [bernoulli_graph(KINDS[:n], blocks(SAME, OTHER), directed, rng) for _ in range(count)]
 
 
 def pairs(same, directed):
@@ -36,7 +41,7 @@ def test_every_pair_has_its_probability(directed, n):
     labels = LABELS[:n]
     rng = np.random.default_rng(1)
     draws = 4000
-    total = sum(bernoulli_graph(labels, 0.5, 0.2, directed, rng).toarray() for _ in range(draws))
+    total = sum(bernoulli_graph(KINDS[:n], blocks(0.5, 0.2), directed, rng).toarray() for _ in range(draws))
     p = np.where(np.equal.outer(labels, labels), 0.5, 0.2)
     z = (total - draws * p) / np.sqrt(draws * p * (1 - p))
     cells = z if directed else z[np.triu_indices(n)]
@@ -75,13 +80,13 @@ def test_self_loops_have_the_probability_of_the_class():
 
 @pytest.mark.parametrize("p", [0.0, 1.0])
 def test_certain_edges(p):
-    A = bernoulli_graph(LABELS, p, p, False, np.random.default_rng(0))
+    A = bernoulli_graph(KINDS, blocks(p, p), False, np.random.default_rng(0))
     assert A.nnz == p * N * N
 
 
 def test_gaussian_graph_has_the_spike():
-    A = gaussian_graph(LABELS, 2.0, True, np.random.default_rng(0))
+    A = gaussian_graph(LABELS[:, None], 2.0, True, np.random.default_rng(0))
     assert abs(LABELS @ A @ LABELS / N**1.5 - 2.0) < 4 / np.sqrt(N)
-    S = gaussian_graph(LABELS, 2.0, False, np.random.default_rng(0))
+    S = gaussian_graph(LABELS[:, None], 2.0, False, np.random.default_rng(0))
     assert np.array_equal(S, S.T)
     assert abs(np.triu(S, 1)[np.triu_indices(N, 1)].std() - 1) < 0.05

@@ -26,8 +26,9 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     Read it again with gcnlimit.Instance.load(FILE).
 
     \b
-    Example:
+    Examples:
       gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --nodes 10000 --degree 30 --seed 0 --out graph.npz
+      gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --classes 5 --nodes 3000 --degree 60 --out five.npz
     """
     from gcnlimit.errors import ParameterError
     from gcnlimit.simulation.sample import sample

@@ -9,11 +9,12 @@ import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, graph_options, network_options
 from gcnlimit.cli.output import output_options, show
-from gcnlimit.performance import Measurement
+from gcnlimit.performance import FullPerformance, Measurement, Status
 
 __all__ = ["command"]
 
 Columns = dict[str, Any]
+_OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
 
@@ -47,11 +48,14 @@ def command(
     trials do not differ). Smaller graphs deviate more: the prediction holds for large nodes and degree. Ctrl-C prints the
     trials done so far, and ends with exit status 130.
 
-    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured.
+    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured. A point
+    that fails does not lose the others: its reason is written to standard error, and the exit status is 2 only if every
+    point failed.
 
     \b
     Examples:
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --symmetrize
+      gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --classes 0.2,0.8 --t 1 --degree 60 --loss logistic --reg 1
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --c 1,1 --loss logistic --reg 0.1,1,10 --nodes 3000 --json
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
@@ -60,10 +64,9 @@ def command(
 
     grid = Grid(given)
     data, gcn = grid.problem()
-    exact = predict(data, gcn, throw=False).as_dict()
-    measured = simulate(
-        data, gcn, nodes, degree, trials, seed, workers=workers, device=device, streamed=streamed or None
-    )
+    exact = predict(data, gcn, throw=False)
+    where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
+    measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
     fields = _beside(measured, exact, grid.size)
     inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
     if form == "table":
@@ -73,18 +76,35 @@ def command(
     else:
         wide = {name + end: column for name, columns in fields.items() for end, column in columns.items()}
         show(grid.columns() | wide, grid.size, title="", form=form, inputs=inputs)
+    _report(measured)
     if measured.trials < trials:
         click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
         raise SystemExit(130)
 
 
-def _beside(measured: Measurement, exact: Columns, size: int) -> dict[str, dict[str, Any]]:
-    """Of each field: the mean, its standard error, the prediction, and the deviation from it."""
+def _report(measured: Measurement) -> None:
+    """Say on standard error which points have no answer, and end with status 2 if none has."""
+    failed = np.ravel(measured.status) > Status.CONVERGED
+    for status in np.unique(np.ravel(measured.status)[failed]):
+        count = np.count_nonzero(np.ravel(measured.status) == status)
+        click.echo(f"{count} of {failed.size} points: {Status(int(status)).message}", err=True)
+    if failed.all():
+        raise SystemExit(2)
+
+
+def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[str, dict[str, Any]]:
+    """Of each field: the mean, its standard error, the prediction, and the deviation from it.
+
+    Accuracies at other thresholds follow where they differ from that of the network.
+    """
     from gcnlimit.figures.agreement import normal_deviate
 
-    errors, fields = measured.standard_error.as_dict(), {}
-    for name, mean in measured.as_dict().items():
-        value, error, wanted = (np.broadcast_to(np.ravel(x), size) for x in (mean, errors[name], exact[name]))
+    names, fields = list(measured.as_dict()), {}
+    if np.any(np.ravel(exact.best_accuracy) > np.ravel(exact.test_accuracy) + _ROUNDING):
+        names += [name for name in _OTHERS if getattr(measured, name) is not None]
+    for name in names:
+        sources = measured, measured.standard_error, exact
+        value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
         quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.simplex import simplex_codes
-from gcnlimit.performance import Performance, Status
+from gcnlimit.performance import Status
 from gcnlimit.simulation.absent_edges import AbsentEdges
-from gcnlimit.simulation.amp import Inference, _measure
+from gcnlimit.simulation.amp import Inference, _half_log_odds, _measure
 from gcnlimit.simulation.edge_messages import Affinity, EdgeMessages, normalized
 from gcnlimit.simulation.feature_messages import FeatureMessages
 from gcnlimit.simulation.instance import Instance
@@ -82,10 +83,11 @@ def belief_propagation(
         if change <= tol:
             status = Status.CONVERGED
             break
-    log_odds = iteration.log_odds()
-    performance: Performance | None = _measure(instance, log_odds) if isinstance(instance, Instance) else None
-    labels, centroid = iteration.marginals @ [1.0, -1.0], iteration.features.centroids
-    return Beliefs(labels, log_odds, centroid[:, 0], status, count, change, performance, iteration.free_entropy())
+    logs = log_softmax(iteration.logarithms, axis=1)
+    performance = _measure(instance, logs) if isinstance(instance, Instance) else None
+    labels, centroid = iteration.marginals @ [1.0, -1.0], iteration.features.centroids[:, 0]
+    odds, entropy = _half_log_odds(logs), iteration.free_entropy()
+    return Beliefs(np.exp(logs), labels, odds, centroid, status, count, change, performance, entropy)
 
 
 class _Iteration:
@@ -124,11 +126,6 @@ class _Iteration:
         self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals
         change = (self.marginals - self.old) @ self.codes
         return float(np.sqrt(np.mean(change**2)))
-
-    def log_odds(self) -> Array:
-        """Half of the posterior log-odds of the first class, infinite on labelled nodes."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(0.5 * (self.logarithms[:, 0] - self.logarithms[:, 1]))
 
     def free_entropy(self) -> float:
         """Bethe free entropy per node (Eq. 9.5)."""

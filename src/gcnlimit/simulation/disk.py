@@ -17,8 +17,18 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.simulation.codes import Classes, codes_of
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
-from gcnlimit.simulation.observation import Features, Graph, Latents, Observation, streamed
+from gcnlimit.simulation.observation import (
+    Features,
+    Graph,
+    Latents,
+    Observation,
+    feature_levels,
+    noise_scale,
+    revealed,
+    streamed,
+)
 from gcnlimit.simulation.parts import (
     check_degree,
     check_dense,
@@ -28,6 +38,7 @@ from gcnlimit.simulation.parts import (
     check_mask,
     check_model,
 )
+from gcnlimit.spectrum import Spectrum
 
 __all__ = ["load", "save", "unreadable"]
 
@@ -42,9 +53,9 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         "directed": np.array(data.directed),
         "degree": np.array(np.nan if o.degree is None else o.degree),
         "train_mask": o.train_mask,
-        "labels": np.nan_to_num(latents.labels).astype(np.int8),  # 0 for an unknown one
+        "labels": np.where(np.isnan(latents.labels), _unknown(data.classes), latents.labels).astype(np.int32),
         "centroid": latents.centroid,
-    }
+    } | _law(data)
     if isinstance(o.adjacency, np.ndarray):
         fields["adjacency"] = o.adjacency
     else:
@@ -54,10 +65,25 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
     if isinstance(data, EstimatedCSBM):
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
     X = o.features
-    fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike[:, 0]} if streamed(X) else {"features": X}
+    fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     _check_path(path)
     with open(path, "wb") as file:
         np.savez(file, **fields)
+
+
+def _law(data: CSBM) -> dict[str, npt.NDArray[Any]]:
+    """Classes and spectrum of the features, where they are not the default."""
+    law, fields = data.features, {}
+    if data.classes != 2:
+        fields["classes"] = np.array(data.classes)
+    if not law.is_white:
+        fields["spectrum"] = np.array([law.variance, law.signal, law.weight])
+    return fields
+
+
+def _unknown(classes: Classes) -> int:
+    """What stands for an unknown label in a file."""
+    return 0 if classes == 2 else -1
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
@@ -99,25 +125,38 @@ def _check_path(path: object) -> None:
 def _assemble(stored: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
-    labels = check_labels(_with_unknown(stored["labels"]), mask)
+    model = _model(stored)
+    labels = check_labels(_with_unknown(stored["labels"], model.classes), mask, model.classes)
     adjacency, degree = _graph(stored, nodes)
-    features = _features(stored, labels)
-    data = check_model(_model(stored), adjacency)
-    seen = Observation(data, degree, adjacency, features, mask, np.where(mask, labels, 0.0))
-    return seen, Latents(labels, _centroid(stored["centroid"], features.shape[1]))
+    data = check_model(model, adjacency)
+    features = _features(stored, labels, data)
+    seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
+    directions = data.fractions.size - 1
+    shape = (features.shape[1], directions)[: min(directions, 2)]
+    return seen, Latents(labels, _centroid(stored["centroid"], shape))
 
 
 def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
     if stored["model"].shape != (4,):
         raise ParameterError(f"model has shape {stored['model'].shape}; it must hold alpha, lam, mu and rho")
     alpha, lam, mu, rho = stored["model"]
-    directed = _single(stored, "directed")
+    directed, law = _single(stored, "directed"), None
+    classes = stored.get("classes", np.array(2)).tolist()
+    if "spectrum" in stored:
+        law = Spectrum(*_spectrum(stored["spectrum"]))
     if "model_error" not in stored:
-        return CSBM(alpha, lam, mu, rho, directed)
+        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law)
     if stored["model_error"].shape != (2,):
         raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
     lam_error, mu_error = stored["model_error"]
-    return EstimatedCSBM(alpha, lam, mu, rho, directed, lam_error=lam_error, mu_error=mu_error)
+    errors = {"lam_error": lam_error, "mu_error": mu_error}
+    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, **errors)
+
+
+def _spectrum(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if rows.ndim != 2 or len(rows) != 3:
+        raise ParameterError(f"spectrum has shape {rows.shape}; it must hold rows of variance, signal and weight")
+    return rows
 
 
 def _single(stored: dict[str, npt.NDArray[Any]], name: str) -> Any:
@@ -127,9 +166,9 @@ def _single(stored: dict[str, npt.NDArray[Any]], name: str) -> Any:
     return stored[name].item()
 
 
-def _with_unknown(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Labels, with the 0 of the file for an unknown one turned into NaN."""
-    return np.where(labels == 0, np.nan, labels) if labels.dtype.kind == "i" else labels
+def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:
+    """Labels, with the number of the file for an unknown one turned into NaN."""
+    return np.where(labels == _unknown(classes), np.nan, labels) if labels.dtype.kind == "i" else labels
 
 
 def _graph(stored: dict[str, npt.NDArray[Any]], nodes: int) -> tuple[Graph, float | None]:
@@ -150,22 +189,26 @@ def _graph(stored: dict[str, npt.NDArray[Any]], nodes: int) -> tuple[Graph, floa
     return check_graph(csr), check_degree(degree, nodes)
 
 
-def _features(stored: dict[str, npt.NDArray[Any]], labels: Array) -> Features:
+def _features(stored: dict[str, npt.NDArray[Any]], labels: Array, data: CSBM) -> Features:
     """Features as an array, or as the key that regenerates them."""
     if "features" in stored:
         return check_features(stored["features"], labels.size)
-    spike = check_features(np.atleast_2d(stored["spike"]), 1)
-    key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
-    if stored["spike"].ndim != 1 or np.isnan(labels).any():
-        raise ParameterError("spike must be a vector, and every label known, for the features to be regenerated")
-    return StreamedFeatures(key, labels[:, None], spike.T)
-
-
-def _centroid(centroid: npt.NDArray[Any], width: int) -> Array:
-    """Direction of the features, or NaN for one that is unknown."""
-    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-    if centroid.shape != (width,):
+    spike, directions = stored["spike"], data.fractions.size - 1
+    if spike.ndim != 2 or spike.shape[1] != directions or np.isnan(labels).any():
         raise ParameterError(
-            f"centroid has shape {centroid.shape}; it must have one number for each of {width} features"
+            f"spike must be a matrix of {directions} columns, and every label known, for the features to be regenerated"
         )
-    return np.full(width, np.nan) if unknown else np.array(real("centroid", centroid))
+    spike = check_features(spike, len(spike))
+    key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
+    variance, _ = feature_levels(data.features, len(spike))
+    return StreamedFeatures(key, codes_of(labels, data.classes), spike, noise_scale(variance, spike.dtype))
+
+
+def _centroid(centroid: npt.NDArray[Any], shape: tuple[int, ...]) -> Array:
+    """Directions of the features, or NaN for those that are unknown."""
+    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
+    if centroid.shape != shape:
+        raise ParameterError(
+            f"centroid has shape {centroid.shape}; it must have the shape {shape}, a row for each feature"
+        )
+    return np.full(shape, np.nan) if unknown else np.array(real("centroid", centroid))

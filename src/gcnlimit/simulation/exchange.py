@@ -29,15 +29,17 @@ def to_networkx(observation: Observation, latents: Latents) -> Any:
 def to_pyg(observation: Observation, latents: Latents) -> Any:
     """Return the instance as PyTorch Geometric ``Data``.
 
-    Its fields are ``x, edge_index, y`` (0 or 1, and -1 if unknown), ``train_mask`` and ``test_mask``, the nodes to measure on.
+    Its fields are ``x, edge_index, y`` (0 to C - 1, and -1 if unknown), ``train_mask`` and ``test_mask``, the nodes to
+    measure on.
     """
     torch, geometric = _package("torch"), _package("torch_geometric.data")
     row, column = _edges(observation)
     known = ~np.isnan(latents.labels)
+    kinds = latents.labels > 0 if observation.classes == 2 else np.nan_to_num(latents.labels)
     return geometric.Data(
         x=torch.from_numpy(np.array(observation.features)),
         edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),
-        y=torch.from_numpy(np.where(known, latents.labels > 0, -1).astype(np.int64)),
+        y=torch.from_numpy(np.where(known, kinds, -1).astype(np.int64)),
         train_mask=torch.from_numpy(observation.train_mask.copy()),
         test_mask=torch.from_numpy(~observation.train_mask & known),
     )

@@ -15,7 +15,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.given.from_labels import from_labels
 from gcnlimit.given.standard import Standard
-from gcnlimit.simulation.observation import Latents, Mask, Observation
+from gcnlimit.simulation.observation import Latents, Mask, Observation, revealed
 from gcnlimit.simulation.parts import (
     check_degree,
     check_features,
@@ -37,15 +37,28 @@ def observe(  # noqa: PLR0917
     _check_edges(adjacency)
     features = check_features(features, nodes)
     train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
-    labels = check_labels(labels, train_mask)
+    data = None if data is None else _check_law(check_model(data, adjacency))
+    classes = 2 if data is None else data.classes
+    labels = check_labels(labels, train_mask, classes)
     if not train_mask.any():
         raise ParameterError(
             "train_mask is False everywhere; a network needs labels to train on: label at least one node"
         )
     degree = float(adjacency.data.sum() / nodes) if degree is None else check_degree(degree, nodes)
-    data = estimate(adjacency, features, labels, train_mask) if data is None else check_model(data, adjacency)
-    seen = Observation(data, degree, adjacency, features, train_mask, np.where(train_mask, labels, 0.0))
-    return seen, Latents(labels, np.full(features.shape[1], np.nan))
+    data = estimate(adjacency, features, labels, train_mask) if data is None else data
+    seen = Observation(data, degree, adjacency, features, train_mask, revealed(labels, train_mask, classes))
+    directions = data.fractions.size - 1
+    return seen, Latents(labels, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
+
+
+def _check_law(data: CSBM) -> CSBM:
+    """Refuse correlated features, whose law does not say which column of the user's features has which noise."""
+    if not data.features.is_white:
+        raise ParameterError(
+            "data has correlated features, and which column has which noise is not known; multiply the features by the inverse "
+            "root of their covariance, and leave out features"
+        )
+    return data
 
 
 def estimate(

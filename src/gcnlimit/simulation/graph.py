@@ -1,4 +1,4 @@
-"""Random graphs with two classes, in time and memory proportional to the number of edges."""
+"""Random graphs with classes, in time and memory proportional to the number of edges."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.simulation.backend import Backend, backend_of
+from gcnlimit.simulation.codes import Indices
 
 __all__ = ["bernoulli_graph", "gaussian_graph"]
 
-Indices = Any  # integers on the device of the backend
+Placed = Any  # integers on the device of the backend
 
 
-def bernoulli_graph(  # noqa: PLR0917
-    labels: Array, same: float, other: float, directed: bool, rng: Any, backend: Backend | None = None
+def bernoulli_graph(
+    kinds: Indices, probabilities: Array, directed: bool, rng: Any, backend: Backend | None = None
 ) -> sparse.csr_array[np.float64]:
-    """Graph whose edges are independent, of probability `same` within a class and `other` between the classes.
+    """Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
-    Every ordered pair is drawn once if `directed`, every unordered pair otherwise, self-loops included; by the generator
-    `rng` of a `backend`, by default NumPy's.
+    `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
+    otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's.
 
     >>> rng = np.random.default_rng(0)
-    >>> A = bernoulli_graph(np.array([1.0, 1.0, -1.0]), same=1.0, other=0.0, directed=True, rng=rng)
+    >>> A = bernoulli_graph(np.array([0, 0, 1]), np.eye(2), directed=True, rng=rng)
     >>> A.toarray()
     array([[1., 1., 0.],
            [1., 1., 0.],
@@ -32,9 +33,10 @@ def bernoulli_graph(  # noqa: PLR0917
     """
     backend = backend or backend_of("cpu")
     draw = _directed_pairs if directed else _undirected_pairs
-    largest, nodes, kinds = max(same, other), len(labels), backend.place(labels)
+    nodes, classes, largest = len(kinds), len(probabilities), float(np.max(probabilities))
+    own, table = backend.place(kinds), backend.place(probabilities.ravel())
     row, column = draw(nodes, largest, rng, backend)
-    kept = rng.random(len(row)) * largest < other + (same - other) * (kinds[row] == kinds[column])
+    kept = rng.random(len(row)) * largest < table[own[row] * classes + own[column]]
     row, column = row[kept], column[kept]
     if not directed:
         mirrored = row != column
@@ -42,22 +44,25 @@ def bernoulli_graph(  # noqa: PLR0917
     return backend.csr(row, column, nodes)
 
 
-def gaussian_graph(labels: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
-    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} yy^T + \Xi` (Eq. 1.1), a dense matrix; for small sizes."""
-    n = labels.size
+def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Generator) -> Array:
+    r"""Gaussian-equivalent graph :math:`\frac{\lambda}{\sqrt N} YY^T + \Xi` (Eqs. 1.1 and 8.2), dense; for small sizes.
+
+    `codes` is the matrix :math:`Y` of the codes of the nodes.
+    """
+    n = len(codes)
     noise = rng.standard_normal((n, n))
     if not directed:
         noise = np.tril(noise) + np.tril(noise, -1).T
-    return np.asarray(lam / np.sqrt(n) * np.outer(labels, labels) + noise)
+    return np.asarray(lam / np.sqrt(n) * (codes @ codes.T) + noise)
 
 
-def _directed_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Indices, Indices]:
+def _directed_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
     """Each of the ordered pairs, with that probability."""
     places = _successes(nodes * nodes, probability, rng, backend)
     return places // nodes, places % nodes
 
 
-def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Indices, Indices]:
+def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
     r"""Each of the unordered pairs, with that probability.
 
     The pair :math:`\{i,\, (i + d) \bmod n\}` is numbered by :math:`i` and :math:`d = 0 \dots \lfloor n/2 \rfloor`. This is one to
@@ -71,7 +76,7 @@ def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend
     return row, (row + way) % nodes
 
 
-def _successes(trials: int, probability: float, rng: Any, backend: Backend) -> Indices:
+def _successes(trials: int, probability: float, rng: Any, backend: Backend) -> Placed:
     """Places of the successes among independent trials, from the geometric law of the gaps between them."""
     if probability <= 0.0:
         return backend.place(np.empty(0, np.int64))

@@ -60,8 +60,8 @@ class Instance(Brief):
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
-            Label :math:`\pm 1` of every node, NaN where it is unknown. Only those of the labelled nodes are observed; the others
-            measure.
+            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; NaN where
+            it is unknown. Only those of the labelled nodes are observed; the others measure.
         train_mask
             Which nodes are labelled: booleans; by default those of known label.
         data
@@ -105,7 +105,7 @@ class Instance(Brief):
 
     @property
     def labels(self) -> Array:
-        r"""Labels :math:`\pm 1` of all nodes, NaN where unknown."""
+        r"""Labels of all nodes: :math:`\pm 1` for two equal classes, else :math:`0 \dots C - 1`; NaN where unknown."""
         return self.latents.labels
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -122,5 +122,5 @@ class Instance(Brief):
         return exchange.to_networkx(self.observation, self.latents)
 
     def to_pyg(self) -> Any:
-        """PyTorch Geometric ``Data`` with classes 0 and 1 (needs torch and torch_geometric)."""
+        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 1 and 0 (needs torch and torch_geometric)."""
         return exchange.to_pyg(self.observation, self.latents)

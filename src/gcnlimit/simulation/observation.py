@@ -15,10 +15,23 @@ from gcnlimit._values import Array, Brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.codes import Classes, codes_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.operator import Operator
+from gcnlimit.spectrum import Spectrum
 
-__all__ = ["Features", "Graph", "Latents", "Mask", "Observation", "feature_count", "streamed"]
+__all__ = [
+    "Features",
+    "Graph",
+    "Latents",
+    "Mask",
+    "Observation",
+    "feature_count",
+    "feature_levels",
+    "noise_scale",
+    "revealed",
+    "streamed",
+]
 
 Mask = npt.NDArray[np.bool_]
 Graph = sparse.csr_array[np.float64] | Array
@@ -43,7 +56,8 @@ class Observation(Brief):
     train_mask
         Which nodes are labelled.
     train_labels
-        Labels :math:`\pm 1` of the labelled nodes, 0 on the others.
+        Labels of the labelled nodes: :math:`\pm 1`, and 0 on the others, for two equal classes; :math:`0 \dots C - 1`, and NaN
+        on the others, otherwise.
     """
 
     data: CSBM
@@ -57,6 +71,16 @@ class Observation(Brief):
     def nodes(self) -> int:
         """Number of nodes :math:`N`."""
         return int(self.train_mask.size)
+
+    @property
+    def classes(self) -> Classes:
+        """Number of equal classes, or their fractions."""
+        return self.data.classes
+
+    @cached_property
+    def train_codes(self) -> Array:
+        r"""Codes :math:`RY` of the labelled nodes, :math:`N \times (C - 1)` (Eq. 8.1); 0 on the others."""
+        return codes_of(np.where(self.train_mask, self.train_labels, np.nan), self.classes)
 
     def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
         """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""
@@ -87,9 +111,10 @@ class Observation(Brief):
 
 @dataclass(frozen=True, eq=False)
 class Latents(Brief):
-    r"""What a learner must not see: the labels of all nodes, and the direction :math:`u` of the features.
+    r"""What a learner must not see: the labels of all nodes, and the directions :math:`u` of the features.
 
-    NaN stands for what is not known, such as the labels that the owner of a real graph has yet to find.
+    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known, such as the
+    labels that the owner of a real graph has yet to find.
     """
 
     labels: Array
@@ -99,6 +124,30 @@ class Latents(Brief):
 def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
     """Whether the features are regenerated instead of stored."""
     return isinstance(features, StreamedFeatures)
+
+
+def revealed(labels: Array, train_mask: Mask, classes: Classes) -> Array:
+    """Labels of the labelled nodes, and on the others what stands for an unknown one; see `Observation`."""
+    return np.where(train_mask, labels, 0.0 if classes == 2 else np.nan)
+
+
+def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
+    r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
+
+    The levels follow each other, each with its fraction of the features.
+
+    >>> from gcnlimit import Spectrum
+    >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
+    array([0.5, 0.5, 0.5, 2. ])
+    """
+    level = np.searchsorted(np.cumsum(law.weight), (np.arange(count) + 0.5) / count)
+    level = np.minimum(level, law.weight.size - 1)
+    return law.variance[level], law.signal[level]
+
+
+def noise_scale(variance: Array, dtype: npt.DTypeLike) -> npt.NDArray[Any] | None:
+    """Standard deviation of the noise of each feature; None if all are 1."""
+    return None if np.all(variance == 1.0) else np.sqrt(variance).astype(dtype)
 
 
 def feature_count(nodes: int, alpha: float) -> int:

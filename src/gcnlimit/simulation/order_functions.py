@@ -76,6 +76,7 @@ def measure_order_functions(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
     gcn.squared_penalty("measure_order_functions")
+    instance.data.require_plain("measure_order_functions")
     probes = whole("probes", probes, low=1)
     depth = _depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
     rng = np.random.default_rng(seed_sequence(seed))
@@ -134,7 +135,7 @@ def _infinite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: in
     """At infinite regularization, without powers of it."""
     if type(gcn.loss) is not Square:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {gcn.loss!r}")
-    w = np.asarray(train(instance.observation, gcn)[0][0], float)
+    w = np.asarray(train(instance.observation, gcn).weights[0, :, 0], float)
     fluctuations = rng.choice([-1.0, 1.0], size=(w.size, probes))
     pushes = rng.choice([-1.0, 1.0], size=(instance.labels.size, probes)) * instance.train_mask[:, None]
     return _Trained(w, instance.observation.train_labels, fluctuations, pushes, 0.0 * fluctuations)

@@ -12,6 +12,7 @@ from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.codes import Classes, class_fractions
 from gcnlimit.simulation.observation import Graph, Mask
 
 __all__ = [
@@ -128,23 +129,32 @@ def check_range(name: str, array: npt.NDArray[Any]) -> None:
         )
 
 
-def check_labels(labels: Any, train_mask: Mask) -> Array:
-    r"""Return the labels as floats :math:`\pm 1`, or NaN where they are unknown, which no labelled node may be."""
+def check_labels(labels: Any, train_mask: Mask, classes: Classes = 2) -> Array:
+    r"""Return the labels as floats, :math:`\pm 1` or :math:`0 \dots C - 1`; NaN where unknown, which no labelled node may be."""
     array, nodes = plain_array("labels", labels), train_mask.size
     if array.shape != (nodes,):
         raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
-    bad = array[(np.abs(array) != 1) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
+    allowed = np.array([-1, 1]) if classes == 2 else np.arange(class_fractions(classes).size)
+    bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     if bad.size:
-        raise ParameterError(
-            f"labels contain {bad[0]!s}; every label must be -1 or +1, or NaN where it is unknown, outside train_mask: "
-            "write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)"
-        )
+        raise ParameterError(f"labels contain {bad[0]!s}; {_allowed_labels(classes)}")
     if unknown := int(np.isnan(array[train_mask]).sum()):
+        known = "-1 or +1" if classes == 2 else f"0 to {allowed[-1]}"
         raise ParameterError(
-            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has label -1 or +1: "
+            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has label {known}: "
             "write train_mask & ~np.isnan(labels)"
         )
     return array.astype(np.float64)
+
+
+def _allowed_labels(classes: Classes) -> str:
+    if classes == 2:
+        return (
+            "every label must be -1 or +1, or NaN where it is unknown, outside train_mask: "
+            "write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)"
+        )
+    last = class_fractions(classes).size - 1
+    return f"every label must be a whole number from 0 to {last}, or NaN where it is unknown, outside train_mask"
 
 
 def check_mask(train_mask: Any, nodes: int) -> Mask:
@@ -172,7 +182,6 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
         raise ParameterError(
             f"data = {data!r} is not allowed; it must be one CSBM of single parameters, or None to estimate it"
         )
-    data.require_plain("Instance.of")
     if not data.directed and not is_symmetric(adjacency):
         raise ParameterError(
             "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"

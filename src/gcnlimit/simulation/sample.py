@@ -9,13 +9,23 @@ import numpy.typing as npt
 
 from gcnlimit._memory import require
 from gcnlimit._validation import whole
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.codes import Indices, class_codes, labels_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.graph import bernoulli_graph, gaussian_graph
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Graph, Latents, Observation, feature_count
+from gcnlimit.simulation.observation import (
+    Graph,
+    Latents,
+    Observation,
+    feature_count,
+    feature_levels,
+    noise_scale,
+    revealed,
+)
 from gcnlimit.simulation.size import Size, edge_probabilities, labelled_count
 
 __all__ = ["Seed", "draw", "sample", "seed_sequence"]
@@ -35,10 +45,12 @@ def sample(
 ) -> Instance:
     r"""Draw labels, graph, features and the set of labelled nodes.
 
-    The edge probability is :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_i y_j`, for each
+    The edge probability is :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_i \cdot y_j`, for each
     ordered pair of nodes if the graph is directed and each unordered pair if not, self-loops included. The features are
-    :math:`X = \sqrt{\mu/N}\, y u^T + W`, with :math:`u` and :math:`W` standard Gaussian and :math:`M = N/\alpha`
-    columns. The labels of :math:`\rho N` nodes, chosen at random, are revealed.
+    :math:`X = \sqrt{\mu/N}\, Y u^T + W\Sigma^{1/2}`, with :math:`u` and :math:`W` Gaussian and :math:`M = N/\alpha`
+    columns (Eqs. 1.2 and 8.2). The codes :math:`y_i` are :math:`\pm 1` for two equal classes; other classes have vectors
+    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Each node draws its class by itself. The labels of :math:`\rho N` nodes, chosen
+    at random, are revealed.
 
     Parameters
     ----------
@@ -72,12 +84,16 @@ def sample(
     ((1000, 1000), (1000, 250), 100)
     >>> bool(25 < i.adjacency.nnz / 1000 < 35)
     True
+    >>> many = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.5, 0.3, 0.2]), nodes=1000, seed=0)
+    >>> np.bincount(many.labels.astype(int))
+    array([496, 288, 216])
     """
     size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
     if data.shape:
         raise ParameterError(
             f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
         )
+    size.check_signals(data)
     root = seed_sequence(seed)
     require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
     return draw(data, size, root)
@@ -87,30 +103,47 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
     """Instance of a size that was checked."""
     nodes, streams = size.nodes, seed.spawn(4)
     rng = np.random.default_rng(streams[0])
-    labels = np.where(rng.random(nodes) < 0.5, -1.0, 1.0)
+    kinds = _draw_classes(data.fractions, nodes, rng)
     mask = np.zeros(nodes, bool)
     mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
 
+    labels, codes = labels_of(kinds, data.classes), class_codes(data.classes)[kinds]
     lam, backend = float(data.lam), backend_of(size.device)
     if size.degree is None:
-        adjacency: Graph = gaussian_graph(labels, lam, data.directed, np.random.default_rng(streams[1]))
+        adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
     else:
-        probabilities = edge_probabilities(lam, nodes, size.degree)
+        probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
         with backend.guard(nodes):
-            adjacency = bernoulli_graph(labels, *probabilities, data.directed, backend.rng(streams[1]), backend)
-    centroid = np.random.default_rng(streams[2]).standard_normal(feature_count(nodes, float(data.alpha)))
-    spike = (math.sqrt(float(data.mu) / nodes) * centroid).astype(size.dtype)
-    key = int(streams[3].generate_state(1, np.uint64)[0])
-    features = StreamedFeatures(key, labels[:, None], spike[:, None], device=size.device)
+            adjacency = bernoulli_graph(kinds, probabilities, data.directed, backend.rng(streams[1]), backend)
+    centroid, features = _draw_features(data, size, codes, streams[2:])
     observation = Observation(
         data=data,
         degree=size.degree,
         adjacency=adjacency,
         features=features if size.streamed else np.asarray(features),
         train_mask=mask,
-        train_labels=np.where(mask, labels, 0.0),
+        train_labels=revealed(labels, mask, data.classes),
     )
-    return Instance(observation, Latents(labels, centroid))
+    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid))
+
+
+def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Indices:
+    """Index of the class of each node, independent."""
+    last = fractions.size - 1
+    before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
+    return np.asarray(last - np.minimum(before, last), np.int64)
+
+
+def _draw_features(
+    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence]
+) -> tuple[Array, StreamedFeatures]:
+    r"""Directions :math:`u` and features :math:`\sqrt{\mu/N}\, Yu^T + W\Sigma^{1/2}` (Eq. 8.2)."""
+    count = feature_count(size.nodes, float(data.alpha))
+    variance, signal = feature_levels(data.features, count)
+    centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
+    spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
+    key = int(seeds[1].generate_state(1, np.uint64)[0])
+    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,14 @@ from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import SIGNALS
-from gcnlimit.performance import Measurement, Performance, scalar_or_array
+from gcnlimit.performance import FullPerformance, Measurement, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.codes import Classes
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.measure import FIELDS, evaluate, measured
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.train import train
@@ -29,8 +32,6 @@ from gcnlimit.simulation.train import train
 __all__ = ["simulate"]
 
 LANES = 4  # trials at a time on one graphics card, at most
-
-FIELDS = [f.name for f in fields(Performance)]
 
 
 def simulate(  # noqa: PLR0917
@@ -46,6 +47,7 @@ def simulate(  # noqa: PLR0917
     dtype: npt.DTypeLike | None = None,
     device: Device = "cpu",
     progress: bool | None = None,
+    throw: bool = True,
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
 
@@ -67,6 +69,10 @@ def simulate(  # noqa: PLR0917
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
+    throw
+        Whether to raise an error if a point has no answer: `ParameterError` if a signal has no edge probabilities, or a filter
+        is not defined on the spectrum of a graph, `ConvergenceError` if a training fails. Otherwise the point has NaN, and
+        `status` says so; the others are kept.
 
     Examples
     --------
@@ -82,6 +88,8 @@ def simulate(  # noqa: PLR0917
         Size.of("simulate", data, nodes, degree, streamed, dtype, device),
         whole("trials", trials, low=1, high=10**9),
     )
+    if flag("throw", throw):
+        size.check_signals(data)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
@@ -93,7 +101,7 @@ def simulate(  # noqa: PLR0917
         workers = int(min(max(together, 1), LANES))
     groups = _groups(data, gcn, shape)
     tasks = [
-        _Trial(point, network, size, child)
+        _Trial(point, network, size, child, throw)
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
@@ -106,7 +114,8 @@ def simulate(  # noqa: PLR0917
     else:
         with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
             results = run(tasks, workers, small=small, done=bar.advance)
-    return labelled(_assemble([where for _, _, where in groups], results, trials, shape, size.nodes), data, gcn)
+    places = [where for _, _, where in groups]
+    return labelled(_assemble(places, results, trials, shape, size.nodes, data.classes), data, gcn)
 
 
 @dataclass(frozen=True)
@@ -117,13 +126,46 @@ class _Trial:
     gcn: GCN
     size: Size
     seed: np.random.SeedSequence
+    throw: bool = True
 
     def __call__(self) -> Array:
-        """Performance, one row for each field but the last, which is that of the mean."""
+        """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
         with backend_of(self.size.device).lane():
+            return self._answer()
+
+    def _answer(self) -> Array:
+        if self.throw:
+            return self._measure(draw(self.data, self.size, self.seed), self.gcn)
+        try:
+            self.size.check_signals(self.data)
             instance = draw(self.data, self.size, self.seed)
-            performance = evaluate(instance, self.gcn, train(instance.observation, self.gcn)[1])
-        return np.array([getattr(performance, name) for name in FIELDS[:4]])
+        except ParameterError as error:
+            return _without_answer(error, math.prod(self.gcn.shape))
+        return self._by_halves(instance, self.gcn)
+
+    def _measure(self, instance: Instance, gcn: GCN) -> Array:
+        trained = train(instance.observation, gcn)
+        performance = evaluate(instance, gcn, trained.outputs, trained.bias)
+        rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
+        return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
+
+    def _by_halves(self, instance: Instance, gcn: GCN) -> Array:
+        """Performance of all networks together, or of each half of them by itself if one of them fails."""
+        try:
+            return self._measure(instance, gcn)
+        except (ParameterError, ConvergenceError) as error:
+            count = math.prod(gcn.shape)
+            if count == 1:
+                return _without_answer(error, 1)
+            halves = (slice(0, count // 2), slice(count // 2, count))
+            parts = [gcn.replaced(filter=gcn.filter[half], reg=np.asarray(gcn.reg)[half]) for half in halves]
+            return np.concatenate([self._by_halves(instance, part) for part in parts], axis=1)
+
+
+def _without_answer(error: Exception, points: int) -> Array:
+    """Rows of networks that failed, with the reason as their status."""
+    reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
+    return np.concatenate([np.full((len(FIELDS), points), np.nan), np.full((1, points), float(reason))])
 
 
 def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
@@ -155,25 +197,38 @@ def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GC
     return groups
 
 
-def _assemble(
-    places: list[npt.NDArray[np.intp]], results: list[Array | None], trials: int, shape: tuple[int, ...], nodes: int
+def _assemble(  # noqa: PLR0917
+    places: list[npt.NDArray[np.intp]],
+    results: list[Array | None],
+    trials: int,
+    shape: tuple[int, ...],
+    nodes: int,
+    classes: Classes,
 ) -> Measurement:
-    size = math.prod(shape)
-    mean, error, least = np.empty((5, size)), np.empty((5, size)), trials
+    size, least = math.prod(shape), trials
+    mean, error = np.empty((len(FIELDS), size)), np.empty((len(FIELDS), size))
+    status = np.empty(size, np.int64)
     for k, where in enumerate(places):
         done = [r for r in results[k * trials : (k + 1) * trials] if r is not None]
         if not done:
             raise KeyboardInterrupt
-        values = np.stack(done)
+        values, status[where] = np.stack(done)[:, :-1], np.max(np.stack(done)[:, -1], axis=0)
         least = min(least, len(done))
-        mean[:4, where] = values.mean(axis=0)
-        error[:4, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
-    mean[4], error[4] = _log_error(mean[0], error[0], 0.5 / (nodes * least))
+        mean[:, where] = values.mean(axis=0)
+        error[:, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
+    error[:, status > Status.CONVERGED] = np.nan
+    log_error, its_error = _log_error(mean[0], error[0], 0.5 / (nodes * least))
 
-    def named(rows: Array) -> dict[str, Any]:
-        return {name: scalar_or_array(row.reshape(shape)) for name, row in zip(FIELDS, rows, strict=True)}
+    def named(rows: Array, log_row: Array) -> dict[str, Any]:
+        performance = measured(classes, rows.reshape(-1, *shape))
+        return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
-    return Measurement(**named(mean), standard_error=Performance(**named(error)), trials=least)
+    return Measurement(
+        **named(mean, log_error),
+        standard_error=FullPerformance(**named(error, its_error)),
+        trials=least,
+        status=status.reshape(shape) if shape else Status(int(status[0])),
+    )
 
 
 def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:

@@ -12,9 +12,11 @@ import numpy.typing as npt
 from gcnlimit._memory import available
 from gcnlimit._threads import threads
 from gcnlimit._validation import check_types, flag, whole
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.codes import Classes, class_fractions
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 
@@ -27,7 +29,7 @@ DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
 
 @dataclass(frozen=True)
 class Size:
-    """Numbers of nodes and features and mean degree of an instance to be drawn, in a precision."""
+    """Numbers of nodes, features and directions of the codes, and mean degree, of an instance to be drawn in a precision."""
 
     nodes: int
     features: float
@@ -35,6 +37,7 @@ class Size:
     streamed: bool
     dtype: np.dtype[Any]
     device: Device = "cpu"
+    directions: int = 1
 
     @classmethod
     def of(  # noqa: PLR0917
@@ -49,7 +52,6 @@ class Size:
     ) -> Size:
         """Check what `sample` or `simulate` is given, at every point of the data."""
         check_types(function, data=(data, CSBM))
-        data.require_plain(function)
         backend_of(device)
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
@@ -57,22 +59,24 @@ class Size:
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
-        size = cls(nodes, nodes / float(np.min(data.alpha)), degree, streamed, dtype, device)
-        size._check_signals(data)
-        return size
+        width, directions = nodes / float(np.min(data.alpha)), data.fractions.size - 1
+        return cls(nodes, width, degree, streamed, dtype, device, directions)
 
-    def _check_signals(self, data: CSBM) -> None:
+    def check_signals(self, data: CSBM) -> None:
         """Refuse signals whose graph has no probabilities, or whose features cannot be squared."""
-        bound, lam = LARGEST[self.dtype] / 10.0, float(np.ravel(data.lam)[np.argmax(np.abs(np.ravel(data.lam)))])
+        bound = LARGEST[self.dtype] / 10.0
         if math.sqrt(np.max(data.mu) / self.nodes) > bound:
             raise ParameterError(
                 f"mu = {np.max(data.mu):g} is not allowed in a simulation of {self.nodes} nodes in {self.dtype}; "
                 f"it must be at most {self.nodes * bound**2:.3g}"
             )
-        if self.degree is not None:
-            edge_probabilities(lam, self.nodes, self.degree)
-        elif abs(lam) > bound:
-            raise ParameterError(f"lam = {lam:g} is not allowed in a simulation; it must be at most {bound:g} in size")
+        for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
+            if self.degree is not None:
+                edge_probabilities(lam, self.nodes, self.degree, data.classes)
+            elif abs(lam) > bound:
+                raise ParameterError(
+                    f"lam = {lam:g} is not allowed in a simulation; it must be at most {bound:g} in size"
+                )
 
     @property
     def edges(self) -> float:
@@ -82,13 +86,16 @@ class Size:
     def bytes(self) -> float:
         """Memory that the instance takes while it is drawn."""
         drawn, kept = (DENSE, 8.0) if self.degree is None else (DRAWN, KEPT)
-        return max(drawn * self.edges, kept * self.edges + self._feature_bytes()) + 64.0 * self.nodes
+        return (
+            max(drawn * self.edges, kept * self.edges + self._feature_bytes())
+            + (48.0 + 16.0 * self.directions) * self.nodes
+        )
 
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
         if self.streamed:
             held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
-        return held * self.nodes * self.dtype.itemsize + 32.0 * self.features
+        return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
 
     @property
     def tiles(self) -> int:
@@ -98,7 +105,7 @@ class Size:
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a graphics card: the graph while it is sorted, a tile of features, the columns of a filter."""
         tile = backend_of(self.device).tile
-        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * tile + 20.0 * points)
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * tile + 20.0 * points * self.directions)
 
     def remedy(self) -> str:
         """How to take less memory."""
@@ -116,7 +123,7 @@ def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> fl
     """
     item, width = size.dtype.itemsize, 1.0 + size.features
     operator = size.edges * (24.0 if size.degree is None else 64.0)
-    answers = 3.0 * points * (size.nodes + width) * item
+    answers = 3.0 * points * size.directions * (size.nodes + width) * item
     if not finite or size.streamed:
         return operator + answers
     rows = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
@@ -125,22 +132,29 @@ def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> fl
     return operator + answers + rows + propagated
 
 
-def edge_probabilities(lam: float, nodes: int, degree: float) -> tuple[float, float]:
-    r"""Probabilities :math:`\frac dN \pm \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}` within and between classes.
+def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes = 2) -> Array:
+    r"""Edge probabilities :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_k \cdot y_l`.
 
     >>> edge_probabilities(1.0, nodes=100, degree=50)
-    (0.55, 0.45)
+    array([[0.55, 0.45],
+           [0.45, 0.55]])
     """
-    density = degree / nodes
-    spread = math.sqrt(density * (1.0 - density) / nodes)
-    largest = min(density, 1.0 - density) / spread
-    if abs(lam) > largest * (1.0 + 1e-12):
+    low, high = _allowed_signals(nodes, degree, classes)
+    if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
         raise ParameterError(
-            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where |lam| must be at most {largest:.6g} "
-            f"for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes)}"
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must be at least {low:.6g} and "
+            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, classes)}"
         )
-    same, other = (min(max(density + sign * lam * spread, 0.0), 1.0) for sign in (1, -1))
-    return same, other
+    density = degree / nodes
+    overlap = np.diag(1.0 / class_fractions(classes)) - 1.0
+    return np.clip(density + lam * math.sqrt(density * (1.0 - density) / nodes) * overlap, 0.0, 1.0)
+
+
+def _allowed_signals(nodes: int, degree: float, classes: Classes) -> tuple[float, float]:
+    r"""Bounds of :math:`\lambda`: the codes of two nodes overlap by -1, or by :math:`1/p_k - 1` within a class."""
+    density, largest = degree / nodes, 1.0 / float(np.min(class_fractions(classes))) - 1.0
+    spread = math.sqrt(density * (1.0 - density) / nodes)
+    return -min(density / largest, 1.0 - density) / spread, min(density, (1.0 - density) / largest) / spread
 
 
 def labelled_count(nodes: int, rho: float) -> int:
@@ -148,14 +162,19 @@ def labelled_count(nodes: int, rho: float) -> int:
     return math.floor(rho * nodes + 0.5)
 
 
-def _enough(lam: float, nodes: int) -> str:
-    r"""What would allow the signal: a degree that solves :math:`\lambda^2 = d/(1 - d/N)`, or more nodes."""
-    least = 1.0 / (1.0 / lam / lam + 1.0 / nodes)
-    return (
-        f"a degree of at least {least:.4g}"
-        if least <= nodes / 2
-        else f"more nodes or a weaker signal, at most {math.sqrt(nodes):.4g} at any degree"
-    )
+def _enough(lam: float, nodes: int, classes: Classes) -> str:
+    r"""What would allow the signal: a degree that solves :math:`\lambda^2 o^2 = d/(1 - d/N)`, or more nodes.
+
+    :math:`-o` is the most negative product of a sign of :math:`\lambda` and an overlap of codes.
+    """
+    largest = 1.0 / float(np.min(class_fractions(classes))) - 1.0
+    weight = abs(lam) * (1.0 if lam > 0.0 else largest)
+    least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
+    if least <= nodes / 2:
+        low, high = _allowed_signals(nodes, least, classes)
+        if low * (1.0 + 1e-9) <= lam <= high * (1.0 + 1e-9):
+            return f"a degree of at least {least:.4g}"
+    return "more nodes or a weaker signal"
 
 
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:

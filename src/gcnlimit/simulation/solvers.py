@@ -54,26 +54,33 @@ class TrainingRows:
         """Smaller of the two Gram matrices."""
         return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
 
-    def ridge(self, reg: Array, tol: float = TOLERANCE) -> Array:
+    def ridge(self, reg: Array, tol: float = TOLERANCE, targets: Array | None = None) -> Array:
         r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
 
-        :math:`w = Z^T (ZZ^T + r)^{-1} 1 = (Z^TZ + r)^{-1} Z^T 1`.
+        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows.
 
         >>> Z = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
         >>> w = TrainingRows(Z).ridge(np.array([0.1, 1.0]))
         >>> np.allclose(Z.T @ (Z @ w[1] - 1.0) + 1.0 * w[1], 0.0)
         True
         """
-        target = np.ones(self.Z.shape[0]) if self.dual else self.Z.sum(axis=0)
+        targets = np.ones(self.Z.shape[0]) if targets is None else targets
+        target = targets if self.dual else targets @ self.Z
         steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
             solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
         if solution is None:
-            values, vectors = eigh(self.gram, driver="evd")
+            values, vectors = self._spectrum
             rounding = np.finfo(float).eps * values.size * values[-1]
             lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
             solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of the Gram matrix."""
+        values, vectors = eigh(self.gram, driver="evd")
+        return values, vectors
 
     def _product(self, v: Array) -> Array:
         """Smaller of the two Gram matrices times `v`, without forming it."""

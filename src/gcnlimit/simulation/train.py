@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError
 
 from gcnlimit._labels import labelled
 from gcnlimit._memory import require
 from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._validation import check_types, tolerance
-from gcnlimit._values import Array, Brief
+from gcnlimit._values import Array, Brief, Numbers
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
-from gcnlimit.performance import Performance, scalar_or_array
+from gcnlimit.performance import FullPerformance, scalar_or_array
 from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
+from gcnlimit.simulation.codes import indices_of
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.minimise import Minimum, Training
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
@@ -34,7 +34,7 @@ from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
-__all__ = ["Fit", "fit", "train"]
+__all__ = ["Fit", "Trained", "fit", "train"]
 
 _PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
@@ -44,27 +44,46 @@ ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held tog
 class Fit(Brief):
     r"""A trained network; each field has the shape of the network's parameters, then its own.
 
+    With :math:`C \ge 3` classes weights, outputs and bias have a last axis more, of length :math:`C - 1`, along the codes of the
+    classes (Eq. 8.1); the score of class :math:`k` is :math:`h \cdot y_k` if the classes are equal.
+
     Parameters
     ----------
     weights
         :math:`w`, of length :math:`M`; at infinite regularization :math:`\lim r w`, up to the factor :math:`-\ell'(0)`.
     outputs
         :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
+    bias
+        What is added to the outputs: 0 for equal classes. At infinite regularization the outputs vanish beside it, and it is
+        infinite for two unequal classes.
     performance
         Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. An output of exactly 0 counts as half right.
+        none is. Equal scores of several classes count as a coin.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
 
     weights: npt.NDArray[Any]
     outputs: npt.NDArray[Any]
-    performance: Performance
-    gap: float | Array
+    bias: Numbers
+    performance: FullPerformance
+    gap: Numbers
+
+
+class Trained(NamedTuple):
+    r"""Networks trained at each of some points: weights, points x :math:`M` x :math:`(C - 1)`, outputs, bias and duality gap."""
+
+    weights: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+    bias: Array
+    gap: Array
 
 
 def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
     r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
+
+    With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
+    the classes as targets (one-hot targets give the same decision); unequal classes have a bias that is not regularized.
 
     The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
     regularizations of one filter share the Gram matrix, or for the square loss the Krylov space that stands for it.
@@ -99,92 +118,123 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     X = instance.features
     total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
     with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
-        weights, outputs, gap = train(instance.observation, gcn, tol, device)
-    performance = labelled(evaluate(instance, gcn, outputs), instance.data, gcn)
-    shape = gcn.shape
-    return Fit(
-        weights.reshape(*shape, -1), outputs.reshape(*shape, -1), performance, scalar_or_array(gap.reshape(shape))
-    )
+        trained = train(instance.observation, gcn, tol, device)
+    performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
+
+    def shaped(values: npt.NDArray[Any]) -> Any:
+        alone = values.ndim > 1 and values.shape[-1] == 1
+        own = values.shape[1 : -1 if alone else None]
+        return scalar_or_array(values.reshape((*gcn.shape, *own)))
+
+    weights, outputs, bias, gap = (shaped(values) for values in trained)
+    return Fit(weights, outputs, bias, performance, gap)
 
 
-def train(
-    observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
-    """Weights, outputs on all nodes, and duality gap of each parameter of the network, one row each."""
+def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None) -> Trained:
+    """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
+    if observation.classes != 2:
+        gcn.squared_penalty(f"training on classes = {observation.classes}")
     with np.errstate(all="ignore"):  # what is not finite is refused at the end
         return _train(observation, gcn, tol, observation.device(device))
 
 
-def _train(
-    observation: Observation, gcn: GCN, tol: float, device: Device
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
-    apart = device != "cpu" or streamed(observation.features)  # the training rows are not to be stored
-    by_products = apart and isinstance(gcn.penalty, L2) and (gcn.loss.training != "convex" or np.isinf(gcn.reg).all())
+def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
+    by_products = _by_products(observation, gcn, device)
     operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
     check_size(filters, operator, observation.features.dtype)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
-    gcn_reg, reg = reg, reg * gain**2
-    weights = np.empty((reg.size, observation.features.shape[1]), observation.features.dtype)
-    gap = np.zeros(reg.size)
-    explicit = np.isinf(reg)
     if by_products:
-        products = Products.of(observation, operator, device)
-        codes = observation.train_labels[observation.train_mask][:, None]
-        trained, signal = train_by_products(products, filters, gcn.loss, reg, codes, tol)
-        weights, outputs, gap = trained.weights[..., 0], trained.outputs[..., 0].T, trained.gap
-        return _checked(filters, operator, signal[..., 0].T, weights, outputs, gap, gcn, gain)
+        products, codes = (
+            Products.of(observation, operator, device),
+            _centred_codes(observation)[observation.train_mask],
+        )
+        (weights, outputs, gap), signal = train_by_products(products, filters, gcn.loss, reg * gain**2, codes, tol)
+        bias = np.full((reg.size, codes.shape[1]), _limiting_bias(observation) if np.isinf(reg).all() else 0.0)
+    else:
+        weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
+        outputs, signal = _outputs(observation, operator, filters, weights)
+    _check_outputs(filters, operator, weights, signal, outputs)
+    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
+        weights *= np.where(np.isinf(reg), 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
+        outputs *= np.where(np.isinf(reg), gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
+    return Trained(weights, outputs, bias, gap)
+
+
+def _by_products(observation: Observation, gcn: GCN, device: Device) -> bool:
+    """Whether to train by products with the features alone, where the training rows are not to be stored."""
+    apart = (device != "cpu" or streamed(observation.features)) and isinstance(gcn.penalty, L2)
+    equal, loss = isinstance(observation.classes, int), gcn.loss.training
+    solved = (loss == "ridge" and equal) or (loss == "logistic" and observation.classes == 2)
+    return apart and (solved or bool(np.isinf(gcn.reg).all()))
+
+
+def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
+    """Weights, bias and gap of each point, from the training rows of its filter."""
+    filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    width, directions = observation.features.shape[1], observation.train_codes.shape[1]
+    weights = np.empty((reg.size, width, directions), observation.features.dtype)
+    bias, gap, explicit = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
-    for where, Z in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        rows = TrainingRows(Z)
-        check_reg(rows, gcn.loss, float(np.max(reg[where])), weights.dtype)
+        bias[explicit] = _limiting_bias(observation)
+    kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
+    for where, F in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
+        scaled = reg[where] * gain[where] ** 2
+        check_reg(TrainingRows(F), gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
-            weights[where], gap[where] = _path(rows, gcn.loss, reg[where], tol)
+            task = Training(F, kinds, observation.classes, gcn.loss)
+            weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
         else:
             for k in where:
-                weights[k], gap[k] = penalized(Z / gain[k], gcn.loss, gcn.penalty, float(gcn_reg[k]), max(tol, 1e-8))
-                if not gap[k] <= _PENALIZED:
-                    raise ConvergenceError(
-                        f"the training at reg = {gcn_reg[k]:g} stopped at a residual of {gap[k]:.1e}; raise reg"
-                    )
-    signal = observation.features @ np.ascontiguousarray(weights.T)
+                signed = np.where(kinds == 0, 1.0, -1.0)[:, None] * F
+                weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
+    return Minimum(weights, bias, gap)
+
+
+def _outputs(
+    observation: Observation, operator: Operator, filters: Filter, weights: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
+    points, width, directions = weights.shape
+    signal = observation.features @ np.ascontiguousarray(np.moveaxis(weights, 1, 0).reshape(width, -1))
     signal /= np.sqrt(observation.nodes).astype(signal.dtype)
-    outputs = filters.apply_each(operator, signal, radius=operator.radius)
-    return _checked(filters, operator, signal, weights, outputs, gap, gcn, gain)
+    each = filters[np.repeat(np.arange(points), directions)]
+    outputs = each.apply_each(operator, signal, radius=operator.radius)
+    shape = (observation.nodes, points, directions)
+    return np.ascontiguousarray(np.moveaxis(outputs.reshape(shape), 0, 1)), np.moveaxis(signal.reshape(shape), 0, 1)
 
 
-def _checked(  # noqa: PLR0917
-    filters: Filter,
-    operator: Operator,
-    signal: npt.NDArray[Any],
-    weights: npt.NDArray[Any],
-    outputs: npt.NDArray[Any],
-    gap: Array,
-    gcn: GCN,
-    gain: Array,
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Array]:
-    """Weights and outputs that are numbers, in the units of a normalized filter."""
-    explicit = np.isinf(np.broadcast_to(gcn.reg, gcn.shape).ravel())
+def _check_outputs(
+    filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
+) -> None:
+    """Refuse weights and outputs that are no numbers, or lost in rounding."""
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
             "take smaller parameters of the filter, or float64"
         )
-    check_rounding(filters, operator, signal, outputs)
-    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
-        weights *= np.where(explicit, 1.0 / gain, gain)[:, None].astype(weights.dtype)
-        outputs *= np.where(explicit, gain**-2, 1.0).astype(outputs.dtype)
-    return weights, np.ascontiguousarray(outputs.T), gap
+    points, nodes, directions = outputs.shape
+    each = filters[np.repeat(np.arange(points), directions)]
+    check_rounding(each, operator, *(np.moveaxis(block, 1, 0).reshape(nodes, -1) for block in (signal, outputs)))
+
+
+def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float]:
+    """Weights with any penalty, and the residual of their training."""
+    weights, gap = penalized(Z, gcn.loss, gcn.penalty, reg, max(tol, 1e-8))
+    if not gap <= _PENALIZED:
+        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {gap:.1e}; raise reg")
+    return weights, gap
 
 
 def _check_memory(observation: Observation, gcn: GCN) -> None:
     X, labelled = observation.features, int(observation.train_mask.sum())
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), np.dtype(X.dtype.name))
+    dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
+    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
     needed = training_bytes(size, labelled, math.prod(gcn.shape), bool(np.isfinite(gcn.reg).any()))
     require(
         f"training on {labelled} nodes with {X.shape[1]} features each",
@@ -193,43 +243,42 @@ def _check_memory(observation: Observation, gcn: GCN) -> None:
     )
 
 
+def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
+    """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
+    codes, mask = observation.train_codes, observation.train_mask
+    centred = codes if isinstance(observation.classes, int) else codes - mask[:, None] * codes[mask].mean(axis=0)
+    return np.ascontiguousarray(centred.astype(observation.features.dtype))
+
+
 def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
-    r"""Weights at infinite regularization, :math:`X^T g(a)^T R y/\sqrt N`, one row for each filter."""
-    labels = observation.train_labels.astype(observation.features.dtype)
-    propagated = filters.apply(operator.T, labels, radius=operator.radius)
-    aligned = observation.features.T @ np.ascontiguousarray(propagated.T)
-    return np.asarray(aligned.T / math.sqrt(observation.nodes))
+    r"""Weights at infinite regularization, :math:`X^T g(a)^T R Y/\sqrt N`, one matrix for each filter."""
+    codes = _centred_codes(observation)
+    propagated = filters.apply(operator.T, codes, radius=operator.radius)
+    columns = np.ascontiguousarray(np.moveaxis(propagated, 1, 0).reshape(observation.nodes, -1))
+    aligned = observation.features.T @ columns / math.sqrt(observation.nodes)
+    return np.moveaxis(aligned.reshape(-1, *filters.shape, codes.shape[1]), 0, 1)
+
+
+def _limiting_bias(observation: Observation) -> float:
+    """Bias over the outputs as reg grows: of two unequal classes it decides for the one of more labelled nodes."""
+    if isinstance(observation.classes, int) or len(observation.classes) > 2:
+        return 0.0
+    codes = observation.train_codes[:, 0]
+    excess = np.count_nonzero(codes > 0.0) - np.count_nonzero(codes < 0.0)
+    return float(np.copysign(np.inf, excess)) if excess else 0.0
 
 
 def _by_filter(
     observation: Observation, operator: Operator, filters: Filter, points: npt.NDArray[np.intp]
 ) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
-    """Signed training rows of each distinct filter, and the points that use it."""
+    """Training rows of each distinct filter, and the points that use it."""
     if not points.size:
         return
     values = filters.values[points].reshape(points.size, -1)
     _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
     which = which.reshape(-1)
-    labels = observation.train_labels[observation.train_mask]
-    at_once = max(1, ROWS_AT_ONCE // (labels.size * observation.features.shape[1]))
+    at_once = max(1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1]))
     for start in range(0, first.size, at_once):
         chunk = first[start : start + at_once]
         for k, F in enumerate(training_rows(observation, operator, filters[points[chunk]]), start=start):
-            yield points[which == k], np.asarray(labels[:, None] * F, float)
-
-
-def _path(rows: TrainingRows, loss: Loss, reg: Array, tol: float) -> tuple[Array, Array]:
-    """Weights and gaps for each regularization; from the strongest to the weakest, each starts where the last ended."""
-    if loss.training == "ridge":
-        return rows.ridge(reg, tol), np.zeros(reg.size)
-    weights, gap, start = np.empty((reg.size, rows.Z.shape[1])), np.empty(reg.size), None
-    for k in np.argsort(-reg):
-        try:
-            (weights[k], gap[k]), start = rows.solve(loss, float(reg[k]), start, tol)
-        except (LinAlgError, ValueError):  # what overflowed cannot be factorised
-            gap[k] = np.nan
-        if not gap[k] <= max(1e-6, tol):
-            raise ConvergenceError(
-                f"the training at reg = {reg[k]:g} stopped at a duality gap of {gap[k]:.1e} of the objective; raise reg"
-            )
-    return weights, gap
+            yield points[which == k], np.asarray(F, float)

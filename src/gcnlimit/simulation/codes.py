@@ -1,0 +1,89 @@
+r"""Classes as labels, as indices and as codes.
+
+A label is what a user reads: :math:`\pm 1` for two equal classes, :math:`0 \dots C - 1` otherwise, NaN where it is unknown. An
+index counts the classes from 0, so that :math:`+1` is class 0, and is -1 where the label is unknown. A code is the vector
+:math:`y_k` of a class (Eq. 8.1), which enters the data and the training.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+
+__all__ = [
+    "Classes",
+    "Indices",
+    "class_codes",
+    "class_fractions",
+    "codes_of",
+    "indices_of",
+    "labels_of",
+    "one_hot_basis",
+]
+
+Classes = int | tuple[float, ...]
+Indices = npt.NDArray[np.int64]
+
+
+def class_fractions(classes: Classes) -> Array:
+    """Fraction of the nodes in each class."""
+    return np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
+
+
+def class_codes(classes: Classes) -> Array:
+    r"""Codes of the classes, one row each: :math:`\sum_k p_k y_k = 0`, :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1` (Eq. 8.1).
+
+    Coordinate :math:`a` separates class :math:`a` from those after it; two equal classes are :math:`\pm 1`.
+
+    >>> class_codes(2)
+    array([[ 1.],
+           [-1.]])
+    >>> y = class_codes((0.2, 0.3, 0.5))
+    >>> np.allclose(y @ y.T, np.diag([5.0, 1 / 0.3, 2.0]) - 1.0)
+    True
+    """
+    p = class_fractions(classes)
+    later = np.cumsum(p[::-1])[::-1] - p  # of the classes after each
+    basis = np.zeros((p.size, p.size - 1))
+    for a, (own, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
+        basis[a, a] = np.sqrt(rest / (own + rest))
+        basis[a + 1 :, a] = -np.sqrt(own * p[a + 1 :] / (rest * (own + rest)))
+    return np.asarray(basis / np.sqrt(p)[:, None])
+
+
+def one_hot_basis(classes: Classes) -> Array:
+    r"""Orthonormal basis of the outputs that sum to 0, one for each class: the logits :math:`o = Eh` of outputs :math:`h`.
+
+    It is the one closest to :math:`\sqrt{p_k}\, y_k`, which it is for equal classes: then :math:`o_k = h \cdot y_k/\sqrt C`.
+
+    >>> E = one_hot_basis((0.2, 0.3, 0.5))
+    >>> np.allclose(E.T @ E, np.eye(2)) and np.allclose(E.sum(axis=0), 0.0)
+    True
+    """
+    near = np.sqrt(class_fractions(classes))[:, None] * class_codes(classes)
+    left, _, right = np.linalg.svd(near - near.mean(axis=0), full_matrices=False)
+    return np.asarray(left @ right)
+
+
+def indices_of(labels: Array, classes: Classes) -> Indices:
+    """Index of the class of each label, -1 where it is unknown.
+
+    >>> indices_of(np.array([1.0, -1.0, np.nan]), 2)
+    array([ 0,  1, -1])
+    """
+    known = ~np.isnan(labels)
+    index = np.where(labels > 0, 0.0, 1.0) if classes == 2 else labels
+    return np.where(known, np.nan_to_num(index), -1.0).astype(np.int64)
+
+
+def labels_of(index: Indices, classes: Classes) -> Array:
+    """Labels of known classes."""
+    return np.where(index == 0, 1.0, -1.0) if classes == 2 else index.astype(float)
+
+
+def codes_of(labels: Array, classes: Classes) -> Array:
+    r"""Codes of the nodes, :math:`N \times (C - 1)`; 0 where the label is unknown."""
+    index = indices_of(labels, classes)
+    return np.where(index[:, None] < 0, 0.0, class_codes(classes)[index])

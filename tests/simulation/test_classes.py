@@ -1,0 +1,171 @@
+"""Any number of classes, unequal classes and correlated features, on sampled graphs."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from scipy.stats import chi2
+
+import gcnlimit as gl
+from gcnlimit.performance import Status
+from gcnlimit.simulation.codes import class_codes, class_fractions, codes_of, indices_of, one_hot_basis
+from gcnlimit.simulation.size import edge_probabilities
+
+PARAMETERS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
+COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])
+KINDS = [3, 5, (0.3, 0.7), (0.5, 0.3, 0.2)]
+
+
+def drawn(classes=2, features=None, nodes=600, degree=60, seed=0, **change):
+    return gl.sample(gl.CSBM(**PARAMETERS | change, classes=classes, features=features), nodes, degree, seed)
+
+
+@pytest.mark.parametrize("classes", [2, *KINDS])
+def test_codes_are_standardised(classes):
+    y, p = class_codes(classes), class_fractions(classes)
+    assert np.allclose(p @ y, 0.0)
+    assert np.allclose(y.T * p @ y, np.eye(p.size - 1))
+    assert np.allclose(y @ y.T, np.diag(1.0 / p) - 1.0)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_every_block_of_the_graph_has_its_density(directed):
+    """And all classes have the same mean degree."""
+    classes, nodes, degree, draws = (0.6, 0.3, 0.1), 400, 30, 40
+    expected = edge_probabilities(0.8, nodes, degree, classes)
+    assert np.allclose(expected @ classes, degree / nodes)
+    statistic = 0.0
+    for seed in range(draws):
+        i = drawn(classes, nodes=nodes, degree=degree, lam=0.8, directed=directed, seed=seed)
+        member = np.eye(3)[i.labels.astype(int)]
+        edges = i.adjacency if directed else np.triu(i.adjacency.toarray())
+        pairs = member.T @ (np.ones((nodes, nodes)) if directed else np.triu(np.ones((nodes, nodes)))) @ member
+        deviation = member.T @ (edges @ member) - pairs * expected
+        statistic += np.sum(deviation**2 / (pairs * expected * (1 - expected)))
+    assert 1e-4 < chi2.cdf(statistic, df=9 * draws) < 1 - 1e-4
+
+
+@pytest.mark.parametrize("classes, lam", [(2, 3.3), (2, -3.3), (5, -0.9), ((0.1, 0.9), -0.4), ((0.1, 0.9), 3.3)])
+def test_a_signal_without_probabilities_is_refused_with_what_would_allow_it(classes, lam):
+    with pytest.raises(
+        gl.ParameterError, match=rf"lam = {lam:g} is not allowed .* a degree of at least (\d+\.\d+)"
+    ) as error:
+        drawn(classes, nodes=3000, degree=10, lam=lam)
+    enough = float(str(error.value).split()[-1])
+    assert drawn(classes, nodes=3000, degree=1.001 * enough, lam=lam).adjacency.nnz
+    with pytest.raises(gl.ParameterError, match="is not allowed"):
+        drawn(classes, nodes=3000, degree=0.99 * enough, lam=lam)
+
+
+def test_features_have_the_covariance_and_the_signal_asked_for():
+    i = drawn(3, COLOUR, nodes=6000, degree=20)
+    Y, X = codes_of(i.labels, 3), np.asarray(i.features)
+    half = X.shape[1] // 2
+    direction = Y.T @ X / 6000 * math.sqrt(6000 / 2.0)
+    for part, variance, share in ((slice(half), 0.3, 1.4), (slice(half, None), 1.7, 0.6)):
+        noise = X[:, part] - Y @ (math.sqrt(2.0 / 6000) * i.latents.centroid[part].T)
+        assert np.var(noise) == pytest.approx(variance, rel=0.01)
+        assert np.mean(i.latents.centroid[part] ** 2) == pytest.approx(share, rel=4 * math.sqrt(2 / (2 * half)))
+        assert np.mean(direction[:, part] ** 2) == pytest.approx(share + variance / 2.0, rel=0.15)
+
+
+@pytest.mark.parametrize("streamed", [True, False])
+@pytest.mark.parametrize("classes", KINDS)
+def test_an_instance_comes_back_from_a_file(classes, streamed, tmp_path):
+    i = gl.sample(gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, 30, streamed=streamed)
+    i.save(tmp_path / "i.npz")
+    j = gl.Instance.load(tmp_path / "i.npz")
+    assert j.data == i.data
+    gcn = gl.GCN(gl.Diffusion(1.0), reg=1.0)
+    assert np.array_equal(gl.fit(j, gcn).outputs, gl.fit(i, gcn).outputs)
+    assert np.array_equal(gl.amp(j).probabilities, gl.amp(i).probabilities)
+
+
+def test_other_libraries_get_the_classes():
+    pytest.importorskip("networkx")
+    i = drawn(5)
+    assert [d["label"] for _, d in i.to_networkx().nodes(data=True)] == i.labels.astype(int).tolist()
+
+
+def test_your_own_graph_may_have_any_classes():
+    i = drawn(3)
+    own = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=i.data, degree=60)
+    gcn = gl.GCN(gl.Diffusion(1.0), "softmax", reg=1.0)
+    assert np.array_equal(gl.fit(own, gcn).outputs, gl.fit(i, gcn).outputs)
+    with pytest.raises(gl.ParameterError, match="whole number from 0 to 2"):
+        gl.Instance.of(i.adjacency, i.features, i.labels - 1.0, i.train_mask, data=i.data)
+
+
+def rows(i, t=1.0):
+    """What the network multiplies its weights with, on every node."""
+    a = i.observation.operator(True)
+    values, vectors = np.linalg.eigh(a @ np.eye(len(i.labels)))
+    return vectors * np.exp(t * values) @ (vectors.T @ i.features) / math.sqrt(len(i.labels))
+
+
+@pytest.mark.parametrize("classes", [4, (0.5, 0.3, 0.2)])
+def test_one_hot_targets_are_the_codes_in_other_words(classes):
+    """Ridge regression on one-hot targets, with a bias where classes are unequal: o = p + sqrt(p) B (h + b), exactly."""
+    i, p = drawn(classes), class_fractions(classes)
+    f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), reg=2.0))
+    F, onehot, mask = rows(i), np.eye(p.size)[indices_of(i.labels, classes)], i.train_mask
+    row, target = (F[mask].mean(axis=0), onehot[mask].mean(axis=0)) if classes != 4 else (0.0, p)
+    Z = F[mask] - row
+    W = np.linalg.solve(Z.T @ Z + 2.0 * np.eye(F.shape[1]), Z.T @ (onehot[mask] - target))
+    outputs = (F - row) @ W + target
+    assert np.allclose(outputs, p + (f.outputs + f.bias) @ (class_codes(classes) * p[:, None]).T, atol=1e-8)
+
+
+@pytest.mark.parametrize("classes", [3, (0.5, 0.3, 0.2)])
+@pytest.mark.parametrize("rho", [0.1, 0.7])
+def test_the_gradient_of_the_cross_entropy_vanishes(classes, rho):
+    i, E = drawn(classes, rho=rho), one_hot_basis(classes)
+    f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "softmax", reg=[0.1, 3.0]))
+    F, mask = rows(i)[i.train_mask], i.train_mask
+    onehot = np.eye(3)[i.labels[mask].astype(int)]
+    for reg, W, b in zip((0.1, 3.0), f.weights, f.bias, strict=True):
+        missed = (onehot - softmax((F @ W + b) @ E.T, axis=1)) @ E
+        first = np.linalg.norm(F.T @ (onehot - 1 / 3) @ E)
+        assert np.linalg.norm(F.T @ missed - reg * W) < 1e-8 * first
+        assert classes == 3 or np.abs(missed.sum(axis=0)).max() < 1e-8 * len(F)
+
+
+@pytest.mark.parametrize("classes", [2, (0.3, 0.7)])
+def test_softmax_of_two_classes_is_the_logistic_loss_at_half_the_reg(classes):
+    i = drawn(classes)
+    one = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "softmax", reg=2.0))
+    other = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
+    assert np.allclose(math.sqrt(2) * (one.outputs + one.bias), other.outputs + other.bias, atol=1e-5)
+    assert one.performance.test_loss == pytest.approx(other.performance.test_loss, abs=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge", "softmax"])
+def test_the_bias_balances_the_pulls_and_tends_to_the_larger_class(loss):
+    i = drawn((0.3, 0.7))
+    f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), loss, reg=[1.0, 1e9, math.inf]))
+    assert np.all(f.bias < 0.0)
+    assert f.bias[2] == -math.inf
+    majority = np.mean(i.labels[~i.train_mask] == 1)
+    assert f.performance.test_accuracy[1:] == pytest.approx(majority)
+    assert f.performance.test_loss[1] == pytest.approx(f.performance.test_loss[2], rel=2e-3)
+    for name in ("best_accuracy", "balanced_accuracy", "roc_auc"):
+        values = getattr(f.performance, name)
+        assert values[1] == pytest.approx(values[2], abs=0.01 if loss == "hinge" else 1e-3)
+
+
+def test_a_loss_of_two_classes_says_so():
+    with pytest.raises(gl.ParameterError, match=r"take loss='softmax' or 'square', or reg=math.inf"):
+        gl.fit(drawn(3), gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
+
+
+def test_a_point_without_an_answer_does_not_lose_the_others():
+    data = gl.CSBM(alpha=4, lam=np.array([0.5, 9.0])[:, None], mu=2.0, rho=0.2)
+    gcn = gl.GCN(gl.PageRank(theta=[0.2, 0.9]))
+    with pytest.raises(gl.ParameterError, match="lam = 9"):
+        gl.simulate(data, gcn, nodes=300, degree=20, trials=2, workers=1)
+    kept = gl.simulate(data, gcn, nodes=300, degree=20, trials=2, workers=1, throw=False)
+    assert kept.status.tolist() == [[Status.CONVERGED, Status.REFUSED], [Status.REFUSED, Status.REFUSED]]
+    assert np.array_equal(np.isfinite(kept.test_accuracy), kept.status == Status.CONVERGED)
+    alone = gl.simulate(gl.CSBM(4, 0.5, 2.0, 0.2), gl.GCN(gl.PageRank(theta=0.2)), 300, 20, 2, workers=1)
+    assert kept.test_accuracy[0, 0] == alone.test_accuracy
