@@ -144,8 +144,7 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     settings = _simulating().defaults | {
         name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters
     }
-    workers = 1 if settings["device"] == "cpu" else None  # one process keeps a graphics card busy
-    measured = simulate(build_data(parameters), build_network(parameters), workers=workers, progress=False, **settings)
+    measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     errors = measured.standard_error.as_dict()
