@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.tables import page, table
 
 HERE = Path(__file__).parent
-AREAS = ("theory", "tune", "simulation", "sweep", "cost")
+AREAS = ("theory", "tune", "simulation", "scale", "sweep", "cost")
 
 
 def main() -> None:

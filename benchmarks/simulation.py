@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -40,7 +38,7 @@ def rows() -> list[dict[str, Any]]:
     table = [*sampling(), steps(instance), *diffusion(instance)]
     mask = instance.train_mask
     F = training_rows(instance.observation, instance.observation.operator(True), DIFFUSION.ravel((1,)))[0]
-    return [*table, ridge(F, instance.labels[mask]), *logistic(F, instance.labels[mask]), large()]
+    return [*table, ridge(F, instance.labels[mask]), *logistic(F, instance.labels[mask])]
 
 
 def sampling() -> list[dict[str, Any]]:
@@ -204,23 +202,6 @@ def _best_solver(F: Any, y: Any, Z: Any, reg: float, tol: float) -> tuple[float,
 def _slope(Z: Any, reg: float, w: Any) -> float:
     """Norm of the gradient of the objective."""
     return float(np.linalg.norm(reg * w - Z.T @ expit(-Z @ w)))
-
-
-LARGE = """
-import time, resource
-import numpy as np, gcnlimit as gl
-start = time.process_time()
-i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=100_000, degree=30, seed=0, streamed=True, dtype=np.float32)
-f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), symmetrize=True))
-print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, f.performance.test_accuracy)
-"""
-
-
-def large() -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, text=True, check=True)
-    seconds, memory, accuracy = map(float, done.stdout.split())
-    note = f"whole process, streamed; test accuracy {accuracy:.4f}; wanted: below 2048 MiB"
-    return row("100 000 nodes, alpha = 4, reg = inf", seconds, "none", float("nan"), peak_mib=memory, note=note)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ import gcnlimit as gl
 
 PUBLIC = """
 CSBM Spectrum GCN Residual Diffusion PageRank Polynomial Filter Square Logistic Hinge Softmax Loss Penalty ElasticNet
-predict bayes_optimal simulate sample Instance fit amp tune best_filter compare gap_map sweep check_filter check_loss
-Status ConvergenceError GCNLimitError ParameterError __version__
+predict bayes_optimal simulate sample Instance fit amp belief_propagation tune best_filter compare gap_map sweep
+check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
 GraphClassifier estimate recommend describe
-depth limits real results theory
+benchmark depth limits real results theory
 """
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from gcnlimit._version import __version__ as __version__
 
 if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _HOMES
+    from gcnlimit import benchmark as benchmark
     from gcnlimit import depth as depth
     from gcnlimit import real as real
     from gcnlimit import results as results
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
     from gcnlimit.simulation.amp import amp as amp
+    from gcnlimit.simulation.belief_propagation import belief_propagation as belief_propagation
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample
     from gcnlimit.simulation.simulate import simulate as simulate
@@ -60,7 +62,14 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
     from gcnlimit.theory.predict import predict as predict
 
-_NAMESPACES = {"depth": "depth", "limits": "theory.limits", "real": "real", "results": "results", "theory": "theory"}
+_NAMESPACES = {
+    "benchmark": "benchmark",
+    "depth": "depth",
+    "limits": "theory.limits",
+    "real": "real",
+    "results": "results",
+    "theory": "theory",
+}
 _HOMES = {
     "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",
@@ -78,6 +87,7 @@ _HOMES = {
     "real.recommend": "recommend",
     "real.describe": "describe",
     "simulation.amp": "amp",
+    "simulation.belief_propagation": "belief_propagation",
     "simulation.instance": "Instance",
     "simulation.sample": "sample",
     "simulation.simulate": "simulate",

@@ -27,6 +27,8 @@ def labelled(result: Result, data: CSBM | None, gcn: GCN | None = None) -> Resul
     parameters: dict[str, Any] = {}
     if data is not None:
         parameters |= {name: getattr(data, name) for name in ("alpha", "lam", "mu", "rho", "directed")}
+        if data.classes != 2:
+            parameters["classes"] = data.classes if isinstance(data.classes, int) else str(list(data.classes))
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
@@ -44,7 +46,7 @@ def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:
 
 
 def _of_filter(filter: Filter) -> dict[str, Any]:
-    """The parameter of a filter; one strength and the depth where all layers are equal, else each layer by itself."""
+    """The parameter of a filter; one strength and the depth where all layers are equal, else one column for each layer."""
     values = np.asarray(filter.values)
     if not filter.deep:
         return {filter.parameter: values}

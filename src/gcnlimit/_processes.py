@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 from gcnlimit._threads import cores, one_thread_each, one_thread_of_linear_algebra
 from gcnlimit.errors import GCNLimitError, ParameterError
 
-__all__ = ["as_finished", "broken", "process_pool", "run", "submitted"]
+__all__ = ["as_finished", "broken", "check_pickle", "process_pool", "run", "submitted"]
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -81,7 +81,7 @@ def _in_threads(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tup
 
 
 def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
-    _check_pickle(tasks[0])
+    check_pickle(tasks[0], "the network")
     with process_pool(workers) as pool:
         for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
             if broken(future):
@@ -91,12 +91,13 @@ def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[t
             yield index, future.result()
 
 
-def _check_pickle(task: object) -> None:
+def check_pickle(what: object, name: str) -> None:
+    """Raise `ParameterError` if an object cannot be sent to other processes."""
     try:
-        pickle.dumps(task)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        pickle.dumps(what)
+    except Exception as error:
         raise ParameterError(
-            f"the network cannot be sent to other processes ({error}); define its functions with def at the top level of a "
+            f"{name} cannot be sent to other processes ({error}); define its functions with def at the top level of a "
             "module, or pass workers=1"
         ) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 __all__ = ["Bar", "block_done", "counting_blocks", "progress_bar", "working"]
 
 _advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
+
+_HAS_RICH = importlib.util.find_spec("rich") is not None
 
 
 @dataclass(frozen=True)
@@ -30,15 +33,12 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
     """
-    if not (total != 1 and sys.stderr.isatty() if show is None else show):
+    if not (total != 1 and sys.stderr.isatty() if show is None else show) or not _HAS_RICH:
         yield Bar()
         return
-    try:
-        from rich import progress
-        from rich.console import Console
-    except ModuleNotFoundError:
-        yield Bar()
-        return
+    from rich import progress
+    from rich.console import Console
+
     console = Console(stderr=True)
     columns = (
         progress.TextColumn("{task.description}"),
@@ -89,15 +89,12 @@ def working(title: str) -> Iterator[None]:
     >>> with working("solving"):
     ...     pass
     """
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or not _HAS_RICH:
         yield
         return
-    try:
-        from rich import progress
-        from rich.console import Console
-    except ModuleNotFoundError:
-        yield
-        return
+    from rich import progress
+    from rich.console import Console
+
     columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.TimeElapsedColumn())
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         shown.add_task(title, total=None)

@@ -40,20 +40,25 @@ class Record:
         """Names of the fields, in their order."""
         return tuple(f.name for f in fields(cls))
 
-    def _map(self, function: Callable[[str, Any], Any]) -> Self:
-        parts = zip(self.names(), self, strict=True)
-        return type(self)(*(value if name in self.shared else function(name, value) for name, value in parts))
+    def _map(self, function: Callable[[Any, int], Any]) -> Self:
+        """Record of what the function makes of each field and its power of 1/reg; shared fields stay as they are."""
+        return type(self)(
+            *(self._mapped(function, name, value) for name, value in zip(self.names(), self, strict=True))
+        )
+
+    def _mapped(self, function: Callable[[Any, int], Any], name: str, value: Any) -> Any:
+        if isinstance(value, Record):
+            return value._map(function)
+        return value if name in self.shared else function(value, self.powers.get(name, 0))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Record of some of the points."""
-        return self._map(lambda _, value: value.take(rows) if isinstance(value, Record) else value[rows])
+        return self._map(lambda value, _: value[rows])
 
     def reshape(self, shape: tuple[int, ...]) -> Self:
         """Same record with the one axis over the points replaced by their shape; single numbers become floats."""
 
-        def shaped(_: str, value: Any) -> Any:
-            if isinstance(value, Record):
-                return value.reshape(shape)
+        def shaped(value: Any, _: int) -> Any:
             value = np.reshape(value, shape + np.shape(value)[1:])
             return value.item() if value.ndim == 0 else value
 
@@ -61,23 +66,11 @@ class Record:
 
     def flat(self, axes: int) -> Self:
         """Same record with one axis over the points in place of the first `axes`."""
-
-        def flattened(_: str, value: Any) -> Any:
-            if isinstance(value, Record):
-                return value.flat(axes)
-            return np.reshape(value, (-1, *np.shape(value)[axes:]))
-
-        return self._map(flattened)
+        return self._map(lambda value, _: np.reshape(value, (-1, *np.shape(value)[axes:])))
 
     def without_powers(self, reg: Array) -> Self:
         """Coefficients of the leading powers of 1/reg, from values at a large `reg`."""
-
-        def coefficient(name: str, value: Any) -> Any:
-            if isinstance(value, Record):
-                return value.without_powers(reg)
-            return (value.T * reg ** self.powers.get(name, 0)).T
-
-        return self._map(coefficient)
+        return self._map(lambda value, power: (value.T * reg**power).T)
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -89,19 +82,10 @@ def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
     Points without a record are at infinite regularization: 0 for what vanishes there, NaN for the rest.
     """
     parts = list(parts)
-    whole = _blank(parts[0][1], size)
+    whole = parts[0][1]._map(lambda value, power: np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan))
     for rows, part in parts:
         _enter(whole, rows, part)
     return whole
-
-
-def _blank(like: AnyRecord, size: int) -> AnyRecord:
-    def column(name: str, value: Any) -> Any:
-        if isinstance(value, Record):
-            return _blank(value, size)
-        return np.full((size, *np.shape(value)[1:]), 0.0 if name in like.powers else np.nan)
-
-    return like._map(column)
 
 
 def _enter(whole: Record, rows: Rows, part: Record) -> None:

@@ -63,6 +63,8 @@ _LONG_NAMES = {
     "mu": "signal of the features",
     "rho": "fraction of labelled nodes",
     "directed": "directed graph",
+    "classes": "number of equal classes, or their fractions",
+    "features": "law of the features",
     "filter": "filter",
     "t": "diffusion time",
     "theta": "PageRank parameter",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._adapter import Adapter
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
@@ -143,31 +144,10 @@ class Mixed(Value, Penalty):
         return divisor, v * self.share / divisor
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Adapted(Value, Penalty):
+class _Adapted(Adapter, Penalty):
     """An object that has the methods of a penalty without being one."""
 
-    own: Any
-
-    def __repr__(self) -> str:
-        return repr(self.own)
-
-    def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
-        return np.asarray(self.own.value(w))
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of the object."""
-        return np.asarray(self.own.prox(omega, v))
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of it."""
-        return np.asarray(self.own.prox_derivative(omega, v))
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Kinks that the object names."""
-        kinks = self.own.breakpoints(v) if hasattr(self.own, "breakpoints") else None
-        return None if kinks is None else np.asarray(kinks, float)
+    __repr__ = Adapter.__repr__
 
 
 def as_penalty(penalty: Any) -> Penalty:
@@ -180,9 +160,7 @@ def as_penalty(penalty: Any) -> Penalty:
         return L2()
     if isinstance(penalty, Penalty):
         return penalty
-    if not isinstance(penalty, str | type) and all(
-        hasattr(penalty, name) for name in ("value", "prox", "prox_derivative")
-    ):
+    if Adapter.fits(penalty):
         return _Adapted(penalty)
     raise ParameterError(
         f'penalty = {penalty!r} is not a penalty; take "l2", gcnlimit.ElasticNet, '

@@ -17,6 +17,7 @@ __all__ = [
     "BayesPrediction",
     "FullPerformance",
     "Measurement",
+    "Outcome",
     "Performance",
     "Prediction",
     "Status",
@@ -25,12 +26,8 @@ __all__ = [
 ]
 
 
-class Status(enum.IntEnum):
-    """How a computation ended; `message` is the sentence shown to the user.
-
-    >>> Status.EXPLICIT.message
-    'explicit formula, nothing to converge'
-    """
+class Outcome(enum.IntEnum):
+    """Base of the ways in which a computation may end; `message` is the sentence shown to the user."""
 
     message: str
 
@@ -40,6 +37,14 @@ class Status(enum.IntEnum):
         member._value_ = value
         member.message = message
         return member
+
+
+class Status(Outcome):
+    """How a computation ended.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
 
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"

@@ -218,7 +218,7 @@ def test_a_missing_package_is_one_sentence(package, call):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "True"
-    assert f"{call} needs {package}, which the extra" in done.stderr.splitlines()[-1]
+    assert f"{call} needs {package}; install it" in done.stderr.splitlines()[-1]
 
 
 def test_drawn_and_trained_things_are_short_too():

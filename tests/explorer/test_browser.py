@@ -1,5 +1,7 @@
 """The page in a real browser: Chromium and its driver, if they are installed (`make browser` installs them)."""
 
+import os
+import pathlib
 import shutil
 import threading
 import time
@@ -210,6 +212,18 @@ def test_dark_colours_and_narrow_screens(page):
     time.sleep(0.5)
     assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
     page.browser.set_window_size(1300, 1000)
+
+
+def test_pictures_of_the_documentation(page):
+    """Screenshots into the folder that the variable GCNLIMIT_SCREENSHOTS names; elsewhere only that every picture is drawn."""
+    page.until(lambda: "computing" not in page.run("return document.body.innerText"))
+    page.until(lambda: page.element("table-shown").text)
+    folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
+    if folder:
+        page.browser.set_window_size(1400, 1950)
+        time.sleep(1.0)
+        page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
+        page.browser.set_window_size(1300, 1000)
 
 
 def test_every_control_has_a_name_for_screen_readers(page):

@@ -168,7 +168,8 @@ def test_the_leave_one_out_score_is_that_of_new_nodes_if_nothing_is_chosen():
         tests.append(model.score(y=np.where(i.train_mask, -1, i.labels > 0)))
     apart = np.array(scores) - tests
     assert abs(np.mean(apart)) < 4 * np.std(apart) / math.sqrt(20) + 0.01
-    assert np.std(scores) == pytest.approx(np.mean(errors), rel=0.5)
+    of_test = math.sqrt(np.mean(tests) * (1 - np.mean(tests)) / 280)
+    assert np.std(apart) == pytest.approx(math.hypot(np.mean(errors), of_test), rel=0.5)
 
 
 def test_probabilities_are_calibrated_on_the_left_out_nodes():

@@ -65,3 +65,15 @@ def test_tuned_networks_are_swept_with_their_best_values():
     layers = gl.GCN(gl.Residual([1.0, 1.0]), symmetrize=False)
     ds = gl.sweep("tune", data=DATA, gcn=layers, axes={"lam": [0.5, 1.0]}, fixed={"free": {"c": [(-9, 9), (-9, 9)]}})
     assert {"best_c_0", "best_c_1"} <= set(ds)
+
+
+def test_classes_are_an_axis_and_a_label():
+    """Numbers of classes and fractions, swept or fixed, give what predict gives, which remembers them."""
+    data, network = gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=[0.2, 0.8]), gl.GCN(gl.Diffusion(1.0), reg=2.0)
+    swept = gl.sweep("predict", data=data, gcn=network, axes={"classes": [5, (0.2, 0.8)]}, progress=False)
+    fixed = gl.sweep("predict", data=data, gcn=network, axes={"lam": [1.0]}, progress=False)
+    alone = gl.predict(data, network)
+    assert swept.test_accuracy.sel(classes="[0.2, 0.8]") == fixed.test_accuracy.item() == alone.test_accuracy
+    assert swept.best_accuracy[1] == fixed.best_accuracy.item() == alone.best_accuracy
+    assert alone.to_xarray().classes.item() == "[0.2, 0.8]"
+    assert gl.bayes_optimal(gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=5)).to_xarray().classes.item() == 5

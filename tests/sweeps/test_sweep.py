@@ -190,7 +190,7 @@ def test_the_answer_says_where_it_comes_from():
         ({"axes": {"lam": [1.0]}, "gcn": None}, "the network has no filter"),
         ({"axes": {"lam": [1.0]}, "data": gl.CSBM(4, 1, [1, 2], 0.1)}, "mu has 2 values"),
         ({"axes": {"lam": [1.0]}, "data": 3}, "data must be a CSBM"),
-        ({"axes": {"lam": [1.0]}, "what": "bayes_optimal"}, "bayes_optimal knows no network"),
+        ({"axes": {"lam": [1.0]}, "what": "bayes_optimal"}, "bayes_optimal takes no network"),
         ({"axes": {"lam": [1.0]}, "workers": 0}, "workers = 0 is not allowed"),
         ({"axes": {"lam": [1.0]}, "workers": 2, "scheduler": "tcp://x"}, "give one of workers and scheduler"),
         ({"axes": {"x": [1.0]}, "what": sweep_producers.picky}, "picky is your own function"),

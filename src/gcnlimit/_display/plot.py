@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._display.labels import Labels
-from gcnlimit._display.optional import need
 from gcnlimit._display.text import number
+from gcnlimit._extras import need
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "draw_filter", "draw_methods"]
 
-_CURVES = 8  # the most that are told apart in one panel
+_CURVES = 8  # the most that can be distinguished in one panel
 _DECADES = 100.0  # ratio of positive values from which their axis is logarithmic
 
 
@@ -103,7 +103,10 @@ def _ready(axes: Axes | None) -> Axes:
     """The axes given, or those of a new figure."""
     if axes is not None:
         return axes
-    return need("matplotlib.pyplot", "plot", "figures").subplots(layout="constrained")[1]  # type: ignore[no-any-return]
+    need("plot", "figures", "matplotlib")
+    from matplotlib import pyplot
+
+    return pyplot.subplots(layout="constrained")[1]
 
 
 def _checked(name: str, shown: Mapping[str, npt.NDArray[Any]]) -> tuple[int, ...]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import enum
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._display.labels import Labels
-from gcnlimit._display.optional import need
 from gcnlimit._display.plot import draw
 from gcnlimit._display.text import as_html, summary
+from gcnlimit._extras import need
 
 if TYPE_CHECKING:
     import pandas
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Shown", "status_names"]
 
 
-class Shown:
+class Shown(ABC):
     """Base of the results: a short `repr`, a table in notebooks, and the ways out to pandas, xarray and Matplotlib.
 
     Columns and axes carry the names of the parameters that a result was computed for.
@@ -43,9 +44,9 @@ class Shown:
     _labels: Labels = Labels()
     _plotted: ClassVar[str] = "test_accuracy"
 
+    @abstractmethod
     def _shown(self) -> dict[str, Any]:
         """What the result consists of, by name, each an array of the shape of its points."""
-        raise NotImplementedError
 
     def _points(self) -> Labels:
         """The parameters that the result was computed for."""
@@ -73,18 +74,20 @@ class Shown:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """One row for each point: the parameters by name, then the numbers (needs pandas)."""
-        frame = need("pandas", "to_dataframe", "sweep").DataFrame
+        need("to_dataframe", "sweep", "pandas")
+        from pandas import DataFrame
+
         shape, shown = self._columns()
-        return frame(self._points().columns(shape) | {name: value.reshape(-1) for name, value in shown.items()})
+        return DataFrame(self._points().columns(shape) | {name: value.reshape(-1) for name, value in shown.items()})
 
     def to_xarray(self) -> xarray.Dataset:
         """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""
-        dataset = need("xarray", "to_xarray", "sweep").Dataset
+        need("to_xarray", "sweep", "xarray")
+        from xarray import Dataset
+
         shape, shown = self._columns()
         axes = self._points().axes(shape)
-        variables = {name: (axes, value) for name, value in shown.items()}
-        answer: xarray.Dataset = dataset(variables, self._points().coordinates(shape))
-        return answer
+        return Dataset({name: (axes, value) for name, value in shown.items()}, self._points().coordinates(shape))
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw one quantity over the parameters that vary: a curve over one; curves or a map over two (needs Matplotlib).

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +20,7 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.climb import maximize_box, spread
 from gcnlimit.numerics.scan import Maxima, better, maximize_interval
-from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
@@ -34,20 +33,12 @@ _APART = 0.1  # distance of the starts: the plateau of large regularization woul
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
-class TuneStatus(enum.IntEnum):
-    """Where an optimum lies; `message` is the sentence shown to the user.
+class TuneStatus(Outcome):
+    """Where an optimum lies.
 
     >>> TuneStatus.INTERIOR.message
     'the optimum lies inside the bounds'
     """
-
-    message: str
-
-    def __new__(cls, value: int, message: str = "") -> Self:
-        """Member of that number and sentence."""
-        member = int.__new__(cls, value)
-        member._value_, member.message = value, message
-        return member
 
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"

@@ -29,6 +29,7 @@ VERBS = {
     "classify": "Classify the nodes of your own graph.",
     "describe": "Describe your own graph, and whether the model holds for it.",
     "explore": "Open the explorer in the browser.",
+    "benchmark": "Problems with exact ceilings, and reference methods on them.",
     "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -13,8 +12,7 @@ from gcnlimit._progress import progress_bar, working
 from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.performance import Performance
-from gcnlimit.sweeps.compute import STATUS_NAMES, Columns, compute
+from gcnlimit.sweeps.compute import STATUS_NAMES, compute, joined
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import as_producer
 
@@ -31,7 +29,7 @@ class Answer:
         self._errors, self._grid = errors, grid
         self.status = np.array([STATUS_NAMES[int(code)] for code in fields["status"]])
         self.fields = {name: values for name, values in fields.items() if name != "status"}
-        if len(errors) == grid.size and np.all(np.isnan(self.fields["test_accuracy"])):
+        if len(errors) == grid.size and np.all(np.isnan(self.fields.get("test_accuracy", np.nan))):
             raise GCNLimitError(f"{errors[0]}{f' (all {grid.size} points failed)' if grid.size > 1 else ''}")
 
     def ending(self, form: str) -> dict[str, Any]:
@@ -58,22 +56,13 @@ def at_points(what: str, grid: Grid, **settings: Any) -> Answer:
     columns = grid.columns()
     solved = producer.network and not np.all(np.isinf(columns.get("reg", common.get("reg", np.inf))))
     step = _SOLVED if solved else _EXPLICIT
-    found: dict[str, list[Any]] = {}
-    errors: dict[int, str] = {}
     shown = None if solved and grid.size > 1 else False
+    parts = []
     with contextlib.nullcontext() if shown is None else working(what), progress_bar(what, grid.size, shown) as bar:
         for start in range(0, grid.size, step):
             size = min(step, grid.size - start)
             arrays = {name: values[start : start + size] for name, values in columns.items()}
-            part = compute(producer, Block(0, start, size, common, arrays))
-            _gather(part, found, size)
-            errors |= {start + place: reason for place, reason in part.errors.items()}
+            parts.append(compute(producer, Block(0, start, size, common, arrays)))
             bar.advance(size)
-    return Answer({name: np.concatenate(parts) for name, parts in found.items()}, errors, grid)
-
-
-def _gather(part: Columns, found: dict[str, list[Any]], size: int) -> None:
-    """Append a part; a part of which every point failed has its status alone."""
-    for name in (f.name for f in fields(Performance)):
-        found.setdefault(name, []).append(part.fields.get(name, np.full(size, np.nan)))
-    found.setdefault("status", []).append(part.fields["status"])
+    found = joined(parts)
+    return Answer(found.fields, found.errors, grid)

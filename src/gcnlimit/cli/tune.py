@@ -40,7 +40,7 @@ class Interval(click.ParamType[tuple[str, Bounds]]):
 @data_options
 @network_options
 @click.option("--free", type=Interval(), multiple=True, required=True, help="What to tune and where; may be repeated.")
-@click.option("--per-layer", is_flag=True, help="Free the value of each layer by itself.")
+@click.option("--per-layer", is_flag=True, help="Tune the value of each layer separately.")
 @plot_option
 @output_options
 def command(

@@ -1,4 +1,4 @@
-"""One style for all figures: sizes for print, colours that the colour-blind can tell apart, symbols as in the paper."""
+"""One style for all figures: sizes for print, colours that the colour-blind can distinguish, symbols as in the paper."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.special import chdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -61,6 +62,14 @@ class Standard(NamedTuple):
     def rho(self) -> float:
         """Fraction of labelled nodes."""
         return self.labels.labelled.size / self.nodes
+
+    @property
+    def fractions(self) -> Array:
+        """Fractions of the classes: equal, unless a chi-squared test on the labelled nodes refutes it at the level of 1 %."""
+        counts = np.bincount(self.labels.codes)
+        expected = counts.sum() / counts.size
+        equal = chdtrc(counts.size - 1, float(np.sum((counts - expected) ** 2)) / expected) > 0.01
+        return np.full(counts.size, 1.0 / counts.size) if equal else counts / counts.sum()
 
     def symmetrized(self) -> SparseLessRankOne:
         r"""The operator :math:`(a + a^T)/\sqrt 2` of a directed graph, :math:`a` itself if it is symmetric."""

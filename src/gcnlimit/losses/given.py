@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._adapter import Adapter
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
@@ -20,7 +21,6 @@ from gcnlimit.losses.square import Square
 __all__ = ["Adapted", "FromValue", "as_loss"]
 
 _BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge, "softmax": Softmax}
-_METHODS = "value", "prox", "prox_derivative"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +51,10 @@ class FromValue(Value, Loss):
         return np.broadcast_to(np.asarray(self.function(z), float), z.shape)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Adapted(Value, Loss):
+class Adapted(Adapter, Loss):
     """An object that has the methods of a loss without being one."""
 
-    own: Any
-
-    def __repr__(self) -> str:
-        return repr(self.own)
-
-    def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
-        return np.asarray(self.own.value(z))
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of the object."""
-        return np.asarray(self.own.prox(omega, v))
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of it."""
-        return np.asarray(self.own.prox_derivative(omega, v))
+    __repr__ = Adapter.__repr__
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         """Pull of the object, if it has one."""
@@ -78,11 +62,6 @@ class Adapted(Value, Loss):
             return super().pull(omega, v)
         pull, slope = self.own.pull(omega, v)
         return np.asarray(pull), np.asarray(slope)
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Kinks that the object names."""
-        kinks = self.own.breakpoints(v) if hasattr(self.own, "breakpoints") else None
-        return None if kinks is None else np.asarray(kinks, float)
 
 
 def as_loss(loss: Any) -> Loss:
@@ -95,11 +74,10 @@ def as_loss(loss: Any) -> Loss:
         return _BY_NAME[loss]()
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, str | type):
-        if all(hasattr(loss, method) for method in _METHODS):
-            return Adapted(loss)
-        if callable(loss):
-            return FromValue(loss)
+    if Adapter.fits(loss):
+        return Adapted(loss)
+    if callable(loss) and not isinstance(loss, type):
+        return FromValue(loss)
     problem = "unknown" if isinstance(loss, str) else "not a loss"
     raise ParameterError(
         f"loss = {loss!r} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin, a gcnlimit.Loss, "

@@ -79,5 +79,6 @@ class Panels(NamedTuple):
     def _place(self, x: Array) -> tuple[Array, npt.NDArray[np.intp], Array]:
         """Place in units of panels, the panel, and the distance from its middle in units of half its width."""
         place = (x - self.start) / self.width
-        panel = np.clip(np.nan_to_num(place), 0, self.coefficients.shape[1] - 1).astype(np.intp)
-        return place, panel, np.clip(2.0 * (place - panel) - 1.0, -1.0, 1.0)
+        last = self.coefficients.shape[1] - 1.0
+        panel = np.minimum(np.fmax(place, 0.0), last).astype(np.intp)  # the first for NaN, which the distance keeps
+        return place, panel, np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)

@@ -7,19 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
-from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
-from gcnlimit.real.candidates import NO_GRAPH, families
-from gcnlimit.real.leave_one_out import REG, Offer, Problem, choose, correct
-from gcnlimit.real.offers import identity, most_hops, offers
-from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, propagation
-from gcnlimit.real.scaling import Scaling
+from gcnlimit.real.leave_one_out import REG
+from gcnlimit.real.trained import Options, pair, train
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -126,21 +121,18 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
-        _among("operator", self.operator, ("auto", *OPERATORS))
-        _among("direction", self.direction, DIRECTIONS)
-        flag("self_loops", self.self_loops)
         adjacency = None if graph is None else as_adjacency(graph, None if X is None else _rows(X))
         features, labels = self._training(X, y, adjacency)
-        self._scaling = Scaling.of(features, self.scale)
-        features = self._scaling(features)
-        problem = Problem(features, labels.labelled, labels.codes, labels.classes.size, self._weights(labels))
-        reg = np.ravel(np.asarray(real("reg", self.reg, low=0, open_low=True)))
-        tried = self._offers(problem, adjacency)
-        self._choice = choose(problem, tried, reg)
-        self._keep(labels, problem, adjacency is not None)
-        chosen = next(offer.propagation for offer in tried if offer.operator == self.operator_)
-        self._outputs = self._choice.outputs(features, chosen)
-        self.transduction_ = self._decide(self._outputs)
+        self._trained = train(features, labels, adjacency, Options(**self.get_params(deep=False)))
+        self._with_graph = adjacency is not None
+        best, choice = self._trained.choice.best, self._trained.choice
+        self.classes_, self.labelled_ = labels.classes, labels.labelled
+        self.operator_, self.reg_ = best.operator, best.reg
+        self.family_, self.strength_, self.filter_, self.hops_ = best.network
+        self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
+        self.loo_score_, self.loo_score_error_ = self._trained.loo_score, self._trained.loo_score_error
+        self.trials_ = choice.trials
+        self.transduction_ = self._decide(self._trained.outputs)
         return self
 
     def decision_function(self, X: Any = None, graph: Any = None) -> Array:
@@ -154,8 +146,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
         """Probabilities of the classes: softmax of the outputs at the temperature of least leave-one-out log-loss."""
-        outputs = _pair(self._evaluate(X, graph))
-        return np.asarray(softmax(self._sharpness * outputs, axis=1))
+        outputs = pair(self._evaluate(X, graph))
+        return np.asarray(softmax(self._trained.sharpness * outputs, axis=1))
 
     def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
@@ -186,55 +178,10 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = features.shape[1]
         return features, labels
 
-    def _keep(self, labels: Labels, problem: Problem, with_graph: bool) -> None:
-        best, choice = self._choice.best, self._choice
-        self.classes_, self.labelled_ = labels.classes, labels.labelled
-        self.operator_ = best.operator
-        self.family_, self.strength_ = best.network.family, best.network.strength
-        self.filter_, self.hops_, self.reg_ = best.network.filter, best.network.hops, best.reg
-        self.coef_ = np.vstack(choice.coefficients).T
-        self.intercept_ = np.asarray(choice.intercept)
-        share = problem.weights / problem.weights.sum()
-        right = correct(choice.left_out, problem.classes)
-        self.loo_score_ = float(share @ right)
-        self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
-        self.trials_ = choice.trials
-        self._with_graph = with_graph
-        self._sharpness = _sharpness(choice.left_out, problem.classes)
-
-    def _offers(self, problem: Problem, adjacency: Any) -> list[Offer]:
-        if adjacency is None:
-            families(self.filter, self.strengths)  # a wrong name is an error here too
-            most_hops(problem, self.hops)
-            return [Offer("none", identity(problem.features.shape[0]), [NO_GRAPH])]
-        chosen = (self.filter, self.strengths, self.hops, self.operator, self.self_loops, self.direction)
-        return offers(problem, adjacency, *chosen)
-
-    def _propagation(self, adjacency: Any, nodes: int) -> Propagation:
-        if adjacency is None:
-            return identity(nodes)
-        S = propagation(adjacency, self.operator_, self.self_loops, self.direction)
-        return S if isinstance(self.filter, Filter) else S.unit()
-
-    def _weights(self, labels: Labels) -> Array:
-        counts = np.bincount(labels.codes, minlength=labels.classes.size)
-        if self.class_weight is None:
-            return np.ones(labels.codes.size)
-        if isinstance(self.class_weight, str):
-            _among("class_weight", self.class_weight, ("balanced",))
-            return np.asarray(labels.codes.size / (counts.size * counts[labels.codes]))
-        if not isinstance(self.class_weight, Mapping):
-            raise ParameterError(
-                f"class_weight = {self.class_weight!r} is not allowed; use None, 'balanced' or a weight for each class"
-            )
-        wanted = [self.class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-        each = np.asarray(real("class_weight", wanted, low=0, open_low=True))
-        return np.asarray(each[labels.codes] * labels.codes.size / each[labels.codes].sum())
-
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)
         if X is None and graph is None:
-            return self._outputs
+            return self._trained.outputs
         if not self._with_graph:
             if graph is not None:
                 raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
@@ -242,7 +189,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             adjacency = None
         else:
             X, adjacency = self._elsewhere(X, graph)
-        return self._choice.outputs(self._scaling(X), self._propagation(adjacency, X.shape[0]))
+        return self._trained.evaluate(X, adjacency)
 
     def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
         if graph is None:
@@ -257,7 +204,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, adjacency
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[_pair(outputs).argmax(axis=1)])
+        return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
 
     def __sklearn_tags__(self) -> Any:
         """Sparse features are accepted."""
@@ -269,23 +216,3 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _rows(X: Any) -> int | None:
     shape = getattr(X, "shape", None)
     return int(shape[0]) if shape else None
-
-
-def _among(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ParameterError(f"{name} = {value!r} is not allowed; use {' or '.join(map(repr, allowed))}")
-
-
-def _pair(outputs: Array) -> Array:
-    """One column for each class, two classes included; a tie goes to the first."""
-    return np.hstack([np.zeros_like(outputs), outputs]) if outputs.shape[1] == 1 else outputs
-
-
-def _sharpness(left_out: Array, classes: npt.NDArray[np.int64]) -> float:
-    """Inverse temperature of least log-loss on the leave-one-out outputs."""
-    scores, rows = _pair(left_out), np.arange(classes.size)
-
-    def loss(log_beta: float) -> float:
-        return -float(np.mean(log_softmax(np.exp(log_beta) * scores, axis=1)[rows, classes]))
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-4.0, 4.0), method="bounded").x))

@@ -47,7 +47,7 @@ class Estimate:
     lam_error, mu_error
         Their standard errors, if the graph is one of the model.
     classes, fractions
-        Names of the classes, and the share of each among the labelled nodes.
+        Names of the classes, and their fractions: equal, unless the labelled nodes refute it.
     directed
         Whether the graph is directed.
     method
@@ -75,10 +75,9 @@ class Estimate:
 
     @property
     def data(self) -> EstimatedCSBM:
-        """The model with its errors, two classes equal, more as they are; a negative estimate of the features' signal is 0."""
+        """The model with its errors; a negative estimate of the features' signal counts as 0."""
         signals = {"lam": self.lam, "mu": max(self.mu, 0.0), "lam_error": self.lam_error, "mu_error": self.mu_error}
-        classes = 2 if self.classes.size == 2 else self.fractions
-        return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=classes, **signals)
+        return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network with the interval that the errors of the estimates imply.
@@ -164,8 +163,7 @@ def _result(  # noqa: PLR0917
     given: Standard, signals: Signals, method: str, phi: float | None, ahead: float | None, found: tuple[str, ...]
 ) -> Estimate:
     values = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
-    fractions = np.bincount(given.labels.codes) / given.labels.codes.size
-    return Estimate(*values, given.labels.classes, fractions, given.directed, method, phi, ahead, found)
+    return Estimate(*values, given.labels.classes, given.fractions, given.directed, method, phi, ahead, found)
 
 
 def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[str, ...]:

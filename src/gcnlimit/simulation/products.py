@@ -9,7 +9,7 @@ for the columns of several networks at once, and nothing larger than a few vecto
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -73,8 +73,10 @@ class Products:
 
     def gram(self, block: Array, filters: Filter) -> Array:
         r"""Product :math:`K B`, each column with the filter of its own."""
-        _, outputs, _ = self.forward(self.spread(block, filters), filters)
-        return np.asarray(outputs[self.train_mask], np.float64)
+        sizes = np.linalg.norm(block, axis=0)  # so that nothing underflows in single precision
+        sizes[sizes == 0.0] = 1.0
+        _, outputs, _ = self.forward(self.spread(block / sizes, filters), filters)
+        return np.asarray(outputs[self.train_mask] * sizes, np.float64)
 
     def spread(self, block: Array, filters: Filter) -> Any:
         r"""Labelled nodes propagated backwards, :math:`g(a)^T R^T B`, each column with the filter of its own."""
@@ -99,6 +101,80 @@ class Products:
         return self.backend.place(whole)
 
 
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Networks to be trained: a filter, and a `reg`, at each point; `codes` of the labelled nodes; dual variables to be found."""
+
+    products: Products
+    filters: Filter
+    loss: Loss
+    reg: Array
+    codes: Array
+    tol: float
+
+    def solve(self) -> tuple[Array, Array]:
+        """Dual variables, points times labelled nodes times codes, and duality gaps, of the points of finite `reg`."""
+        duals, gap = np.zeros((self.reg.size, *self.codes.shape)), np.zeros(self.reg.size)
+        (self._ridge if self.loss.training == "ridge" else self._descend)(duals, gap)
+        return duals, gap
+
+    def _groups(self) -> list[npt.NDArray[np.intp]]:
+        """Points of finite `reg` that have the same filter, from the strongest to the weakest."""
+        points = np.flatnonzero(np.isfinite(self.reg))
+        if not points.size:
+            return []
+        values = self.filters.values[points].reshape(points.size, -1)
+        which = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+        groups = (points[which == k] for k in range(which.max() + 1))
+        return [group[np.argsort(-self.reg[group])] for group in groups]
+
+    def _ridge(self, duals: Array, gap: Array) -> None:
+        """Fill in the dual variables of the square loss: one Krylov space for each filter and code."""
+        groups = self._groups()
+        spaces = [[KrylovSpace(column, self.reg[group], self.tol) for column in self.codes.T] for group in groups]
+        self._together([(space, group[0]) for group, row in zip(groups, spaces, strict=True) for space in row])
+        for group, row in zip(groups, spaces, strict=True):
+            duals[group] = np.stack([space.solutions() for space in row], axis=-1)
+
+    def _descend(self, duals: Array, gap: Array) -> None:
+        """Fill in the dual variables and the gaps of a smooth loss of the margin, each `reg` from where the last ended."""
+        y, groups = self.codes, self._groups()
+        last: dict[int, SmoothDescent] = {}
+        for step in range(max(map(len, groups), default=0)):
+            running = [(k, group[step]) for k, group in enumerate(groups) if step < len(group)]
+            for k, point in running:
+                last[k] = SmoothDescent(self._pull, float(self.reg[point]), y.shape, self.tol, last.get(k))
+            self._together([(last[k], point) for k, point in running])
+            for k, point in running:
+                loss = float(np.sum(self.loss.value(y * last[k].outputs)))
+                duals[point], gap[point] = last[k].beta, last[k].gap(loss)
+
+    def _pull(self, outputs: Array) -> Array:
+        """Pull of the loss on the outputs."""
+        return np.asarray(-self.codes * self.loss.derivatives(self.codes * outputs)[0])
+
+    def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
+        """Give the problems, each with the place of its filter, their products, until all are done."""
+        for _ in range(PASSES):
+            active = [(problem, place) for problem, place in problems if not problem.done]
+            if not active:
+                return
+            wanted = [problem.here.reshape(len(problem.here), -1) for problem, _ in active]
+            widths = [block.shape[1] for block in wanted]
+            filters = self.filters[np.repeat([place for _, place in active], widths)]
+            found = self.products.gram(np.concatenate(wanted, axis=1), filters)
+            for (problem, _), product in zip(active, np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True):
+                problem.take(product.reshape(problem.here.shape))
+        raise ConvergenceError(f"the training did not converge in {PASSES} passes over the features; raise reg")
+
+    def check_residual(self, duals: Array, outputs: Block) -> None:
+        r"""Refuse :math:`|K\beta + r\beta - Y|` above ten tolerances of :math:`|Y|`; the outputs are :math:`K\beta`."""
+        for beta, h, r in zip(duals, outputs, self.reg, strict=True):
+            left = 0.0 if np.isinf(r) else np.linalg.norm(h + r * beta - self.codes) / np.linalg.norm(self.codes)
+            if not left <= 10.0 * self.tol:
+                raise ConvergenceError(f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg")
+
+
 def train_by_products(  # noqa: PLR0917
     products: Products, filters: Filter, loss: Loss, reg: Array, codes: Array, tol: float
 ) -> tuple[Trained, Block]:
@@ -107,24 +183,19 @@ def train_by_products(  # noqa: PLR0917
     The square loss solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share; the logistic loss descends, from
     the strongest `reg` to the weakest, each from where the last ended. All filters share the passes.
     """
-    tol = max(tol, FINEST[products.dtype.itemsize])
-    points, count = reg.size, codes.shape[1]
-    explicit = np.isinf(reg)
-    duals, gap = np.zeros((points, *codes.shape)), np.zeros(points)
-    solve = _ridge if loss.training == "ridge" else _descend
-    groups = _groups(filters, np.flatnonzero(~explicit))
-    solve(products, filters, groups, loss, reg, codes, tol, duals, gap)
-    order = np.concatenate([np.flatnonzero(explicit), np.flatnonzero(~explicit)])
-    each = filters[np.repeat(order, count)]
-    parts = [products.spread_alike(codes, filters[explicit])] if explicit.any() else []
-    if not explicit.all():
-        columns = np.concatenate(list(duals[~explicit] * reg[~explicit, None, None]), axis=1)
-        parts.append(products.spread(columns, filters[np.repeat(np.flatnonzero(~explicit), count)]))
-    weights, outputs, signal = products.forward(products.backend.join(parts, 1), each)
+    points = _Points(products, filters, loss, reg, codes, max(tol, FINEST[products.dtype.itemsize]))
+    duals, gap = points.solve()
+    explicit, rest = (np.flatnonzero(where) for where in (np.isinf(reg), np.isfinite(reg)))
+    order, count = np.concatenate([explicit, rest]), codes.shape[1]
+    parts = [products.spread_alike(codes, filters[explicit])] if explicit.size else []
+    if rest.size:
+        columns = np.concatenate(list(duals[rest] * reg[rest, None, None]), axis=1)
+        parts.append(products.spread(columns, filters[np.repeat(rest, count)]))
+    blocks = products.forward(products.backend.join(parts, 1), filters[np.repeat(order, count)])
     scale = np.where(np.isinf(reg), 1.0, 1.0 / reg)[order]
-    weights, outputs, signal = (_by_point(block, order, count, scale) for block in (weights, outputs, signal))
+    weights, outputs, signal = (_by_point(block, order, count, scale) for block in blocks)
     if loss.training == "ridge":
-        _check_residual(duals, outputs[:, products.train_mask], reg, codes, tol)
+        points.check_residual(duals, outputs[:, products.train_mask])
     return Trained(weights, outputs, gap), signal
 
 
@@ -132,87 +203,3 @@ def _by_point(block: Block, order: npt.NDArray[np.intp], count: int, scale: Arra
     """Columns as points times rows times codes, in the order of the points."""
     parts = np.moveaxis(block.reshape(len(block), order.size, count), 0, 1) * scale[:, None, None].astype(block.dtype)
     return np.asarray(parts[np.argsort(order)])
-
-
-def _groups(filters: Filter, points: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-    """Points that have the same filter."""
-    if not points.size:
-        return []
-    values = filters.values[points].reshape(points.size, -1)
-    _, which = np.unique(values, axis=0, return_inverse=True)
-    which = which.reshape(-1)
-    return [points[which == k] for k in range(which.max() + 1)]
-
-
-def _ridge(  # noqa: PLR0917
-    products: Products,
-    filters: Filter,
-    groups: Sequence[npt.NDArray[np.intp]],
-    loss: Loss,
-    reg: Array,
-    codes: Array,
-    tol: float,
-    duals: Array,
-    gap: Array,
-) -> None:
-    """Fill in the dual variables of the square loss."""
-    spaces = [[KrylovSpace(column, reg[group], tol) for column in codes.T] for group in groups]
-    _together(
-        products, filters, [(space, group[0]) for group, row in zip(groups, spaces, strict=True) for space in row]
-    )
-    for group, row in zip(groups, spaces, strict=True):
-        duals[group] = np.stack([space.solutions() for space in row], axis=-1)
-
-
-def _descend(  # noqa: PLR0917
-    products: Products,
-    filters: Filter,
-    groups: Sequence[npt.NDArray[np.intp]],
-    loss: Loss,
-    reg: Array,
-    codes: Array,
-    tol: float,
-    duals: Array,
-    gap: Array,
-) -> None:
-    """Fill in the dual variables and the gaps of a smooth loss of the margin, all filters together."""
-    y = codes[:, :1]
-    last: dict[int, SmoothDescent] = {}
-    paths = [group[np.argsort(-reg[group])] for group in groups]
-    for step in range(max(map(len, paths), default=0)):
-        running = [(k, path[step]) for k, path in enumerate(paths) if step < len(path)]
-        for k, point in running:
-            last[k] = SmoothDescent(_pull(loss, y), float(reg[point]), y.shape, tol, last.get(k))
-        _together(products, filters, [(last[k], point) for k, point in running])
-        for k, point in running:
-            duals[point], gap[point] = last[k].beta, last[k].gap(float(np.sum(loss.value(y * last[k].outputs))))
-
-
-def _pull(loss: Loss, y: Array) -> Callable[[Array], Array]:
-    """Pull of the loss on the outputs."""
-    return lambda h: np.asarray(-y * loss.derivatives(y * h)[0])
-
-
-def _together(products: Products, filters: Filter, problems: Sequence[tuple[_Problem, int]]) -> None:
-    """Give the problems, each with the place of its filter, their products, until all are done."""
-    for _ in range(PASSES):
-        active = [(problem, place) for problem, place in problems if not problem.done]
-        if not active:
-            return
-        wanted = [problem.here.reshape(len(problem.here), -1) for problem, _ in active]
-        places = np.repeat([place for _, place in active], [block.shape[1] for block in wanted])
-        sizes = np.concatenate([np.linalg.norm(block, axis=0) for block in wanted])
-        sizes[sizes == 0.0] = 1.0
-        found = products.gram(np.concatenate(wanted, axis=1) / sizes, filters[places]) * sizes
-        ends = np.cumsum([block.shape[1] for block in wanted])[:-1]
-        for (problem, _), product in zip(active, np.split(found, ends, axis=1), strict=True):
-            problem.take(product.reshape(problem.here.shape))
-    raise ConvergenceError(f"the training did not converge in {PASSES} passes over the features; raise reg")
-
-
-def _check_residual(duals: Array, outputs: Block, reg: Array, codes: Array, tol: float) -> None:
-    r"""Refuse dual variables with :math:`|K\beta + r\beta - Y|` above `tol` times :math:`|Y|`; the last pass gave the product."""
-    for beta, h, r in zip(duals, outputs, reg, strict=True):
-        left = 0.0 if np.isinf(r) else np.linalg.norm(h + r * beta - codes) / np.linalg.norm(codes)
-        if not left <= 10.0 * tol:
-            raise ConvergenceError(f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg")

@@ -29,6 +29,7 @@ _FIELD_NAMES = {
     "test_loss": "average loss on unlabelled nodes",
     "train_loss": "average loss on labelled nodes",
     "log_test_error": "logarithm of the test error",
+    "best_accuracy": "test accuracy at the best threshold",
     "status": "how the computation of the point ended",
     "error": "why the point failed",
     "optimum": "where the optimum lies, a TuneStatus",
@@ -36,7 +37,7 @@ _FIELD_NAMES = {
 
 
 class Answers:
-    """Columns of the whole grid, filled block by block; `advance` is told how many points were filled."""
+    """Columns of the whole grid, filled block by block; `advance` is called with the number of points filled."""
 
     def __init__(self, grid: Grid, advance: Callable[[int], None]) -> None:
         self._grid = grid

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +13,12 @@ from gcnlimit.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "one_line"]
+__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "joined", "one_line"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""
 DONE = 100
-"""Status of a point of a producer that knows no other."""
+"""Status of a point of a producer that reports none."""
 
 
 STATUS_NAMES = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
@@ -37,7 +38,7 @@ class Columns(NamedTuple):
 
 
 def compute(producer: Producer, block: Block) -> Columns:
-    """Answers of a block; if it raises, of its halves, down to the points that are to blame."""
+    """Answers of a block; if it raises, of its halves, down to the single points that raise."""
     return _compute(producer, block.common, block.arrays, block.size)
 
 
@@ -59,11 +60,12 @@ def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any],
     except Exception as error:
         if size == 1:
             return failed(_reason(error), final=isinstance(error, GCNLimitError))
-        middle = size // 2
-        first, second = slice(None, middle), slice(middle, None)
-        return _joined(
-            _compute(producer, common, {name: a[first] for name, a in arrays.items()}, middle),
-            _compute(producer, common, {name: a[second] for name, a in arrays.items()}, size - middle),
+        halves = slice(0, size // 2), slice(size // 2, size)
+        return joined(
+            [
+                _compute(producer, common, {name: a[half] for name, a in arrays.items()}, half.stop - half.start)
+                for half in halves
+            ]
         )
 
 
@@ -86,17 +88,21 @@ def _columns(answer: Any, common: dict[str, Any], size: int) -> dict[str, npt.ND
     return columns
 
 
-def _joined(first: Columns, second: Columns) -> Columns:
-    """Two parts of a block; what only one of them knows is missing in the other."""
-    sizes = [part.fields["status"].size for part in (first, second)]
+def joined(parts: Sequence[Columns]) -> Columns:
+    """Columns of consecutive parts of a block; a field that a part does not have is NaN there."""
+    sizes = [part.fields["status"].size for part in parts]
+    starts = np.cumsum([0, *sizes]).tolist()
+    names = dict.fromkeys(name for part in parts for name in part.fields)
     fields = {
-        name: np.concatenate(
-            [part.fields.get(name, np.full(n, np.nan)) for part, n in zip((first, second), sizes, strict=True)]
-        )
-        for name in first.fields | second.fields
+        name: np.concatenate([part.fields.get(name, np.full(n, np.nan)) for part, n in zip(parts, sizes, strict=True)])
+        for name in names
     }
-    errors = first.errors | {place + sizes[0]: reason for place, reason in second.errors.items()}
-    return Columns(fields, errors, first.final and second.final)
+    errors = {
+        start + place: reason
+        for start, part in zip(starts, parts, strict=False)
+        for place, reason in part.errors.items()
+    }
+    return Columns(fields, errors, all(part.final for part in parts))
 
 
 def _reason(error: Exception) -> str:

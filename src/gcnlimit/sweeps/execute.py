@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import pickle
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 
-from gcnlimit._processes import as_finished, broken, process_pool, submitted
+from gcnlimit._processes import as_finished, broken, check_pickle, process_pool, submitted
 from gcnlimit._threads import cores
+from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.compute import Columns, compute, failed, one_line
 from gcnlimit.sweeps.dask import dask_executor
@@ -19,7 +19,7 @@ from gcnlimit.sweeps.producers import Producer
 __all__ = ["runner"]
 
 _ATTEMPTS = 3
-_IN_FLIGHT = 1024  # blocks given at once to an executor whose size we do not know
+_IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size
 
 Answers = Iterator[tuple[Block, Columns]]
 
@@ -41,7 +41,7 @@ def runner(
             raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
         yield lambda blocks: in_executor(producer, blocks, executor)
     elif (count := _count(workers, producer)) > 1:
-        _check_pickle(producer)
+        check_pickle(producer, producer.name)
         yield lambda blocks: in_processes(producer, blocks, count)
     else:
         yield lambda blocks: in_this_process(producer, blocks)
@@ -118,7 +118,7 @@ def _alone(producer: Producer, block: Block) -> Columns:
 
 
 def _check_start(producer: Producer) -> None:
-    """Tell a process that dies of its work from one that cannot even start."""
+    """Raise `GCNLimitError` if worker processes cannot even start."""
     with process_pool(1) as pool:
         if broken(pool.submit(repr, producer)):
             raise GCNLimitError(
@@ -128,18 +128,7 @@ def _check_start(producer: Producer) -> None:
 
 
 def _count(workers: int | None, producer: Producer) -> int:
-    """Number of processes: all cores for a simulation, this process for anything else, unless told."""
+    """Number of processes; by default one for each core in a simulation, else this process alone."""
     if workers is None:
         return cores() if producer.name == "simulate" else 1
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ParameterError(f"workers = {workers!r} is not allowed; it must be a whole number >= 1")
-    return workers
-
-
-def _check_pickle(producer: Producer) -> None:
-    try:
-        pickle.dumps(producer)
-    except Exception:
-        raise ParameterError(
-            f"{producer.name} cannot be sent to other processes; define it at the top of a module, or take workers=1"
-        ) from None
+    return whole("workers", workers, low=1)

@@ -92,7 +92,7 @@ def _check_type(name: str, value: object, wanted: type) -> None:
 
 
 def _single(name: str, value: Any) -> Any:
-    if np.ndim(value):
+    if np.ndim(value) and name != "classes":  # whose fractions are one value
         raise ParameterError(
             f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._memory import require
-from gcnlimit._validation import flag, real, whole
+from gcnlimit._validation import flag, tolerance, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
@@ -104,7 +104,7 @@ def _check_names(producer: Producer, axes: object, data: object, gcn: object, fi
             f"{producer.name} is your own function: give its parameters in axes and fixed, not in data or gcn"
         )
     if gcn is not None and not producer.network:
-        raise ParameterError(f"{producer.name} knows no network; leave gcn out")
+        raise ParameterError(f"{producer.name} takes no network; leave gcn out")
 
 
 def _flat(
@@ -124,8 +124,8 @@ def _flat(
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
     """Refuse at the door a setting that can never be right, whether or not the points will need it."""
-    if "tol" in settings and np.ndim(real("tol", settings["tol"], low=0, high=0.1, open_low=True)):
-        raise ParameterError("tol must be a single number")
+    if "tol" in settings:
+        tolerance("tol", settings["tol"])
     if "max_iterations" in settings:
         whole("max_iterations", settings["max_iterations"], low=1)
     if "streamed" in settings:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
@@ -22,7 +23,7 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
-from gcnlimit.performance import Status
+from gcnlimit.performance import Prediction, Status
 from gcnlimit.sweeps.keys import describe
 
 __all__ = ["Producer", "as_producer"]
@@ -32,7 +33,7 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Producer:
-    """A function from parameters to numbers, and what the sweep must know of it.
+    """A function from parameters to numbers, and how it is swept.
 
     Parameters
     ----------
@@ -122,7 +123,12 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     prediction = predict(data, network, **options, throw=False)
     if np.any(np.asarray(prediction.status) == Status.REFUSED):  # raises the sentence that names the parameter
         predict(data, network, **options)
-    return prediction.as_dict() | {"status": prediction.status}
+    return prediction.as_dict() | {"status": prediction.status} | _at_best_threshold(data, prediction)
+
+
+def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
+    """Accuracy at the best threshold, where that of the network's own bias is another."""
+    return {} if isinstance(data.classes, int) else {"best_accuracy": prediction.best_accuracy}
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
@@ -149,8 +155,10 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
+    data = build_data(parameters)
+    tuned = tune(data, build_network(parameters), free=parameters["free"])
     answer = tuned.prediction.as_dict() | {"status": tuned.prediction.status, "optimum": tuned.status}
+    answer |= _at_best_threshold(data, tuned.prediction)
     for name, values in tuned.parameters.items():
         answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
     return answer

@@ -2,5 +2,6 @@
 
 from gcnlimit.theory.expansion import large_reg_expansion
 from gcnlimit.theory.finite_reg.free_entropy import free_entropy
+from gcnlimit.theory.unrolled import message_passing
 
-__all__ = ["free_entropy", "large_reg_expansion"]
+__all__ = ["free_entropy", "large_reg_expansion", "message_passing"]

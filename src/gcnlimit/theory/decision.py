@@ -28,6 +28,7 @@ from gcnlimit.performance import scalar_or_array
 
 __all__ = [
     "Classes",
+    "accuracy",
     "balanced_log_error",
     "best_log_error",
     "from_margins",
@@ -65,23 +66,24 @@ def from_margins(
         Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
         than two, unequal classes are decided by the posterior.
     """
-    if classes == 2:
-        logs: tuple[Array, ...] = (log_error(test_margin, 2),)
-    elif isinstance(classes, int):
-        logs = log_error(test_margin, classes), log_error(train_margin, classes)
-    elif offset is None or len(classes) > 2:
-        logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+    if isinstance(classes, int):
+        log_test_error = log_error(test_margin, classes)
+        own = ndtr(test_margin) if classes == 2 else -np.expm1(log_test_error)  # quicker than another table
+        accuracies = own, accuracy(train_margin, classes)
     else:
         push = train_margin - test_margin
-        logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
-    accuracies = (ndtr(test_margin), ndtr(train_margin)) if classes == 2 else tuple(-np.expm1(log) for log in logs)
+        if offset is None or len(classes) > 2:
+            logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+        else:
+            logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+        log_test_error, accuracies = logs[0], (-np.expm1(logs[0]), -np.expm1(logs[1]))
     curve = roc_auc(test_margin, classes)
     return {
         "test_accuracy": scalar_or_array(accuracies[0]),
         "train_accuracy": scalar_or_array(accuracies[1]),
         "test_loss": scalar_or_array(test_loss),
         "train_loss": scalar_or_array(train_loss),
-        "log_test_error": scalar_or_array(logs[0]),
+        "log_test_error": scalar_or_array(log_test_error),
         "best_accuracy": scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
         "balanced_accuracy": scalar_or_array(
             accuracies[0] if isinstance(classes, int) else -np.expm1(balanced_log_error(test_margin, classes))
@@ -90,26 +92,46 @@ def from_margins(
     }
 
 
-def _best_accuracy(margin: Array, classes: Classes, accuracy: Array) -> Array:
-    """Accuracy at the best threshold, which is `accuracy` for equal classes unless the margin is negative."""
-    if isinstance(classes, int) and not np.any(margin < 0.0):
-        return accuracy
-    return np.asarray(-np.expm1(best_log_error(margin, classes)))
+def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
+    """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
+    if not isinstance(classes, int):
+        return np.asarray(-np.expm1(best_log_error(margin, classes)))
+    below = np.asarray(margin < 0.0)
+    if not np.any(below):
+        return own
+    best = np.array(own)
+    best[below] = accuracy(-margin[below], classes)
+    return best
+
+
+def accuracy(margin: Array, classes: int) -> Array:
+    r"""Accuracy :math:`\Phi_C(m)` for `classes` equal classes (Eq. 8.3), to rounding.
+
+    >>> accuracy(np.array([0.0, 1.0, np.inf]), 5).round(8)
+    array([0.2       , 0.83878632, 1.        ])
+    """
+    if classes == 2:
+        return np.asarray(ndtr(margin))
+    return np.maximum(_accuracy(classes).value(np.sqrt(classes) * margin), 0.0)
 
 
 def log_error(margin: Array, classes: int) -> Array:
     r"""Logarithm of :math:`1 - \Phi_C(m)`, for `classes` equal classes; right however small the error is.
 
-    Two classes: :math:`\log\Phi(-m)`. More: a table of what it exceeds :math:`\log\Phi(-m\sqrt{C/2})` by, which tends to
-    :math:`\log(C - 1)`.
+    Two classes: :math:`\log\Phi(-m)`. More: a table, less :math:`\frac C4 m^2` if :math:`m > 0`; beyond its end
+    :math:`\log\Phi(-m\sqrt{C/2}) + \log(C - 1)`.
 
     >>> np.exp(log_error(np.array([0.0, 1.0]), 5)).round(8)
     array([0.8       , 0.16121368])
     """
     if classes == 2:
         return np.asarray(log_ndtr(-margin))
-    shift = np.maximum(np.sqrt(classes) * margin, _LOWEST)
-    return np.asarray(log_ndtr(-np.sqrt(0.5) * shift) + _excess(classes).value(shift))
+    shift = np.asarray(np.sqrt(classes) * margin)
+    log = np.asarray(_log_error(classes).value(shift) - 0.25 * np.maximum(shift, 0.0) ** 2)
+    far = shift > _LOWEST + _WIDTH * _PANELS
+    if np.any(far):
+        log[far] = log_ndtr(-np.sqrt(0.5) * shift[far]) + np.log(classes - 1.0)
+    return log
 
 
 def best_log_error(margin: Array, classes: Classes) -> Array:
@@ -180,16 +202,22 @@ def _distance(fractions: tuple[float, ...]) -> float:
 
 
 @lru_cache(maxsize=64)
-def _excess(classes: int) -> Panels:
-    """Table of the logarithm of the error of equal classes over that of two at the same distance."""
+def _accuracy(classes: int) -> Panels:
+    """Table of the accuracy of equal classes."""
+    root = np.sqrt(classes)
+    return Panels.fit(lambda shift: -np.expm1(log_error(shift / root, classes)), _LOWEST, _WIDTH, _PANELS, _DEGREE)
 
-    def excess(shift: Array) -> Array:
+
+@lru_cache(maxsize=64)
+def _log_error(classes: int) -> Panels:
+    """Table of the logarithm of the error of equal classes, without its leading fall; a panel begins where that does."""
+
+    def height(shift: Array) -> Array:
         one, rest = np.ones(1), np.array([classes - 1.0])
-        return np.asarray(
-            _any_larger(shift.reshape(-1, 1), one, rest).reshape(shift.shape) - log_ndtr(-np.sqrt(0.5) * shift)
-        )
+        log = _any_larger(shift.reshape(-1, 1), one, rest).reshape(shift.shape)
+        return np.asarray(log + 0.25 * np.maximum(shift, 0.0) ** 2)
 
-    return Panels.fit(excess, _LOWEST, _WIDTH, _PANELS, _DEGREE)
+    return Panels.fit(height, _LOWEST, _WIDTH, _PANELS, _DEGREE)
 
 
 def _posterior_log_error(margin: Array, fractions: Array, prior: Array) -> Array:

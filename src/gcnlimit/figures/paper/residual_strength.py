@@ -1,7 +1,7 @@
 r"""Accuracy against the residual strength, for one, two and three layers at several regularizations.
 
 The same strength :math:`c` in all layers, on the graph as it is; logistic loss above, quadratic loss below. The inset varies
-the two strengths of two layers each by itself, at infinite regularization: the best lies on the diagonal.
+the strengths of two layers independently, at infinite regularization: the best pair lies on the diagonal.
 
 Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; :math:`c` from 0 to 4.
 """

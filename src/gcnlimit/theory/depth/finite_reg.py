@@ -29,10 +29,9 @@ from gcnlimit.theory.depth.overlaps import DirectedDepth
 from gcnlimit.theory.depth.resolvents import kappa
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.continuation import follow
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, felt
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relative_stiffness
 from gcnlimit.theory.finite_reg.directed_layers import directed_layers
 from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
-from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import solve
 from gcnlimit.theory.finite_reg.symmetric_layers import Passage, spectral_functions
@@ -121,23 +120,15 @@ class _Collocation(DirectedEquations):
         readout[:, -1] = 1.0 / np.sqrt(bulk)
         b = np.repeat(times[:, None], grid.x.size, axis=1)
         return cls(
-            alpha=points.alpha,
-            mu=points.mu,
-            rho=points.rho,
-            reg=in_units(points.reg, gain),
-            loss=node_loss(points),
-            penalty=points.penalty,
-            features=points.features,
-            spike=labels / bulk,
-            gain=gain,
+            **cls.shared(points, gain, labels / bulk),
             signal=points.signal,
             chain=Chain(b, np.zeros_like(b), readout),
             back=np.broadcast_to(grid.convolution(np.ones_like), (*size, size[1])),
         )
 
     def rest(self, pulls: Pulls) -> Array:
-        """Layers where the pulls are hardly felt: their equations are linear then, and settle in a few sweeps."""
-        s = felt(pulls)
+        """Initial layers, those of the limit reg → ∞: their equations are linear, and converge in a few sweeps."""
+        s = relative_stiffness(pulls)
         medium = Medium(*(np.zeros((len(s), self.chain.depth, self.chain.depth)) for _ in range(4)))
         for _ in range(4 * self.chain.depth):
             medium = self.sweep(medium, s)[2]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcnlimit._validation import broadcast
+from gcnlimit._validation import broadcast, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -51,8 +51,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     (True, -0.0125)
     """
     check_problem("large_reg_expansion", data, gcn)
-    if isinstance(order, bool) or not isinstance(order, int) or not 0 <= order <= _HIGHEST:
-        raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_HIGHEST}")
+    order = whole("order", order, low=0, high=_HIGHEST)
     gcn.squared_penalty("large_reg_expansion")
     if data.classes != 2 and type(gcn.loss) is not Square:
         raise ParameterError(

@@ -1,6 +1,6 @@
 r"""The averages of a loss for small outputs, from its Taylor series at 0.
 
-A labelled node feels the pull :math:`f = \varphi(\omega + v f)` with :math:`\varphi = -\ell'`. By Lagrange's inversion
+The pull on a labelled node is :math:`f = \varphi(\omega + v f)` with :math:`\varphi = -\ell'`. By Lagrange's inversion
 
 .. math::
     f = \sum_b \frac{v^b}{(b+1)!}\, \partial_\omega^b\, \varphi(\omega)^{b+1}, \qquad

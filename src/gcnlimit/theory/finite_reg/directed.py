@@ -18,13 +18,12 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics import positive
 from gcnlimit.numerics.linear import solve_each
-from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.directed_start import unfelt
+from gcnlimit.theory.finite_reg.directed_start import initial_layers
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
+from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
-__all__ = ["DirectedEquations", "Medium", "Response", "backwards", "felt", "outer", "response"]
+__all__ = ["DirectedEquations", "Medium", "Response", "backwards", "outer", "relative_stiffness", "response"]
 
 _LEAST = 1e-30  # smallest product of stiffness and V_w, which keeps its logarithm finite
 
@@ -59,7 +58,7 @@ class Response(NamedTuple):
         )
 
 
-def felt(pulls: Pulls) -> Array:
+def relative_stiffness(pulls: Pulls) -> Array:
     """Return the stiffness in units of :math:`1/V_w`, floored at 1e-30 so that logarithms stay finite."""
     return np.maximum(pulls.product, _LEAST)
 
@@ -123,15 +122,7 @@ class DirectedEquations(Equations):
     def of(cls, points: Points, scaled: ScaledChain) -> Self:
         """Prepare the equations of the points for the chains of their filters."""
         return cls(
-            alpha=points.alpha,
-            mu=points.mu,
-            rho=points.rho,
-            reg=in_units(points.reg, scaled.gain),
-            loss=node_loss(points),
-            penalty=points.penalty,
-            features=points.features,
-            spike=scaled.spike,
-            gain=scaled.gain,
+            **cls.shared(points, scaled.gain, scaled.spike),
             signal=points.signal,
             chain=scaled.chain,
             back=backwards(scaled.chain),
@@ -157,8 +148,8 @@ class DirectedEquations(Equations):
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
-        V, V_hat, X = unfelt(self.chain)
-        s = felt(pulls)
+        V, V_hat, X = initial_layers(self.chain)
+        s = relative_stiffness(pulls)
         return Medium(V, s[:, None, None] * V_hat, X, V_hat).pack(self.far)
 
     def rest_scale(self, rest: Array) -> Array:
@@ -175,7 +166,7 @@ class DirectedEquations(Equations):
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Sweep a few times through the layers, and average."""
-        s = felt(pulls)
+        s = relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
         for _ in range(_sweeps(self.chain.depth)):
             free, stiff, medium = self.sweep(medium, s)

@@ -22,7 +22,7 @@ from gcnlimit.numerics import positive
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import solve_each
 from gcnlimit.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.directed import DirectedEquations, felt, outer, response
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, outer, relative_stiffness, response
 
 __all__ = ["directed_layers"]
 
@@ -40,7 +40,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
-    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(felt(pulls)))
+    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(relative_stiffness(pulls)))
     from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]

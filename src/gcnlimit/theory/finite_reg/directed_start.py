@@ -10,10 +10,10 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.hankel import hankel
 
-__all__ = ["unfelt"]
+__all__ = ["initial_layers"]
 
 
-def unfelt(chain: Chain) -> tuple[Array, Array, Array]:
+def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
     r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and a stiffness :math:`s \to 0`.
 
     They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`.

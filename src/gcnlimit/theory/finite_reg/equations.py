@@ -27,8 +27,11 @@ from gcnlimit.losses import Loss
 from gcnlimit.order_parameters import Output, Weights
 from gcnlimit.penalties import L2, Penalty
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
 from gcnlimit.theory.finite_reg.penalty_averages import WeightLaw, weight_law
+from gcnlimit.theory.finite_reg.scaling import in_units
+from gcnlimit.theory.points import Points
 
 __all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of"]
 
@@ -150,6 +153,17 @@ class Equations(ABC):
     gain: Array
 
     _POINTWISE: ClassVar[tuple[str, ...]] = ("alpha", "mu", "rho", "reg", "spike", "gain")
+
+    @staticmethod
+    def shared(points: Points, gain: Array, spike: Array) -> dict[str, Any]:
+        """Fields that do not depend on the kind of graph, for filters of that gain in the bulk and along the labels."""
+        return {
+            **{name: getattr(points, name) for name in ("alpha", "mu", "rho", "penalty", "features")},
+            "loss": node_loss(points),
+            "reg": in_units(points.reg, gain),
+            "gain": gain,
+            "spike": spike,
+        }
 
     @abstractmethod
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:

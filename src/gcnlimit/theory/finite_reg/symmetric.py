@@ -12,9 +12,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain, in_units
+from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
 __all__ = ["SymmetricEquations"]
@@ -45,15 +44,7 @@ class SymmetricEquations(Equations):
             bulk = np.sqrt(g**2 @ measure.tau)
             g, gain = g / bulk[:, None], points.units(np.exp(size) * bulk)
         return cls(
-            alpha=points.alpha,
-            mu=points.mu,
-            rho=points.rho,
-            reg=in_units(points.reg, gain),
-            loss=node_loss(points),
-            penalty=points.penalty,
-            features=points.features,
-            spike=np.einsum("bn,bn->b", measure.e, g**2),
-            gain=gain,
+            **cls.shared(points, gain, np.einsum("bn,bn->b", measure.e, g**2)),
             g=g,
             tau=measure.tau,
             e=measure.e,

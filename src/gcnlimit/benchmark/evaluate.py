@@ -1,0 +1,155 @@
+"""Any model on the suite: in processes, resumable, and without a hidden label in reach."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy.typing as npt
+
+from gcnlimit._progress import progress_bar
+from gcnlimit._validation import whole
+from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
+from gcnlimit.benchmark.scores import Run, Scores
+from gcnlimit.benchmark.task import Task, accuracy
+from gcnlimit.errors import ParameterError
+from gcnlimit.sweeps.compute import Columns
+from gcnlimit.sweeps.execute import runner
+from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.keys import describe
+from gcnlimit.sweeps.plan import Plan
+from gcnlimit.sweeps.producers import Producer
+from gcnlimit.sweeps.store import Store
+
+__all__ = ["Model", "evaluate"]
+
+Model = Callable[[Task], npt.ArrayLike]
+"""From a task to scores: a row for each node and a column for each class."""
+
+
+def evaluate(
+    model: Model,
+    problems: Iterable[str | Problem] | str | Problem | None = None,
+    *,
+    size: str = "standard",
+    graphs: int = 5,
+    name: str | None = None,
+    seed: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    workers: int = 1,
+    progress: bool | None = None,
+) -> Scores:
+    """Accuracy of a model on the problems of the suite, beside the exact ceilings.
+
+    While the model runs, the hidden labels are nowhere in its process: the graph is drawn again from its seed to measure
+    the scores. Since everyone can draw the graphs of the suite, a judge gives a `seed` of his own.
+
+    Parameters
+    ----------
+    model
+        Function from a `Task` to scores, a row for each node and a column for each class (for two classes one number for
+        each node will do, positive for the second).
+    problems
+        Names or problems; by default the whole suite.
+    size
+        ``"small"``, ``"standard"`` or ``"large"``: 2000, 10 000 or 30 000 nodes.
+    graphs
+        Graphs of each problem.
+    name
+        Of the model in the table; by default that of the function.
+    seed
+        For graphs that the author of the model cannot draw.
+    store
+        File that keeps every finished graph; the same call resumes where it stopped.
+    workers
+        Number of processes; 1 is this process.
+    progress
+        Whether to show a progress bar; by default if standard error is a terminal.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> def centroids(task):
+    ...     return task.features @ (task.features.T @ task.targets)
+    >>> scores = gl.benchmark.evaluate(centroids, "strong-features", size="small", graphs=2)
+    >>> line = scores.lines[0]
+    >>> line.method, line.problem, bool(0.5 < line.accuracy < 0.9)
+    ('centroids', 'strong-features', True)
+    """
+    chosen = as_problems(problems)
+    if size not in SIZES:
+        raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
+    named = name or _name(model)
+    axes = {"problem": {problem.name: problem for problem in chosen}, "graph": range(whole("graphs", graphs, low=1))}
+    producer = Producer(
+        name=named,
+        evaluate=functools.partial(_measure, model),
+        allowed=("problem", "graph", "size", "given"),
+        identity=json.dumps([VERSION, _identity(model, store)]),
+    )
+    plan = Plan.of(producer, axes, None, None, {"size": size, "given": seed})
+    with (
+        runner(producer, whole("workers", workers, low=1), None, None) as run,
+        Store(store) as kept,
+        progress_bar(named, plan.grid.size, progress, unit="graphs") as bar,
+    ):
+        found: dict[tuple[str, int], Run] = {}
+        for block, columns in _answers(plan, run, kept):
+            one = _run(named, size, block, columns)
+            found[one.problem, one.graph] = one
+            bar.advance(1)
+    return Scores(tuple(found[problem.name, graph] for problem in chosen for graph in range(graphs)))
+
+
+def _answers(plan: Plan, run: Callable[[Iterable[Block]], Any], kept: Store) -> Iterator[tuple[Block, Columns]]:
+    """Answers of the store, then those computed, which it keeps."""
+    missing = []
+    for block in plan.blocks():
+        known = kept.get(block.key)
+        if known is not None and known.final:
+            yield block, known
+        else:
+            missing.append(block)
+    for block, columns in run(missing):
+        if columns.final and not columns.errors:
+            kept.put(block.key, columns)
+        yield block, columns
+
+
+def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
+    """Accuracy and time on one graph; the hidden labels are drawn when the model has answered."""
+    problem, where = parameters["problem"], (parameters["size"], parameters["graph"])
+    task = problem.task(*where, seed=parameters["given"])
+    started = time.perf_counter()
+    scores = model(task)
+    seconds = time.perf_counter() - started
+    test, classes = task.test_mask, task.classes
+    del task
+    truth = problem.truth(*where, seed=parameters["given"])
+    return {"accuracy": accuracy(scores, truth, test, classes), "seconds": seconds}
+
+
+def _run(name: str, size: str, block: Block, columns: Columns) -> Run:
+    problem, graph, error = block.common["problem"], int(block.common["graph"]), columns.errors.get(0, "")
+    numbers = {key: math.nan if error else float(columns.fields[key][0]) for key in ("accuracy", "seconds")}
+    return Run(name, problem.name, size, graph, **numbers, error=error)
+
+
+def _name(model: object) -> str:
+    inner = model.func if isinstance(model, functools.partial) else model
+    return str(getattr(inner, "__name__", type(inner).__name__))
+
+
+def _identity(model: Model, store: object) -> str:
+    """What distinguishes the model from another in a store: its code."""
+    if not callable(model):
+        raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
+    if store is None and not (inspect.isfunction(model) or isinstance(model, functools.partial)):
+        return _name(model)
+    return describe(model)

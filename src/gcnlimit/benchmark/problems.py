@@ -1,0 +1,192 @@
+"""The suite: fixed problems, each with its exact numbers."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from gcnlimit._validation import whole
+from gcnlimit._values import Value
+from gcnlimit.benchmark.record import verify
+from gcnlimit.benchmark.task import Classes, Task, known_classes, split
+from gcnlimit.choose.best_filter import filter_ceiling
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.sample import sample
+from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.decision import best_log_error
+
+__all__ = ["SIZES", "VERSION", "Exact", "Problem", "as_problems", "problems"]
+
+VERSION = 1
+"""Version of the suite: results of different versions are not comparable."""
+
+SIZES = {"small": 2_000, "standard": 10_000, "large": 30_000}
+"""Numbers of nodes."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Exact test accuracies of a problem in the large-size limit.
+
+    Parameters
+    ----------
+    features
+        Best possible from the features alone, without the graph.
+    linear
+        Best of all linear networks, whatever their filter and regularization.
+    algorithmic
+        Best known algorithm: approximate message passing, knowing the parameters.
+    bayes
+        Best possible; above `algorithmic` in a hard phase only.
+    """
+
+    features: float
+    linear: float
+    algorithmic: float
+    bayes: float
+
+    def share(self, accuracy: float) -> float:
+        """Share of the way from the features alone, 0, to the best possible, 1.
+
+        >>> Exact(features=0.6, linear=0.7, algorithmic=0.8, bayes=0.8).share(0.75)
+        0.75
+        """
+        return round((accuracy - self.features) / (self.bayes - self.features), 12)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Value):
+    """A fixed problem of the suite.
+
+    Parameters
+    ----------
+    name, about
+        Its name, and what it is for.
+    data, degree
+        The model, and the mean degree of its graphs.
+    aside
+        Whether it is kept aside, to see whether a ranking found on the others holds.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> problem = gl.benchmark.problems()[0]
+    >>> problem.name, round(problem.exact.bayes, 4)
+    ('reference', 0.9127)
+    >>> task = problem.task("small")
+    >>> task.features.shape, int(task.train_mask.sum()), int(task.val_mask.sum())
+    ((2000, 500), 150, 50)
+    """
+
+    name: str
+    about: str
+    data: CSBM
+    degree: float = 30.0
+    aside: bool = False
+
+    @property
+    def exact(self) -> Exact:
+        """Exact test accuracies in the large-size limit; the graph is dense in it, whatever `degree` is."""
+        return _exact(self.data)
+
+    def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
+        """Task on the graph of that number.
+
+        Parameters
+        ----------
+        size
+            ``"small"``, ``"standard"`` or ``"large"``.
+        graph
+            0, 1, ...: any number of graphs can be drawn, and each is the same for everyone; the first ones have recorded
+            checksums, and a warning says if a graph is another one.
+        seed
+            For other graphs than those that everyone can draw: a number that the author of the model does not know.
+        """
+        task = self.drawn(size, graph, seed)
+        if seed is None:
+            verify(task, size, graph)
+        return task
+
+    def drawn(self, size: str, graph: int, seed: int | None = None) -> Task:
+        """Task on that graph, whether or not it is the recorded one."""
+        root = self._seed(size, graph, seed)
+        return split(self._instance(size, root), self.name, root)
+
+    def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
+        """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
+        light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
+        return known_classes(light._instance(size, self._seed(size, graph, seed)))
+
+    def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
+        if size not in SIZES:
+            raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
+        number = whole("graph", graph, low=0)
+        own = [] if seed is None else [whole("seed", seed, low=0)]
+        return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], number, *own])
+
+    def _instance(self, size: str, root: np.random.SeedSequence) -> Instance:
+        return sample(self.data, SIZES[size], self.degree, root, dtype=np.float32)
+
+
+@lru_cache(maxsize=64)
+def _exact(data: CSBM) -> Exact:
+    best = bayes_optimal(data)
+    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
+    margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
+    return Exact(
+        features=float(bayes_optimal(data.replaced(lam=0.0)).test_accuracy),
+        linear=float(-np.expm1(best_log_error(margin, data.classes))),
+        algorithmic=float(best.algorithmic.test_accuracy),
+        bayes=float(best.test_accuracy),
+    )
+
+
+_SUITE = (
+    Problem("reference", "graph and features of similar strength, one label in ten", CSBM(4, 1.0, 2.0, 0.1)),
+    Problem("many-labels", "weaker signals, three labels in ten", CSBM(2, 0.7, 1.0, 0.3)),
+    Problem("heterophily", "the reference with neighbours of opposite classes", CSBM(4, -1.0, 2.0, 0.1)),
+    Problem("undirected", "a symmetric graph", CSBM(4, 1.4, 2.0, 0.1, directed=False)),
+    Problem("few-labels", "one label in fifty", CSBM(4, 1.1, 2.0, 0.02)),
+    Problem("strong-features", "features that say more than the graph", CSBM(4, 0.5, 6.0, 0.1)),
+    Problem("weak-features", "a graph that says almost everything", CSBM(4, 1.1, 0.5, 0.1)),
+    Problem("deep", "one layer is far from enough: few labels, weak features", CSBM(4, 1.2, 1.0, 0.03)),
+    Problem("shallow", "one layer is almost enough: half of the labels, a weak graph", CSBM(2, 0.4, 2.0, 0.5)),
+)
+
+_ASIDE = (
+    Problem("aside-homophily", "other strengths than the reference", CSBM(3, 0.9, 1.5, 0.15), aside=True),
+    Problem("aside-heterophily", "a symmetric graph", CSBM(3, -1.3, 1.5, 0.15, directed=False), aside=True),
+    Problem("aside-few-labels", "strong features", CSBM(4, 0.8, 4.0, 0.03), aside=True),
+)
+
+
+def problems(*, aside: bool = False) -> tuple[Problem, ...]:
+    """Fixed problems of the suite, or those kept aside.
+
+    >>> len({problem.name for problem in (*problems(), *problems(aside=True))}) >= 12
+    True
+    """
+    return _ASIDE if aside else _SUITE
+
+
+def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple[Problem, ...]:
+    """Problems by name; all of the suite if None.
+
+    >>> [problem.name for problem in as_problems("heterophily")]
+    ['heterophily']
+    """
+    if chosen is None:
+        return _SUITE
+    known = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
+    found = []
+    for one in [chosen] if isinstance(chosen, str | Problem) else chosen:
+        if isinstance(one, str) and one not in known:
+            raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(known)}")
+        found.append(known[one] if isinstance(one, str) else one)
+    return tuple(found)

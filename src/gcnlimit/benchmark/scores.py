@@ -1,0 +1,153 @@
+"""Accuracies of methods on problems: a table with standard errors, on disk and merged."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.benchmark.problems import VERSION, as_problems
+from gcnlimit.errors import ParameterError
+
+__all__ = ["Line", "Run", "Scores", "merge"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method on one graph: its accuracy on the test nodes, NaN with a reason if it failed, and its time in seconds."""
+
+    method: str
+    problem: str
+    size: str
+    graph: int
+    accuracy: float
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method on a problem: mean accuracy over the graphs, its standard error, and share of the way to the ceiling.
+
+    `share` is 0 at the best possible from the features alone, 1 at the best possible (see `Exact`); with one graph, the
+    standard errors are infinite.
+    """
+
+    method: str
+    problem: str
+    size: str
+    graphs: int
+    accuracy: float
+    standard_error: float
+    share: float
+    share_error: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Results of any number of methods, problems and graphs; `lines` has the means.
+
+    Examples
+    --------
+    >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
+    >>> print(Scores(tuple(runs)))
+    method   problem     size    graphs   accuracy   error   share   error   seconds
+    mine     reference   small        3     0.9100   0.0058   0.990   0.022      1.00
+    """
+
+    runs: tuple[Run, ...]
+
+    @property
+    def lines(self) -> list[Line]:
+        """Means over the graphs, in the order in which methods and problems first appear."""
+        groups: dict[tuple[str, str, str], list[Run]] = {}
+        for run in self.runs:
+            groups.setdefault((run.method, run.problem, run.size), []).append(run)
+        return [_line(*key, runs) for key, runs in groups.items()]
+
+    @property
+    def failures(self) -> list[Run]:
+        """Runs that failed."""
+        return [run for run in self.runs if run.error]
+
+    def as_dict(self) -> dict[str, list[Any]]:
+        """Columns of the table of means, such as for ``pandas.DataFrame``."""
+        rows = [asdict(line) for line in self.lines]
+        return {name: [row[name] for row in rows] for name in Line.__dataclass_fields__}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
+        path = Path(path)
+        if path.suffix == ".csv":
+            with path.open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
+        elif path.suffix == ".json":
+            runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
+            path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
+        else:
+            raise ParameterError(f"path = {str(path)!r} is no known kind of file; use .json or .csv")
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Scores:
+        """Read what `save` wrote as ``.json``."""
+        try:
+            raw = json.loads(Path(path).read_text(encoding="utf-8"))
+            version, runs = raw["suite"], [Run(**_numbers(run)) for run in raw["runs"]]
+        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+            raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
+        if version != VERSION:
+            raise ParameterError(
+                f"path = {str(path)!r} has results of version {version} of the suite, and this is version {VERSION}; run "
+                "the methods again"
+            )
+        return Scores(tuple(runs))
+
+    def __str__(self) -> str:
+        """Table of means."""
+        widths = [max([len("method"), *(len(run.method) for run in self.runs)]) + 3]
+        widths += [max([len("problem"), *(len(run.problem) for run in self.runs)]) + 3]
+        head = f"{'method':<{widths[0]}}{'problem':<{widths[1]}}{'size':<8}{'graphs':>6}"
+        lines = [f"{head}{'accuracy':>11}{'error':>8}{'share':>8}{'error':>8}{'seconds':>10}"]
+        for line in self.lines:
+            row = f"{line.method:<{widths[0]}}{line.problem:<{widths[1]}}{line.size:<8}{line.graphs:>6}"
+            means = f"{line.accuracy:>11.4f}{line.standard_error:>9.4f}{line.share:>8.3f}{line.share_error:>8.3f}"
+            lines.append(f"{row}{means}{line.seconds:>10.2f}")
+        return "\n".join(lines)
+
+
+def merge(parts: Iterable[Scores]) -> Scores:
+    """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
+
+    >>> first, again = Run("mine", "deep", "small", 0, 0.8, 1.0), Run("mine", "deep", "small", 0, 0.9, 1.0)
+    >>> merge([Scores((first,)), Scores((again,))]).runs[0].accuracy
+    0.9
+    """
+    kept: dict[tuple[str, str, str, int], Run] = {}
+    for part in parts:
+        for run in part.runs:
+            key = (run.method, run.problem, run.size, run.graph)
+            if not run.error or key not in kept:
+                kept[key] = run
+    return Scores(tuple(kept.values()))
+
+
+def _numbers(run: dict[str, Any]) -> dict[str, Any]:
+    return run | {"accuracy": math.nan if run["accuracy"] is None else float(run["accuracy"])}
+
+
+def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
+    exact = as_problems(problem)[0].exact
+    found = np.array([run.accuracy for run in runs if not run.error])
+    mean = float(found.mean()) if found.size else math.nan
+    error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
+    unit = exact.bayes - exact.features
+    seconds = float(np.mean([run.seconds for run in runs if not run.error])) if found.size else math.nan
+    return Line(method, problem, size, found.size, mean, error, exact.share(mean), error / unit, seconds)

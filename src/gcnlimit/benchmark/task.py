@@ -1,0 +1,144 @@
+"""What a model is given, without the hidden labels, and the hidden labels that measure it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array, Brief
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.observation import Observation
+
+__all__ = ["Classes", "Mask", "Task", "accuracy", "checksum", "known_classes", "split", "validation_nodes"]
+
+Classes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Task(Brief):
+    """What a model is given: a graph, features, and the classes of the labelled nodes. No hidden label is reachable from it.
+
+    Parameters
+    ----------
+    problem
+        Name of the problem.
+    observation
+        Graph, features, labelled nodes and the parameters of the model, as `amp` and `fit` take them.
+    classes
+        Number of classes.
+    labels
+        Class 0, 1, ... of each labelled node, those of validation included; -1 on the others.
+    train_mask, val_mask
+        The labelled nodes in two parts. The exact numbers of a problem count both: a model may use them as it likes.
+    seed
+        For the random choices of the model.
+    """
+
+    problem: str
+    observation: Observation
+    classes: int
+    labels: Classes
+    train_mask: Mask
+    val_mask: Mask
+    seed: int
+
+    @property
+    def adjacency(self) -> Any:
+        """Adjacency matrix (SciPy CSR)."""
+        return self.observation.adjacency
+
+    @property
+    def features(self) -> npt.NDArray[Any]:
+        """Features of the nodes, a row each."""
+        return np.asarray(self.observation.features)
+
+    @property
+    def labelled(self) -> Mask:
+        """Which nodes are labelled: those of training and of validation."""
+        return self.train_mask | self.val_mask
+
+    @property
+    def test_mask(self) -> Mask:
+        """Which nodes are not labelled."""
+        return ~self.labelled
+
+    @property
+    def targets(self) -> Array:
+        """One column for each class: the indicator of the labelled nodes of the class, less the mean of their row.
+
+        Rows of nodes without a label are 0.
+        """
+        one_hot = (self.labels[:, None] == np.arange(self.classes)).astype(self.features.dtype)
+        return np.asarray(one_hot - one_hot.mean(axis=1, keepdims=True))
+
+
+def known_classes(instance: Instance) -> Classes:
+    """Class 0, 1, ... of every node of an instance."""
+    labels = instance.labels > 0.0 if instance.data.classes == 2 else instance.labels
+    return np.asarray(labels).astype(np.int64)
+
+
+def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Task:
+    """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
+    labelled, rng = instance.train_mask, np.random.default_rng([*_entropy(seed), 1])
+    chosen = validation_nodes(labelled, rng)
+    return Task(
+        problem=problem,
+        observation=instance.observation,
+        classes=len(instance.data.fractions),
+        labels=np.where(labelled, known_classes(instance), -1),
+        train_mask=labelled & ~chosen,
+        val_mask=chosen,
+        seed=int(rng.integers(2**31)),
+    )
+
+
+def _entropy(seed: np.random.SeedSequence) -> list[int]:
+    given: Any = seed.entropy
+    return [int(part) for part in np.atleast_1d(given)]
+
+
+def validation_nodes(labelled: Mask, rng: np.random.Generator) -> Mask:
+    """Quarter of the labelled nodes."""
+    chosen = np.zeros(labelled.size, bool)
+    nodes = np.flatnonzero(labelled)
+    chosen[rng.choice(nodes, nodes.size // 4, replace=False)] = True
+    return chosen
+
+
+def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) -> float:
+    """Fraction of the test nodes whose class has the largest score; a tie counts in proportion.
+
+    `scores` has a column for each class, or for two classes one number for each node, positive for the second.
+
+    >>> accuracy([1.0, -1.0, 0.0], np.array([1, 1, 0]), np.ones(3, bool), classes=2)
+    0.5
+    """
+    table = np.asarray(scores, float)
+    if table.ndim == 1 and classes == 2:
+        table = np.stack([-table, table], axis=1)
+    if table.shape != (truth.size, classes):
+        raise ParameterError(
+            f"the model returned scores of shape {np.shape(scores)}; return a row for each of the {truth.size} nodes and a "
+            f"column for each of the {classes} classes"
+        )
+    if not np.isfinite(table).all():
+        raise ParameterError("the model returned NaN or infinity among its scores; return finite numbers")
+    table, truth = table[test], truth[test]
+    best = table == table.max(axis=1, keepdims=True)
+    return float(np.mean(best[np.arange(truth.size), truth] / best.sum(axis=1)))
+
+
+def checksum(task: Task) -> str:
+    """Hash of a task: edges, known classes, split, and the signs of the features, which no last digit changes."""
+    graph, digest = task.adjacency, hashlib.blake2b(digest_size=8)
+    for part in (graph.indptr, graph.indices, task.labels, task.train_mask, task.val_mask):
+        digest.update(np.ascontiguousarray(part, "<i8").tobytes())
+    digest.update(np.packbits(task.features > 0).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,86 @@
+"""``gcnlimit benchmark``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gcnlimit.cli.output import output_options, show
+
+if TYPE_CHECKING:
+    from gcnlimit.benchmark import Scores
+
+__all__ = ["command"]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command("benchmark")
+@click.option(
+    "--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated."
+)
+@click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
+@click.option("--aside", is_flag=True, help="The problems that are kept aside.")
+@click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
+@click.option("--graphs", type=click.IntRange(1), default=5, show_default=True, help="Graphs of each problem.")
+@click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
+@click.option("--store", type=_FILE, help="File that keeps finished graphs; the same command resumes.")
+@click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
+@click.option("--out", type=_FILE, help="Write every run to a .json file, or the table to a .csv file.")
+@output_options
+def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
+    """Problems with exact ceilings: list them, run reference methods on them, merge results from files.
+
+    \b
+    Examples:
+      gcnlimit benchmark
+      gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
+      gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
+    """
+    from gcnlimit.benchmark import Scores, merge
+
+    if not methods and not parts:
+        _list(given["aside"], given["problems"], form)
+        return
+    scores = merge([*(Scores.load(part) for part in parts), *_run(methods, **given)])
+    if out is not None:
+        scores.save(out)
+    columns = scores.as_dict()
+    show(
+        columns,
+        len(scores.lines),
+        title="Test accuracy, and share of the way from features to ceiling",
+        form=form,
+        keys=2,
+    )
+    for run in scores.failures[:3]:
+        click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
+
+
+def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
+    from gcnlimit.benchmark.problems import as_problems, problems
+
+    chosen = as_problems(names) if names else problems(aside=aside)
+    exact = [problem.exact for problem in chosen]
+    columns = {
+        "problem": [problem.name for problem in chosen],
+        "classes": [len(problem.data.fractions) for problem in chosen],
+        **{name: [getattr(problem.data, name) for problem in chosen] for name in ("alpha", "lam", "mu", "rho")},
+        "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
+        "degree": [problem.degree for problem in chosen],
+        **{name: [getattr(e, name) for e in exact] for name in ("features", "linear", "algorithmic", "bayes")},
+    }
+    show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
+
+
+def _run(methods: tuple[str, ...], *, problems: tuple[str, ...], aside: bool, **given: Any) -> list[Scores]:
+    from gcnlimit.benchmark import evaluate
+    from gcnlimit.benchmark.methods import reference_methods
+    from gcnlimit.benchmark.problems import as_problems
+    from gcnlimit.benchmark.problems import problems as suite
+
+    chosen = as_problems(problems) if problems else suite(aside=aside)
+    return [evaluate(model, chosen, name=name, **given) for name, model in reference_methods(methods).items()]

@@ -1,0 +1,87 @@
+"""The suite as data sets of PyTorch Geometric.
+
+from gcnlimit.pyg import CSBMBenchmark
+
+dataset = CSBMBenchmark("data", "reference")
+data = dataset[0]          # x, edge_index, y, train_mask, val_mask, test_mask
+dataset.exact.bayes        # the best accuracy that any method can reach on the test nodes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gcnlimit._extras import need
+
+need("gcnlimit.pyg", "pyg", "torch", "torch_geometric")
+
+import torch  # noqa: E402
+from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+from torch_geometric.utils import from_scipy_sparse_matrix  # noqa: E402
+
+from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, as_problems  # noqa: E402
+
+__all__ = ["CSBMBenchmark"]
+
+
+class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
+    """Graphs of a problem of the suite, each with `train_mask`, `val_mask` and `test_mask`.
+
+    The exact accuracies in `exact` count the labels of training and validation nodes together: no method exceeds
+    ``exact.bayes`` in the large-size limit, whatever it does with them.
+
+    Parameters
+    ----------
+    root
+        Folder in which the graphs are kept.
+    name
+        Name of the problem, such as ``"reference"`` (:func:`gcnlimit.benchmark.problems` lists them).
+    size
+        ``"small"``, ``"standard"`` or ``"large"``.
+    graphs
+        Number of graphs.
+    transform, pre_transform
+        As in PyTorch Geometric.
+    """
+
+    def __init__(  # noqa: PLR0917
+        self,
+        root: str,
+        name: str,
+        size: str = "standard",
+        graphs: int = 5,
+        transform: Callable[[Any], Any] | None = None,
+        pre_transform: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.problem = as_problems(name)[0]
+        self.size, self.graphs = size, graphs
+        super().__init__(root, transform, pre_transform)
+        self.load(self.processed_paths[0])
+
+    @property
+    def exact(self) -> Exact:
+        """Exact accuracies: features alone, best linear network, best known algorithm, best possible."""
+        return self.problem.exact
+
+    @property
+    def processed_file_names(self) -> str:
+        """File of the graphs."""
+        return f"{self.problem.name}-{SIZES[self.size]}-{self.graphs}-v{VERSION}.pt"
+
+    def process(self) -> None:
+        """Draw the graphs."""
+        drawn = [self._data(graph) for graph in range(self.graphs)]
+        self.save(
+            [one if self.pre_transform is None else self.pre_transform(one) for one in drawn], self.processed_paths[0]
+        )
+
+    def _data(self, graph: int) -> Data:
+        task = self.problem.task(self.size, graph)
+        masks = {f"{name}_mask": torch.from_numpy(getattr(task, f"{name}_mask")) for name in ("train", "val", "test")}
+        return Data(
+            x=torch.from_numpy(task.features),
+            edge_index=from_scipy_sparse_matrix(task.adjacency.tocoo())[0],
+            y=torch.from_numpy(self.problem.truth(self.size, graph)),
+            **masks,
+        )

@@ -1,0 +1,86 @@
+"""The unrolled network: its layers are those of the state evolution, and training finds its numbers."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+torch = pytest.importorskip("torch")
+
+from gcnlimit.nn import MessagePassing, MessagePassingClassifier, from_edge_index, from_graph, train  # noqa: E402
+
+DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+
+
+def parts(data, seed, nodes=3000):
+    i = gl.sample(data, nodes=nodes, degree=30, seed=seed, dtype=np.float32)
+    labels = (i.labels > 0).astype(int)
+    known = np.where(i.train_mask, labels, -1)
+    return i, torch.from_numpy(i.features), from_graph(i.adjacency), torch.from_numpy(known), labels
+
+
+def with_numbers(layers, *numbers):
+    network = MessagePassing(2, layers, memory="exact")
+    with torch.no_grad():
+        network.numbers[0, :3] = torch.tensor(numbers)
+    return network
+
+
+@pytest.mark.parametrize("numbers", [(2.0**0.5, 2.0, 2.0), (0.9, 1.0, 0.3)])
+def test_layers_are_those_of_the_state_evolution(numbers):
+    """Four graphs, four depths: accuracies within four standard errors of the exact ones, matched or not."""
+    graph, features, shrinkage = numbers
+    exact = gl.theory.message_passing(DATA, 4, graph=graph, features=features, shrinkage=shrinkage).test_accuracy
+    found = []
+    for seed in range(4):
+        i, x, S, known, labels = parts(DATA, seed)
+        for depth in range(1, 5):
+            with torch.no_grad():
+                right = with_numbers(depth, *numbers)(x, S, known, known >= 0).argmax(1).numpy() == labels
+            found.append(right[~i.train_mask].mean())
+    found = np.reshape(found, (4, 4))
+    error = np.maximum(found.std(axis=0, ddof=1) / 2, np.sqrt(exact * (1 - exact) / (4 * 2700)))
+    assert np.all(np.abs(found.mean(axis=0) - exact) < 4 * error)
+
+
+def test_labels_of_other_nodes_are_not_looked_at():
+    _, x, S, known, labels = parts(DATA, 0, nodes=300)
+    network, full = MessagePassing(2, 3), torch.from_numpy(labels)
+    with torch.no_grad():
+        assert torch.equal(network(x, S, known, known >= 0), network(x, S, full, known >= 0))
+
+
+@pytest.mark.parametrize("lam", [1.2, -1.2])
+def test_training_finds_the_sign_of_the_graph(lam):
+    i, x, S, known, labels = parts(gl.CSBM(4, lam, 2.0, 0.2), 1, nodes=1000)
+    network = MessagePassing(2, 6)
+    train(network, x, S, known, iterations=5)
+    assert np.sign(network.numbers[0, 0].item()) == np.sign(lam)
+    with torch.no_grad():
+        right = network(x, S, known, known >= 0).argmax(1).numpy() == labels
+    assert right[~i.train_mask].mean() > gl.bayes_optimal(i.data.replaced(lam=0.0)).test_accuracy
+
+
+def test_edges_of_torch_geometric_give_the_same_operator():
+    i, *_ = parts(DATA, 0, nodes=300)
+    edges = torch.from_numpy(np.stack(i.adjacency.nonzero()))
+    block = torch.randn(300, 2)
+    assert torch.allclose(from_edge_index(edges, 300) @ block, from_graph(i.adjacency) @ block, atol=1e-5)
+
+
+def test_gradients_pass_through_the_operator():
+    i, *_ = parts(DATA, 0, nodes=50)
+    S = from_graph(i.adjacency)
+    block = torch.randn(50, 2, requires_grad=True)
+    weight = torch.randn(50, 2)
+    ((S @ block) * weight).sum().backward()
+    assert torch.allclose(block.grad, S @ weight, atol=1e-5)
+
+
+def test_classes_of_any_names():
+    i, _, _, known, labels = parts(gl.CSBM(4, 1.5, 3.0, 0.2), 0, nodes=500)
+    names = np.where(known.numpy() < 0, None, np.where(labels == 1, "one", "other"))
+    model = MessagePassingClassifier(5, operator="paper", components=None, iterations=3)
+    model.fit(i.features, names, graph=i.adjacency)
+    assert model.score(np.where(labels == 1, "one", "other")) > 0.9
+    assert np.allclose(model.predict_proba().sum(axis=1), 1.0)

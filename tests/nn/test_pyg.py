@@ -1,0 +1,22 @@
+"""The suite as a data set of PyTorch Geometric."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+pytest.importorskip("torch_geometric")
+
+from gcnlimit.pyg import CSBMBenchmark
+
+
+@pytest.mark.filterwarnings("ignore")  # of PyTorch and its Geometric
+def test_dataset_is_the_task(tmp_path):
+    dataset = CSBMBenchmark(str(tmp_path), "heterophily", size="small", graphs=1)
+    data, problem = dataset[0], gl.benchmark.problems()[2]
+    task = problem.task("small")
+    assert dataset.exact == problem.exact
+    assert np.array_equal(data.x.numpy(), task.features)
+    assert np.array_equal(data.y.numpy()[task.labelled], task.labels[task.labelled])
+    assert np.array_equal(data.test_mask.numpy(), task.test_mask)
+    assert data.edge_index.shape[1] == task.adjacency.nnz

@@ -1,0 +1,48 @@
+"""State evolution of the layers of message passing."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+from gcnlimit.theory.unrolled import softmax_averages
+
+
+@pytest.mark.parametrize("classes, lam", [(2, 1.0), (2, -1.0), (3, 1.2), (20, 0.72)])
+def test_layers_approach_what_algorithms_reach(classes, lam):
+    data = gl.CSBM(
+        4, lam, 0.5 if classes == 20 else 2.0, 0.01 if classes == 20 else 0.1, classes=classes, directed=classes == 2
+    )
+    layers, limit = gl.theory.message_passing(data, 40), gl.bayes_optimal(data).algorithmic
+    assert layers.test_accuracy[-1] == pytest.approx(limit.test_accuracy, abs=1e-6)
+    assert layers.test_loss[-1] == pytest.approx(limit.test_loss, abs=1e-5)
+    assert np.all(np.diff(layers.test_accuracy) > -1e-12)
+
+
+@pytest.mark.parametrize("mean, variance", [(0.3, 0.9), (2.0, 0.5), (-0.4, 1.0), (1.0, 30.0)])
+def test_two_classes_are_averages_of_tanh(mean, variance):
+    step = np.linspace(-9, 9, 20001)
+    weight = np.exp(-0.5 * step**2) * (step[1] - step[0]) / np.sqrt(2 * np.pi)
+    t = np.tanh(mean + np.sqrt(variance) * step)
+    found = softmax_averages(mean, variance, 2)
+    assert found.overlap == pytest.approx(weight @ t, abs=1e-10)
+    assert found.norm == pytest.approx(weight @ t**2, abs=1e-10)
+    assert found.loss == pytest.approx(weight @ np.logaddexp(0.0, -2 * (mean + np.sqrt(variance) * step)), abs=1e-10)
+
+
+def test_wrong_numbers_do_not_help():
+    data = gl.CSBM(4, 1.0, 2.0, 0.1)
+    best = gl.theory.message_passing(data, 12).test_accuracy[-1]
+    for wrong in ({"graph": 0.8}, {"graph": 2.5}, {"features": 0.5}, {"shrinkage": 8.0}):
+        assert gl.theory.message_passing(data, 12, **wrong).test_accuracy[-1] < best
+    assert gl.theory.message_passing(data, 12, graph=-1.0).test_accuracy[-1] < 0.7
+
+
+def test_without_a_graph_the_layers_are_those_of_the_features():
+    data = gl.CSBM(4, 0.0, 3.0, 0.2)
+    limit = gl.bayes_optimal(data).test_accuracy
+    assert gl.theory.message_passing(data, 40).test_accuracy[-1] == pytest.approx(limit, abs=1e-8)
+
+
+def test_unequal_classes_are_refused():
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        gl.theory.message_passing(gl.CSBM(4, 1.0, 2.0, 0.1, classes=[0.2, 0.8]))
