@@ -18,7 +18,7 @@ from gcnlimit.choose.spectral_margin import SpectralMargin
 from gcnlimit.csbm import CSBM
 from gcnlimit.filters import Averages, Polynomial
 from gcnlimit.network import GCN
-from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.performance import Status
 from gcnlimit.theory.large_reg import coefficient_averages, margins
