@@ -29,6 +29,14 @@ from gcnlimit.errors import GCNLimitError
 __all__ = ["main"]
 
 OWN = "message-passing network"
+ABLATIONS: dict[str, dict[str, Any]] = {
+    f"{OWN}, no memory": {"memory": "none"},
+    f"{OWN}, exact memory": {"memory": "exact"},
+    f"{OWN}, untied layers": {"tied": False},
+    f"{OWN}, labels in the first layer only": {"clamp": False},
+    f"{OWN}, linear": {"nonlinear": False},
+    f"{OWN}, 5 layers": {"layers": 5},
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -64,12 +72,12 @@ def _models(problem: str, given: argparse.Namespace) -> Iterator[tuple[str, Mode
     from gcnlimit.benchmark.networks import NETWORKS
 
     torch.set_num_threads(1)
-    names = given.methods or [*METHODS, OWN, *NETWORKS]
+    names = given.methods or [*METHODS, OWN, *NETWORKS, *ABLATIONS]
     for name in names:
         if name in METHODS and not _too_slow(name, problem, given.size):
             yield name, METHODS[name]
-        elif name == OWN:
-            yield name, partial(_own_network, device=given.device)
+        elif name == OWN or name in ABLATIONS:
+            yield name, partial(_own_network, device=given.device, options=ABLATIONS.get(name, {}))
         elif name in NETWORKS:
             yield name, partial(_network, name=name, setting=_setting(problem, name, given), device=given.device)
 
@@ -100,10 +108,11 @@ def _network(task: Any, *, name: str, setting: dict[str, Any], device: str) -> A
     return fit_network(task, name, Setting(**setting), device)
 
 
-def _own_network(task: Any, *, device: str) -> Any:
+def _own_network(task: Any, *, device: str, options: dict[str, Any]) -> Any:
     from gcnlimit.nn import message_passing_scores
 
-    return message_passing_scores(task.features, task.adjacency, task.labels, seed=task.seed, device=device)
+    given = (task.features, task.adjacency, task.labels)
+    return message_passing_scores(*given, seed=task.seed, device=device, **options)
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:
