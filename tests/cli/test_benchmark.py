@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from click.testing import CliRunner
 
 from gcnlimit.benchmark.problems import as_problems
@@ -34,4 +33,3 @@ def test_an_unknown_method_is_named():
     done = CliRunner().invoke(app, ["benchmark", "--run", "magic"])
     assert done.exit_code == 2
     assert "magic" in done.output
-    pytest.raises(SystemExit, app, ["benchmark", "--problem", "none"])
