@@ -40,7 +40,11 @@ class Status(enum.IntEnum):
         4,
         "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
     )
-    REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
+    REFUSED = (
+        5,
+        "the filter is not defined on the spectrum of the operator, or the data are out of range; "
+        "take a weaker filter, rho > 0 and less extreme data",
+    )
 
 
 @dataclass(frozen=True, repr=False)
