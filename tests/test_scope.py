@@ -17,10 +17,10 @@ NETWORK = gl.GCN(gl.Diffusion(1.0))
 CALLS = {
     "sample": lambda data: gl.sample(data, nodes=100, degree=10),
     "simulate": lambda data: gl.simulate(data, NETWORK, nodes=100, degree=10, trials=2, workers=1),
-    "compare": lambda data: gl.compare(data, depth=1, order=1),
-    "gap_map": lambda data: gl.gap_map(data, NETWORK, {"t": (0, 10)}),
 }
 OTHER_CALLS = {
+    "compare": lambda data: gl.compare(data, depth=1, order=1),
+    "gap_map": lambda data: gl.gap_map(data, NETWORK, {"t": (0, 10)}),
     "predict": lambda data: gl.predict(data, NETWORK),
     "bayes_optimal": gl.bayes_optimal,
     "tune": lambda data: gl.tune(data, NETWORK, {"t": (0, 1)}),

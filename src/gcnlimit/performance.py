@@ -53,7 +53,11 @@ class Status(Outcome):
         4,
         "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
     )
-    REFUSED = 5, "the filter is not defined on the spectrum of the operator; take a weaker filter"
+    REFUSED = (
+        5,
+        "the filter is not defined on the spectrum of the operator, or the data are out of range; "
+        "take a weaker filter, rho > 0 and less extreme data",
+    )
 
 
 @dataclass(frozen=True, repr=False)

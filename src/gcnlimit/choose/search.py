@@ -15,7 +15,7 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, Polynomial, SearchScale
+from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIGNALS
@@ -106,14 +106,13 @@ class Search:
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         operator = data.operator(gcn.symmetrize)
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
+        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # dear equations
         ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
         self._closed = operator.symmetric and ridge and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
-        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.closed = self._closed and not self.explicit
-        if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
-            self._check_layers(free)
         for axis in (axis for axis in self.axes if axis.name != "reg"):
             axis.low[self.refused] = axis.high[self.refused] = 0.0  # a filter that can be computed, to be hidden
 
@@ -129,21 +128,20 @@ class Search:
             )
         return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
 
-    def _check_layers(self, free: Mapping[str, Bounds]) -> None:
-        """Refuse bounds of a continuous filter within which its series is too long to be solved on a directed graph."""
-        replaced = self.gcn.filter.replaced
-        for axis in (axis for axis in self.axes if axis.name != "reg"):
-            largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
-            layers = replaced(largest).layers(radius=self.radius)
-            self.refused |= layers > _LONGEST
-            if self.throw and np.any(self.refused):
-                shorter = np.linspace(0.0, np.max(largest), 501)
-                allowed = max(p for p in shorter if replaced(p).layers(radius=np.max(self.radius)) <= _LONGEST)
-                raise ParameterError(
-                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {np.max(layers)} layers, too long for a "
-                    f"directed graph at finite regularization; keep |{axis.name}| below {allowed:.3g}, "
-                    "symmetrize, or tune at reg = inf"
-                )
+    def _longest(self, asked: tuple[float, float], limit: Array) -> Array:
+        """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
+        name, replaced = self.gcn.filter.parameter, self.gcn.filter.replaced
+        tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
+        allowed = np.max(np.where(replaced(tried).layers(radius=self.radius) <= _LONGEST, tried, 0.0), axis=0)
+        far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
+        layers = replaced(far).layers(radius=self.radius)
+        self.refused |= layers > _LONGEST
+        if self.throw and np.any(layers > _LONGEST):
+            raise ParameterError(
+                f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
+                f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+            )
+        return np.asarray(np.maximum(allowed, far))
 
     @property
     def _layers(self) -> int:
@@ -166,6 +164,8 @@ class Search:
                 )
         else:
             far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
+            if self.layered and not self.gcn.filter.deep and name != "reg":
+                far = self._longest(asked, far)
             low, high = np.maximum(low, -far), np.minimum(high, far)
         return Axis(name, scale, layer, low, high, unit, asked)
 
