@@ -1,4 +1,4 @@
-"""The best of all filters: what a linear network gains when its filter and its regularization are free."""
+"""The best filter and regularization of a linear network: among polynomials of an order, and among all functions."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
 
 LARGEST = 1e9
-"""Of a parameter of the data, or its inverse, for which filters are searched."""
+"""Largest parameter of the data, or inverse of one, for which filters are searched."""
 
 _BLOCK = 64  # points searched together
-_MAX_ORDER = 30  # beyond it, the powers of the operator lose the digits of the filter
+_MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
 @dataclass(frozen=True)
 class FilterCeiling:
-    r"""What no linear network exceeds, whatever its filter; square loss. On a directed graph, a lower bound of it.
+    r"""Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: fl
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_MAX_ORDER}")
     infinite = _infinite(reg)
     points = _points(data, symmetrize)
-    with np.errstate(all="ignore"):  # what is out of range is worse than anything else
+    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         parts = [best_polynomial(points.take(rows), order, infinite=infinite) for rows in batches(points.size, _BLOCK)]
         _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = spectrum(points)
@@ -216,7 +216,7 @@ def filter_ceiling(
     infinite, points = _infinite(reg), _points(data, symmetrize)
     if not (isinstance(tol, int | float) and tol > 0.0):
         raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
-    with np.errstate(all="ignore"):  # what is out of range is worse than anything else
+    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         margin, error, strength, g, settled = _searched(points, infinite, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)

@@ -1,4 +1,4 @@
-"""Which network to use, and how much is left to gain."""
+"""Families of networks compared with each other and with the ceilings; gap maps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ANY_REG = (0.0, math.inf)
 
 @dataclass(frozen=True, repr=False)
 class GapMap(Shown):
-    """What a tuned network leaves to gain; unequal classes are decided at the best threshold.
+    """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
 
     Parameters
     ----------
@@ -83,12 +83,12 @@ class GapMap(Shown):
 
     @property
     def linear_gap(self) -> float | Array:
-        """Bayes-optimal accuracy minus that of the best linear network: what no filter and no regularization closes."""
+        """Bayes-optimal accuracy minus that of the best linear network, over all filters and regularizations."""
         return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
 
 
 def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
-    """Tune a family of networks over a map of data and subtract it from the ceiling.
+    """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Comparison(Shown):
         return str(self)
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
-        """Draw the accuracy of each method for a single point, what each leaves to gain where one parameter varies."""
+        """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
         return draw_methods(self._points(), self._columns()[1], name, axes)
 
     def __getitem__(self, method: str) -> Entry:
@@ -217,7 +217,7 @@ class Comparison(Shown):
 
     @property
     def gap(self) -> Array:
-        """What each method leaves to gain: the Bayes-optimal accuracy minus its own."""
+        """Bayes-optimal accuracy minus that of each method."""
         return np.asarray(self.test_accuracy[-1] - self.test_accuracy)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
 
-_STARTS = 3  # filters climbed from, the best of those tried
+_STARTS = 3  # number of climbs, from the best filters tried
 _SMALL, _SMALLEST = 8, 4  # orders at which many starts are tried, the second where equations must be solved for each
 _SCALES = np.log(np.geomspace(1e-3, 1e2, 16))  # of the starts at finite regularization
 _ORDERS = {

@@ -1,4 +1,4 @@
-"""What may be tuned: the free parameters of a network, and how the unit cube maps onto them."""
+"""The free parameters of a network as points of the unit cube, and the margin there."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Axis:
         return np.where(u == 1.0, self.top[which], value)
 
     def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
-        """Where a parameter stands in [0, 1], the inverse of `value`."""
+        """Coordinate in [0, 1] of a parameter, the inverse of `value`."""
         to, low, high, unit = self.scale.to, self.low[which], self.high[which], self.unit[which]
         here = to(np.clip(value, low, high) * unit)
         width = to(high * unit) - to(low * unit)
@@ -72,7 +72,7 @@ class Axis:
 
     @property
     def ends(self) -> tuple[Array, Array]:
-        """Smallest and largest value of the parameter itself; no end is known of a regularization over a gain."""
+        """Smallest and largest value of the parameter; unbounded for a regularization in units of the gain."""
         anything = self.name == "reg" and self.asked[0] == 0.0
         return (np.full_like(self.low, 1e-300), np.full_like(self.high, 1e300)) if anything else (self.low, self.high)
 
@@ -107,7 +107,7 @@ class Search:
         operator = data.operator(gcn.symmetrize)
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
-        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # dear equations
+        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
         ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
         self._closed = operator.symmetric and ridge and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
@@ -193,7 +193,7 @@ class Search:
         return values
 
     def place(self, axis: Axis, which: npt.NDArray[np.intp]) -> Array:
-        """Where the network as it was given stands on an axis, in [0, 1] (the first of them, if they are several)."""
+        """Coordinate in [0, 1] of the given network on an axis (of the first, if there are several)."""
         if axis.name != "reg":
             given = float(np.ravel(self.gcn.filter.values)[max(axis.layer, 0)])
         else:
@@ -224,7 +224,7 @@ class Search:
             if filter.deep and parameter.ndim == 1:
                 parameter = np.repeat(parameter[:, None], self._layers, axis=1)
             if isinstance(filter, Polynomial):
-                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
+                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
             filter = filter.replaced(parameter)
         else:
             filter = filter.ravel(self.shape)[which]

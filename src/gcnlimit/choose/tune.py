@@ -1,4 +1,4 @@
-"""The choice of a network: the values of its free parameters that make it most accurate."""
+"""The free parameters of a network for which its test accuracy is the highest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["TuneStatus", "Tuned", "tune"]
 _BLOCK = 8192  # problems searched together
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
 _CLOSED = 1e-13  # of those for the square loss on symmetric graphs
-_APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
+_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
@@ -198,7 +198,7 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     at_infinity = _on_face(search, face, block)
     rays = _rays(search, at_infinity.u)
-    if search.layered:  # each margin is dear, and the rays lead to the maximum
+    if search.layered:  # each margin is slow to solve, and the rays lead to the maximum
         candidates, keep = np.concatenate([rays[:, ::2], candidates[:, :1]], axis=1), 2
     else:
         candidates = np.concatenate([rays, candidates], axis=1)
