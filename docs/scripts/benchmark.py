@@ -58,7 +58,14 @@ def places(scores: gl.benchmark.Scores) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     for k, problem in enumerate(problems):
-        axes.scatter([place.get((m, problem), np.nan) for m in order], order, s=18, color=f"C{k % 10}", marker="os^Dv"[k // 10], label=problem)
+        axes.scatter(
+            [place.get((m, problem), np.nan) for m in order],
+            order,
+            s=18,
+            color=f"C{k % 10}",
+            marker="os^Dv"[k // 10],
+            label=problem,
+        )
     means = [np.nanmean([place.get((m, p), np.nan) for p in problems]) for m in order]
     axes.scatter(means, order, s=160, color="black", marker="|", label="mean")
     axes.axvline(1.0, color="black", lw=1)

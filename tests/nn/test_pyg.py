@@ -7,7 +7,7 @@ import gcnlimit as gl
 
 pytest.importorskip("torch_geometric")
 
-from gcnlimit.pyg import CSBMBenchmark  # noqa: E402
+from gcnlimit.pyg import CSBMBenchmark
 
 
 @pytest.mark.filterwarnings("ignore")  # of PyTorch and its Geometric

@@ -11,10 +11,10 @@ from scipy.sparse.linalg import svds
 
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.given.inputs import as_adjacency, as_features, as_labels, is_sparse
 from gcnlimit.nn.network import MessagePassing
 from gcnlimit.nn.operators import from_graph
 from gcnlimit.nn.train import train
-from gcnlimit.given.inputs import as_adjacency, as_features, as_labels, is_sparse
 from gcnlimit.real.scaling import Scaling
 
 __all__ = ["MessagePassingClassifier"]
@@ -135,7 +135,9 @@ class MessagePassingClassifier:
             raise GCNLimitError("the classifier is not fitted; call fit(X, y, graph=...) first")
         return self._logits
 
-    def _trained(self, kind: str, graph: Any, x: Any, known: Any, classes: int) -> tuple[float, str, MessagePassing, Any]:
+    def _trained(
+        self, kind: str, graph: Any, x: Any, known: Any, classes: int
+    ) -> tuple[float, str, MessagePassing, Any]:
         S = from_graph(graph, kind).to(self.device)
         network = MessagePassing(classes, self.layers, bias=self.bias).to(self.device)
         options = {"maskings": self.maskings, "iterations": self.iterations, "seed": self.seed}
