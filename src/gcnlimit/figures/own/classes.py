@@ -31,7 +31,7 @@ __all__ = ["FIGURE", "data", "draw"]
 
 PARAMETERS = {"alpha": 4.0, "mu": 2.0, "rho": 0.1}
 SHOWN = (2, 3, 5, 10)
-SIGNALS = (0.5, 1.0)
+SIGNALS = (0.4, 0.7)
 
 
 def data(simulation: Simulation | None = None) -> xarray.Dataset:
