@@ -169,3 +169,91 @@ def test_a_point_without_an_answer_does_not_lose_the_others():
     assert np.array_equal(np.isfinite(kept.test_accuracy), kept.status == Status.CONVERGED)
     alone = gl.simulate(gl.CSBM(4, 0.5, 2.0, 0.2), gl.GCN(gl.PageRank(theta=0.2)), 300, 20, 2, workers=1)
     assert kept.test_accuracy[0, 0] == alone.test_accuracy
+
+
+FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "best_accuracy", "balanced_accuracy", "roc_auc")
+THEORY = {
+    "three-softmax": ({"classes": 3}, "softmax", "symmetric"),
+    "three-coloured-directed": ({"classes": 3, "features": COLOUR}, "square", "directed"),
+    "unequal-logistic-directed": ({"classes": (0.3, 0.7)}, "logistic", "directed"),
+    "unequal-coloured": ({"classes": (0.3, 0.7), "features": COLOUR}, "square", "symmetrized"),
+    "three-unequal": ({"classes": (0.5, 0.3, 0.2)}, "square", "symmetric"),
+    "two-coloured-logistic": ({"features": COLOUR}, "logistic", "symmetric"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", THEORY)
+def test_every_field_is_as_predicted(case):
+    """At finite and infinite regularization; where trials hardly differ, the spread of independent nodes is the error."""
+    kind, loss, graph = THEORY[case]
+    data = gl.CSBM(**PARAMETERS, directed=graph != "symmetric", **kind)
+    gcn = gl.GCN(gl.Diffusion(0.8), loss, reg=[1.0, math.inf], symmetrize=graph != "directed")
+    measured = gl.simulate(data, gcn, nodes=500, degree=None, trials=12, seed=3, workers=1)
+    expected, nodes = gl.predict(data, gcn), {"test": 375 * 12, "train": 125 * 12}
+    for name in FIELDS:
+        exact = getattr(expected, name)
+        if exact is None:
+            continue
+        rare = (
+            np.sqrt(np.abs(exact * (1 - exact)) / nodes["train" if "train" in name else "test"])
+            if "loss" not in name
+            else 0.0
+        )
+        error = np.maximum(getattr(measured.standard_error, name), np.maximum(rare, 1e-9))
+        assert np.all(np.abs(getattr(measured, name) - exact) < 4 * error), name
+
+
+CEILINGS = [
+    gl.CSBM(4.0, 1.0, 1.5, 0.1, directed=False, classes=5),
+    gl.CSBM(4.0, 0.7, 1.5, 0.1, classes=[0.2, 0.8], features=COLOUR),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", CEILINGS, ids=["five", "unequal-coloured-directed"])
+def test_message_passing_reaches_the_ceiling_of_any_classes(data):
+    runs = [gl.amp(gl.sample(data, nodes=1500, degree=None, seed=k)) for k in range(8)]
+    assert all(run.status is Status.CONVERGED for run in runs)
+    best = gl.bayes_optimal(data)
+    for name in ("test_accuracy", "test_loss", "balanced_accuracy"):
+        values = np.array([getattr(run.performance, name) for run in runs])
+        assert abs(values.mean() - getattr(best, name)) < 4 * values.std(ddof=1) / math.sqrt(8)
+
+
+def test_posterior_probabilities_are_calibrated():
+    """On the Nishimori line the overlap of the posterior means with the codes is their own size."""
+    i = drawn((0.5, 0.3, 0.2), COLOUR, nodes=2000, degree=200, seed=1)
+    found, hidden = gl.amp(i), ~i.train_mask
+    assert np.allclose(found.probabilities.sum(axis=1), 1.0)
+    size = np.mean(np.sum(found.labels[hidden] ** 2, axis=1))
+    overlap = np.sum(found.labels[hidden] * codes_of(i.labels, i.data.classes)[hidden], axis=1)
+    assert abs(np.mean(overlap) - size) < 4 * np.std(overlap) / math.sqrt(hidden.sum()) + 0.05
+
+
+@pytest.mark.slow
+def test_a_start_from_the_labels_alone_fails_in_the_hard_phase():
+    """Twenty classes without labels: from the truth the Bayes-optimal state, from noise the state that algorithms reach."""
+    data = gl.CSBM(alpha=4, lam=0.82, mu=0.0, rho=0.0, directed=False, classes=20)
+    ceiling = gl.bayes_optimal(data)
+    assert ceiling.hard
+    i = gl.sample(data, nodes=2500, degree=None, seed=0)
+    truth, noise = (
+        gl.amp(i, start=start, max_iterations=60).performance.test_accuracy for start in ("truth", "labels")
+    )
+    assert truth > 0.9 * ceiling.test_accuracy
+    assert noise < ceiling.algorithmic.test_accuracy + 0.1
+
+
+def test_an_informed_start_needs_all_labels():
+    i = drawn(3)
+    with pytest.raises(gl.ParameterError, match="needs an Instance whose labels are all known"):
+        gl.amp(i.observation, start="truth")
+    with pytest.raises(gl.ParameterError, match="start = 'middle' is not allowed"):
+        gl.amp(i, start="middle")
+
+
+def test_without_labels_classes_are_recovered_up_to_their_names():
+    data = gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.0, directed=False, classes=3)
+    found = gl.amp(gl.sample(data, nodes=1500, degree=150, seed=0)).performance
+    assert abs(found.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04

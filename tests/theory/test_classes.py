@@ -75,6 +75,14 @@ def test_a_large_regularization_reaches_the_explicit_formulas(loss, symmetrize):
     assert found.test_accuracy[0] == pytest.approx(0.85, abs=1e-9)
 
 
+@pytest.mark.parametrize("loss", ["square", "logistic", "softmax"])
+def test_the_bias_of_unequal_classes_stays_in_the_loss_at_infinite_regularization(loss):
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.2, 0.8])
+    found = gl.predict(data, gl.GCN(gl.Diffusion(1.0), loss, reg=[1e8, math.inf]))
+    assert found.test_loss[0] == pytest.approx(found.test_loss[1], rel=1e-6)
+    assert found.train_loss[0] == pytest.approx(found.train_loss[1], rel=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_almost_equal_classes_are_equal_ones(loss):
     network = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)

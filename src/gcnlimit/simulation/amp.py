@@ -78,7 +78,7 @@ def amp(
         \hat u_\nu &= (1 + A_u)^{-1} B_u, \quad A_u = \frac\mu N \hat Y^T \hat Y, \quad
         B_u = \sqrt{\tfrac\mu N} X^T \hat Y - \mu\, \hat u^{old} C_y, \\
         B_y &= \lambda_s S \hat Y - \lambda_s^2\, \hat Y^{old} C_y
-               + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M}N \hat Y^{old} (1 + A_u)^{-1}, \quad
+               + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M}N \hat Y (1 + A_u)^{-1}, \quad
         A_y = \frac{\lambda_s^2}N \hat Y^T \hat Y + \frac\mu N \hat u^T \hat u,
 
     and the posterior of a node, :math:`P(k) \propto p_k \exp(B_y \cdot y_k - \frac12 y_k^T A_y y_k)`: for two equal classes
@@ -206,7 +206,7 @@ class _Update:
         u, features = self._centroids(y, mu * u @ unsure, shrink, basis)
         neighbours = self.backend.host(self.S @ self._placed(y)).astype(float)
         graph = self.signal * neighbours - self.signal * self.signal / len(y) * (old @ unsure)
-        features = math.sqrt(mu) * features - mu * old @ (basis * shrink.sum(axis=0) @ basis.T)
+        features = math.sqrt(mu) * features - mu * y @ (basis * shrink.sum(axis=0) @ basis.T)
         precision = self.signal * self.signal / len(y) * overlap + mu * u.T @ u
         return u, self._scores(graph + features, precision)
 

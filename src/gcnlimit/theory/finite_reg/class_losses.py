@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -63,9 +64,22 @@ def train_push(points: Points) -> float:
 
 
 def loss_at_zero(points: Points) -> float:
-    """Return the loss of an output that vanishes."""
-    many = type(points.loss) is Softmax and isinstance(points.classes, int)
-    return float(np.log(points.classes)) if many else float(points.loss.value(0.0))
+    r"""Return the loss of an output that vanishes, beside the bias of unequal classes, which stays.
+
+    The cross-entropy is the entropy of the classes; a loss of the margin of two unequal classes is
+    :math:`\min_b\, p\,\ell(b) + (1-p)\,\ell(-b)`.
+    """
+    loss, classes = points.loss, points.classes
+    if type(loss) is Softmax:
+        p = np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
+        return float(-p @ np.log(p))
+    if isinstance(classes, int) or len(classes) > 2 or type(loss) is Square:
+        return float(loss.value(0.0))
+
+    def average(bias: float) -> float:
+        return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
+
+    return float(minimize_scalar(average, bounds=(-50.0, 50.0), method="bounded", options={"xatol": 1e-9}).fun)
 
 
 def offset(classes: Classes, loss: Loss, output: Output) -> Array:
