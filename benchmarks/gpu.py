@@ -1,7 +1,7 @@
 """A million nodes on one graphics card: ``PYTHONPATH=src python -m benchmarks.gpu --out FOLDER [PART ...]``.
 
 Needs PyTorch with CUDA. Prints each measurement when it is done and writes ``FOLDER/gpu-NAME.json`` and ``FOLDER/gpu-NAME.md``,
-named by the card. Parts: tiles, infinite, ridge, logistic, amp, degree, repeat, trials.
+named by the card. Parts: infinite, products, tiles, ridge, logistic, amp, degree, repeat, trials.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import math
 import re
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -58,25 +59,50 @@ class Bench:
         return gl.sample(DATA, nodes or self.nodes, degree, seed, device=self.device)
 
     def tiles(self) -> Iterator[Row]:
-        """Normals a second, drawn alone and drawn and multiplied twice by three columns, against the width of a tile."""
+        """Normals a second, drawn alone, and multiplied both ways by one and by three columns, against the width of a tile."""
         backend = backend_of(self.device)
-        block = backend.place(np.ones((self.nodes, 3), np.float32))
-        for width in (32, 64, 128, 256, 512, 1024, 2048):
+        for width in (256, 512, 1024):
             noise = torch.randn((width, self.nodes), device=backend.device)
             repeat = max(1, 4096 // width) if self.cuda else 1
 
-            def draw(noise: Any = noise, repeat: int = repeat) -> None:
-                for k in range(repeat):
-                    noise.normal_(generator=torch.Generator(backend.device).manual_seed(k))
+            def rate(function: Callable[[], Any], noise: Any = noise, repeat: int = repeat) -> float:
+                function()
+                seconds, _, _ = self.timed(lambda: [function() for _ in range(repeat)][-1])
+                return float(repeat * noise.numel() / seconds)
 
-            def multiply(noise: Any = noise, repeat: int = repeat) -> None:
-                for _ in range(repeat):
-                    _ = (noise @ block).T @ noise
+            generator = torch.Generator(backend.device)
+            rates = {"drawn": rate(lambda n=noise, g=generator: n.normal_(generator=g.manual_seed(1)))}
+            for columns in (1, 3, 4):
+                block = backend.place(np.ones((self.nodes, columns), np.float32))
+                across, weights = block.T.contiguous(), torch.ones((width, columns), device=backend.device)
+                rates |= {
+                    f"noise @ block, {columns}": rate(lambda n=noise, x=block: n @ x),
+                    f"block.T @ noise.T, {columns}": rate(lambda n=noise, x=across: x @ n.T),
+                    f"weights.T @ noise, {columns}": rate(lambda n=noise, w=weights: w.T @ n),
+                    f"noise.T @ weights, {columns}": rate(lambda n=noise, w=weights: n.T @ w),
+                }
+            yield {"what": f"tile of {width}", "normals_per_s": {k: f"{v:.3g}" for k, v in rates.items()}}
 
-            draw(), multiply()
-            rates = [repeat * noise.numel() / self.timed(function)[0] for function in (draw, multiply)]
-            yield {"what": f"tile of {width}: drawn", "normals_per_s": rates[0]}
-            yield {"what": f"tile of {width}: multiplied", "normals_per_s": rates[1]}
+    def products(self) -> Iterator[Row]:
+        """Products with the symmetrized graph: ours, and that of PyTorch's CSR tensors."""
+        operator = self.sample(seed=4).observation.operator(True, self.device)
+        S = operator.matrix
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            csr = torch.sparse_csr_tensor(S.starts, S.columns, S.values.expand(len(S.columns)).clone(), size=S.shape)
+        for columns in (1, 3):
+            block = torch.randn((self.nodes, columns), device=S.values.device)
+            for name, matrix in (("sums of rows", S), ("CSR tensor", csr)):
+                answers = [matrix @ block for _ in range(3)]
+                seconds, peak, _ = self.timed(lambda m=matrix, x=block: [m @ x for _ in range(20)][-1])
+                same = all(bool((answers[0] == other).all()) for other in answers[1:])
+                yield {
+                    "what": f"{name}, {columns} columns",
+                    "seconds": seconds / 20,
+                    "peak_gib": peak,
+                    "bit_identical": same,
+                    "apart": float((answers[0] - S @ block).abs().max()),
+                }
 
     def infinite(self) -> Iterator[Row]:
         """Whole runs, graph and all, with three filters at once, at infinite regularization."""
@@ -142,7 +168,7 @@ class Bench:
         networks = {
             "two layers, c = 1": gl.GCN(gl.Residual([1.0, 1.0])),
             "diffusion, t = 1.488": gl.GCN(gl.Diffusion(1.488)),
-            "PageRank, theta = 0.4": gl.GCN(gl.PageRank(0.4)),
+            "PageRank, theta = 0.411": gl.GCN(gl.PageRank(0.411)),
         }
         for degree in (10, 30, 100):
             found: dict[str, list[float]] = {name: [] for name in networks}
@@ -173,10 +199,10 @@ class Bench:
         yield {"what": f"{nodes} nodes three times", "bit_identical": same, "largest_relative_difference": apart}
 
     def trials(self) -> Iterator[Row]:
-        """Many trials of smaller graphs, one at a time and several in flight."""
+        """Many trials of smaller graphs, in one process and in several that share the card."""
         gcn = gl.GCN(gl.Diffusion(TIMES))
-        for nodes, trials in ((min(self.nodes, 10_000), 32), (min(self.nodes, 100_000), 8)):
-            for workers in (1, 2, 4, None):
+        for nodes, trials in ((min(self.nodes, 10_000), 256), (min(self.nodes, 100_000), 64)):
+            for workers in (1, 4):
                 seconds, peak, found = self.timed(
                     lambda n=nodes, t=trials, w=workers: gl.simulate(
                         DATA, gcn, n, DEGREE, t, workers=w, device=self.device
@@ -190,7 +216,7 @@ class Bench:
                 }
 
 
-PARTS = ("tiles", "infinite", "ridge", "logistic", "amp", "repeat", "trials", "degree")
+PARTS = ("infinite", "products", "tiles", "ridge", "logistic", "amp", "repeat", "trials", "degree")
 
 
 def main() -> None:

@@ -111,7 +111,8 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
     """What `GraphClassifier` does, which needs scikit-learn only for its base class."""
     adjacency, labels = as_adjacency(data.graph), as_labels(y, data.nodes)
-    model = train(as_features(data.X, data.nodes), labels, adjacency, Options(**options))
+    features = None if data.X is None else as_features(data.X, data.nodes)
+    model = train(features, labels, adjacency, Options(**options))
     return labels.classes, pair(model.outputs)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from test_notation import resolve
 
-from gcnlimit.figures.registry import FIGURES
+from gcnlimit.figures.registry import PAPER
 
 PAGE = (Path(__file__).parent.parent / "docs" / "paper-map.md").read_text()
 ROWS = [[cell.strip() for cell in line.split("|")[1:-1]] for line in PAGE.splitlines() if line.startswith("| ")]
@@ -36,5 +36,5 @@ def test_every_name_exists(name):
 
 def test_every_figure_of_the_map_is_drawn():
     named = {row[2].strip("`") for row in ROWS if len(row) == 5 and row[0].isdigit()}
-    assert named == set(FIGURES)
+    assert named == set(PAPER)
     assert all(resolve(f"gcnlimit.{row[3].strip('`')}") for row in ROWS if len(row) == 5 and row[0].isdigit())

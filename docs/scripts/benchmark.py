@@ -8,66 +8,109 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import gcnlimit as gl
+from gcnlimit.benchmark.problems import as_problems
+from gcnlimit.benchmark.record import recorded
 
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
+TABLES = ROOT / "benchmarks"
 
 
 def main() -> None:
-    """Draw accuracy against depth, and if there are results of the study, the place of each method."""
+    """Write the table of problems, draw accuracy against depth, and, given results, write and draw those of the study."""
+    suite = (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
+    (TABLES / "gnn_problems.md").write_text(problem_table(suite))
     depth()
     if len(sys.argv) > 1:
-        places(gl.benchmark.Scores.load(sys.argv[1]))
+        scores = gl.benchmark.Scores.load(sys.argv[1])
+        (TABLES / "gnn_study.md").write_text(study_table(scores))
+        places(scores)
+
+
+def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
+    """Problems, their parameters and exact accuracies, and message passing on the recorded graphs, in Markdown."""
+    head = "| problem | classes | alpha | lam | mu | rho | degree | features | linear | algorithmic | Bayes | AMP, 10 000 nodes |"
+    rows = [head, "| --- " * 12 + "|"]
+    for problem in suite:
+        data, exact = problem.data, problem.exact
+        runs = [found["amp"] for k in range(5) if (found := recorded(problem.name, "standard", k))]
+        amp = f"{np.mean(runs):.4f} ± {np.std(runs, ddof=1) / len(runs) ** 0.5:.4f}" if runs else ""
+        numbers = [exact.features, exact.linear, exact.algorithmic, exact.bayes]
+        signals = f"{data.alpha:g} | {data.lam:g} | {data.mu:g} | {data.rho:g}"
+        degree = f"{problem.degree:g}{'' if data.directed else ', symmetric'}"
+        cells = " | ".join(f"{number:.4f}" for number in numbers)
+        rows.append(f"| {problem.name} | {len(data.fractions)} | {signals} | {degree} | {cells} | {amp} |")
+    return "\n".join(rows) + "\n"
+
+
+def study_table(scores: gl.benchmark.Scores) -> str:
+    """Mean accuracy in per cent of each method, problem by problem, the best of each column first by mean place."""
+    lines = scores.lines
+    problems = list(dict.fromkeys(line.problem for line in lines))
+    cell = {
+        (line.method, line.problem): f"{100 * line.accuracy:.1f} ± {100 * line.standard_error:.1f}" for line in lines
+    }
+    order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: -_mean_place(lines, method))
+    rows = [f"| method | mean place | {' | '.join(problems)} |", "| --- " * (len(problems) + 2) + "|"]
+    exact = {problem.name: problem.exact for problem in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))}
+    rows.append(f"| *Bayes-optimal* | 1 | {' | '.join(f'*{100 * exact[name].bayes:.1f}*' for name in problems)} |")
+    for method in order:
+        cells = " | ".join(cell.get((method, name), "") for name in problems)
+        rows.append(f"| {method} | {_mean_place(lines, method):.3f} | {cells} |")
+    rows.append(f"| *features alone* | | {' | '.join(f'*{100 * exact[name].features:.1f}*' for name in problems)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _mean_place(lines: list[gl.benchmark.Line], method: str) -> float:
+    """Mean place over the problems, without the hard and the sparse one, whose exact numbers are of another kind."""
+    return float(
+        np.nanmean([_place(line) for line in lines if line.method == method and line.problem not in ("hard", "sparse")])
+    )
 
 
 def depth() -> None:
     """Accuracy against the number of layers: best linear network and message passing, exact."""
     names = ("reference", "many-labels", "deep")
     chosen = [problem for problem in gl.benchmark.problems() if problem.name in names]
-    layers = np.arange(1, 13)
+    layers = np.arange(1, 11)
+    linear = np.array([_best_linear(chosen, int(k)) for k in layers])
     figure = Figure(figsize=(9, 2.9), layout="constrained")
     FigureCanvasAgg(figure)
-    for axes, problem in zip(figure.subplots(1, 3), chosen, strict=True):
-        linear = [_linear(problem.data, int(k)) for k in layers]
-        axes.plot(layers, linear, "o-", ms=3, color="tab:orange", label="best linear network")
+    for axes, problem, curve in zip(figure.subplots(1, 3), chosen, linear.T, strict=True):
         passing = gl.theory.message_passing(problem.data, layers.size).test_accuracy
         axes.plot(layers, passing, "o-", ms=3, color="tab:blue", label="message passing")
+        axes.plot(layers, curve, "s-", ms=3, color="tab:orange", label="best linear network")
         axes.axhline(problem.exact.bayes, color="black", lw=1, label="Bayes-optimal")
         axes.axhline(problem.exact.linear, color="tab:orange", lw=1, ls=":", label="all linear networks")
         axes.set_title(problem.name, fontsize=9)
         axes.set_xlabel("layers")
+        print(problem.name, "linear", curve.round(4), "message passing", passing.round(4))
     figure.axes[0].set_ylabel("test accuracy")
     figure.axes[0].legend(fontsize=7, loc="lower right")
     figure.savefig(IMAGES / "benchmark-depth.png", dpi=110)
 
 
-def _linear(data: gl.CSBM, order: int) -> float:
-    """Best polynomial of that order, at the best regularization."""
-    best = gl.best_filter(data, order, symmetrize=True)
-    return float(best.prediction.test_accuracy)
+def _best_linear(problems: list[gl.benchmark.Problem], order: int) -> np.ndarray:
+    """Accuracy of the best polynomial of that order, at its best regularization."""
+    parameters = {name: [getattr(p.data, name) for p in problems] for name in ("alpha", "lam", "mu", "rho")}
+    return np.asarray(gl.best_filter(gl.CSBM(**parameters), order, symmetrize=True).prediction.test_accuracy)
 
 
 def places(scores: gl.benchmark.Scores) -> None:
-    """Share of the way from chance to the ceiling, each method a row and each problem a column."""
-    lines = scores.lines
-    methods = list(dict.fromkeys(line.method for line in lines))
+    """Place of each method between chance and the best possible, each problem a mark; ablations are left out."""
+    lines = [line for line in scores.lines if not line.method.startswith("message-passing network,")]
     problems = list(dict.fromkeys(line.problem for line in lines))
-    place = {(line.method, line.problem): _place(line) for line in lines}
-    order = sorted(methods, key=lambda m: np.nanmean([place.get((m, p), np.nan) for p in problems]))
-    figure = Figure(figsize=(9, 0.32 * len(methods) + 1.6), layout="constrained")
+    order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: _mean_place(lines, method))
+    figure = Figure(figsize=(9, 0.3 * len(order) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     for k, problem in enumerate(problems):
-        axes.scatter(
-            [place.get((m, problem), np.nan) for m in order],
-            order,
-            s=18,
-            color=f"C{k % 10}",
-            marker="os^Dv"[k // 10],
-            label=problem,
-        )
-    means = [np.nanmean([place.get((m, p), np.nan) for p in problems]) for m in order]
-    axes.scatter(means, order, s=160, color="black", marker="|", label="mean")
+        marks = [(_place(line), order.index(line.method)) for line in lines if line.problem == problem]
+        axes.scatter(*np.transpose(marks), s=16, color=f"C{k % 10}", marker="os"[k // 10], label=problem)
+    axes.scatter(
+        [_mean_place(lines, m) for m in order], range(len(order)), s=160, color="black", marker="|", label="mean"
+    )
+    axes.set_yticks(range(len(order)), order)
     axes.axvline(1.0, color="black", lw=1)
     axes.axvline(0.0, color="grey", lw=1, ls=":")
     axes.set_xlabel("place between chance (0) and the best possible (1)")
@@ -76,10 +119,8 @@ def places(scores: gl.benchmark.Scores) -> None:
 
 
 def _place(line: gl.benchmark.Line) -> float:
-    problem = gl.benchmark.problems()[0]
-    for problem in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True)):
-        if problem.name == line.problem:
-            break
+    """0 at chance, 1 at the best possible."""
+    (problem,) = as_problems(line.problem)
     chance = max(problem.data.fractions)
     return float((line.accuracy - chance) / (problem.exact.bayes - chance))
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gcnlimit.figures.files import read
-from gcnlimit.figures.registry import FIGURES
+from gcnlimit.figures.registry import PAPER
 from gcnlimit.figures.style import picture
 
 DOCS = Path("docs")
@@ -33,7 +33,7 @@ standard error. The paper's figures have no numbers to compare with; where it le
 def main(folder: Path) -> None:
     """Write the page and the pictures."""
     page, sizes = [], {}
-    for name, figure in FIGURES.items():
+    for name, figure in PAPER.items():
         dataset = read(figure, folder / f"{name}.nc")
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
         picture(figure, dataset).savefig(DOCS / "images" / f"{name}.png", dpi=110)

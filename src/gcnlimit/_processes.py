@@ -11,9 +11,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from contextvars import copy_context
-from functools import partial
+from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, TypeVar, cast
 
 from gcnlimit._threads import cores, one_thread_each, one_thread_of_linear_algebra
@@ -31,13 +29,11 @@ def run(
     workers: int | None = None,
     *,
     small: bool = False,
-    threads: bool = False,
     done: Callable[[int], None] = lambda count: None,
 ) -> list[R | None]:
     """Results of independent tasks, in their order; after Ctrl-C those of the finished tasks, and None for the others.
 
-    `small` work stays in this process unless `workers` is given, and so does work in `threads`; `done` is called after each
-    task with the number 1.
+    `small` work stays in this process unless `workers` is given; `done` is called after each task with the number 1.
 
     >>> run([list, dict], workers=1)
     [[], {}]
@@ -45,7 +41,7 @@ def run(
     if workers is None:
         workers = 1 if small else cores()
     results: list[R | None] = [None] * len(tasks)
-    serve = _here if min(workers, len(tasks)) == 1 else _in_threads if threads else _in_processes
+    serve = _here if min(workers, len(tasks)) == 1 else _in_processes
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(serve(tasks, min(workers, len(tasks)))) as finished:
         for index, result in finished:
             results[index] = result
@@ -71,13 +67,6 @@ def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int
     with one_thread_of_linear_algebra():
         for index, task in enumerate(tasks):
             yield index, task()
-
-
-def _in_threads(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
-    apart = {index: partial(copy_context().run, task) for index, task in enumerate(tasks)}
-    with ThreadPoolExecutor(workers) as pool:
-        for index, future in as_finished(pool, _call, apart.items(), 2 * workers):
-            yield index, future.result()
 
 
 def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:

@@ -56,7 +56,8 @@ class Status(Outcome):
     )
     REFUSED = (
         5,
-        "the filter is not defined on the spectrum of the operator, or the degree allows no such signal; take a weaker one",
+        "the filter is not defined on the spectrum of the operator, or the data are out of range or the degree allows no such "
+        "signal; take a weaker filter, rho > 0 and less extreme data",
     )
 
 

@@ -72,3 +72,18 @@ def test_a_refused_point_leaves_the_others_alone():
     assert np.isnan([best.parameters["theta"][1], best.prediction.test_accuracy[1]]).all()
     with pytest.raises(gl.ParameterError, match="convergent interval"):
         gl.tune(data, network, free)
+
+
+@pytest.mark.parametrize("classes", [3, [0.2, 0.8]])
+def test_comparisons_follow_the_classes(classes):
+    """What is chosen is that of two classes; the accuracies are those of its margins, below the ceiling of these classes."""
+    data = gl.CSBM(**PARAMETERS, classes=classes)
+    two, more = (gl.compare(d, depth=1, order=2, reg=math.inf) for d in (DATA, data))
+    assert [entry.chosen for entry in two.entries] == [entry.chosen for entry in more.entries]
+    assert np.all(more.gap >= 0.0)
+    for entry in (entry for entry in more.entries if entry.gcn is not None):
+        assert entry.test_accuracy == gl.predict(data, entry.gcn).best_accuracy
+    gaps = gl.gap_map(data, NETWORK, {"t": (0, 20)})
+    assert gaps.gap == pytest.approx(more.gap[more.methods.index("diffusion")], abs=1e-10)
+    assert 0.0 < gaps.linear_gap < gaps.gap
+    assert math.exp(gaps.log_ratio) == pytest.approx(1 + gaps.gap / (1 - gaps.ceiling.test_accuracy), rel=1e-9)

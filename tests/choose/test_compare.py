@@ -69,3 +69,14 @@ def test_gap_map_over_any_two_parameters():
         (1 - result.tuned.prediction.test_accuracy) / (1 - result.ceiling.test_accuracy),
         rtol=1e-12,
     )
+
+
+def test_a_point_that_is_refused_does_not_lose_the_others():
+    data = gl.CSBM(alpha=4, lam=[1.0, 1e30, 1.0], mu=2.0, rho=[0.1, 0.1, 0.0])
+    comparison = gl.compare(data, depth=1, order=4, reg=math.inf)
+    alone = gl.compare(DATA, depth=1, order=4, reg=math.inf)
+    np.testing.assert_allclose(comparison.test_accuracy[:, 0], alone.test_accuracy, atol=1e-9)
+    for entry in comparison.entries[:-2]:
+        assert list(entry.status[1:]) == [gl.Status.REFUSED] * 2
+        assert np.all(np.isnan(entry.test_accuracy[1:]))
+    assert np.all(comparison["Bayes-optimal"].test_accuracy > 0.5)  # known at every point

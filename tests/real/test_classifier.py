@@ -208,3 +208,16 @@ def test_missing_scikit_learn_is_said_in_a_sentence():
     )
     told = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert "gcnlimit[sklearn]" in told
+
+
+def test_without_features_a_diffusion_is_among_the_choices():
+    """On a graph alone PageRank keeps too much of each node's own indicator; leave-one-out sees it."""
+    i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=0.0, rho=0.1, directed=False), nodes=600, degree=20, seed=2)
+    y, test = np.where(i.train_mask, i.labels > 0, -1), np.where(i.train_mask, -1, i.labels > 0)
+    scores = {
+        name: gl.GraphClassifier(name).fit(None, y, graph=i.adjacency) for name in ("auto", "pagerank", "diffusion")
+    }
+    best = max(("pagerank", "diffusion"), key=lambda name: max(trial.score for trial in scores[name].trials_))
+    assert scores["auto"].family_ == best
+    assert np.array_equal(scores["auto"].predict(), scores[best].predict())
+    assert scores["auto"].score(y=test) > 0.9

@@ -17,14 +17,15 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
-from gcnlimit.real.candidates import NO_GRAPH
-from gcnlimit.real.leave_one_out import REG, Offer, Problem, choose
-from gcnlimit.real.offers import identity, offers
+from gcnlimit.real.leave_one_out import REG, Problem, choose
+from gcnlimit.real.offers import offers
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.amp import amp
+from gcnlimit.simulation.belief_propagation import belief_propagation
 
 __all__ = [
     "METHODS",
+    "beliefs",
     "correct_and_smooth",
     "features_alone",
     "label_propagation",
@@ -45,6 +46,12 @@ def message_passing(task: Task) -> Array:
     return np.clip(found.log_odds, -1e3, 1e3) if task.observation.data.classes == 2 else found.probabilities
 
 
+def beliefs(task: Task) -> Array:
+    """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
+    found = belief_propagation(task.observation)
+    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.data.classes == 2 else found.probabilities
+
+
 def linear_by_theory(task: Task) -> Array:
     r"""PageRank of the strength that the theory says is best, at infinite regularization.
 
@@ -60,7 +67,8 @@ def linear_by_theory(task: Task) -> Array:
 
 def linear_by_leave_one_out(task: Task) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
-    problem = _regression(task)
+    nodes = np.flatnonzero(task.labelled)
+    problem = Problem(task.features.astype(float), nodes, task.labels[nodes], task.classes, np.ones(nodes.size))
     found = choose(
         problem, offers(problem, task.adjacency, strengths=_STRENGTHS, hops=0, operator="paper"), np.array(REG)
     )
@@ -69,8 +77,8 @@ def linear_by_leave_one_out(task: Task) -> Array:
 
 
 def features_alone(task: Task) -> Array:
-    """Ridge regression on the features, regularization chosen by leave-one-out; no graph."""
-    return _ridge(task, task.labelled)
+    r"""Class centroids of the features, :math:`X X^T R Y`: infinite regularization, which suits independent features."""
+    return task.features @ (task.features.T @ task.targets)
 
 
 def label_propagation(task: Task) -> Array:
@@ -81,13 +89,15 @@ def label_propagation(task: Task) -> Array:
 
 
 def correct_and_smooth(task: Task) -> Array:
-    """Ridge regression on the features, its errors and then its scores spread over the graph; settings by validation."""
+    """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
     S = propagation(task.adjacency, "normalized", loops=False).operator
-    base = _ridge(task, task.train_mask)
+    base = task.features @ (task.features.T @ _on(task, task.train_mask))
+    scale = _scale(task, base)
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
-    trials = {pair: _validated(task, _corrected(task, S, base, task.train_mask, pair)) for pair in settings}
+    trials = {pair: _validated(task, _corrected(task, S, scale * base, task.train_mask, pair)) for pair in settings}
     best = max(trials, key=lambda pair: trials[pair])
-    return _corrected(task, S, _ridge(task, task.labelled), task.labelled, best)
+    fewer = task.train_mask.sum() / task.labelled.sum()
+    return _corrected(task, S, fewer * scale * features_alone(task), task.labelled, best)
 
 
 METHODS: dict[str, Model] = {
@@ -97,8 +107,9 @@ METHODS: dict[str, Model] = {
     "linear-by-leave-one-out": linear_by_leave_one_out,
     "linear-by-theory": linear_by_theory,
     "amp": message_passing,
+    "belief-propagation": beliefs,
 }
-"""Reference methods by name. The last two are given the parameters of the model."""
+"""Reference methods by name. The last three are given the parameters of the model."""
 
 
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:
@@ -122,14 +133,10 @@ def _best_strength(data: CSBM) -> float:
     return float(np.asarray(best.parameters["theta"]))
 
 
-def _regression(task: Task, known: Mask | None = None) -> Problem:
-    nodes = np.flatnonzero(task.labelled if known is None else known)
-    return Problem(task.features.astype(float), nodes, task.labels[nodes], task.classes, np.ones(nodes.size))
-
-
-def _ridge(task: Task, known: Mask) -> Array:
-    problem, S = _regression(task, known), identity(task.labels.size)
-    return _two_sided(choose(problem, [Offer("none", S, [NO_GRAPH])], np.array(REG)).outputs(problem.features, S))
+def _scale(task: Task, scores: Array) -> float:
+    """Factor that brings scores to the unit of the targets: by least squares on the validation nodes."""
+    known, wanted = scores[task.val_mask], task.targets[task.val_mask]
+    return float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
 
 
 def _two_sided(outputs: Array) -> Array:
@@ -151,9 +158,9 @@ def _spread(S: Any, start: Array, strength: float) -> Array:
 def _corrected(task: Task, S: Any, base: Array, known: Mask, settings: tuple[float, float]) -> Array:
     """Scores with spread errors added, known ones put in place, and all spread again."""
     correct, smooth = settings
-    errors = np.where(known[:, None], 2.0 * task.targets - base, 0.0)
+    errors = np.where(known[:, None], task.targets - base, 0.0)
     scores = base + _spread(S, errors, correct) / (1.0 - correct)
-    return _spread(S, np.where(known[:, None], 2.0 * task.targets, scores), smooth)
+    return _spread(S, np.where(known[:, None], task.targets, scores), smooth)
 
 
 def _validated(task: Task, scores: Array) -> float:

@@ -157,6 +157,21 @@ _SUITE = (
     Problem("weak-features", "a graph that says almost everything", CSBM(4, 1.1, 0.5, 0.1)),
     Problem("deep", "one layer is far from enough: few labels, weak features", CSBM(4, 1.2, 1.0, 0.03)),
     Problem("shallow", "one layer is almost enough: half of the labels, a weak graph", CSBM(2, 0.4, 2.0, 0.5)),
+    Problem("sparse", "three neighbours each", CSBM(4, 1.2, 2.0, 0.1, directed=False), degree=3.0),
+    Problem("five-classes", "a symmetric graph", CSBM(4, 1.0, 2.0, 0.1, directed=False, classes=5), degree=100.0),
+    Problem(
+        "five-heterophily",
+        "neighbours of other classes",
+        CSBM(4, -1.0, 2.0, 0.1, directed=False, classes=5),
+        degree=100.0,
+    ),
+    Problem("three-classes", "a directed graph, many labels", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
+    Problem(
+        "hard",
+        "a hard phase: what is possible is not known to be feasible",
+        CSBM(4, 0.72, 0.5, 0.01, directed=False, classes=20),
+        degree=100.0,
+    ),
 )
 
 _ASIDE = (

@@ -24,11 +24,19 @@ from gcnlimit.benchmark.evaluate import Model, evaluate
 from gcnlimit.benchmark.methods import METHODS
 from gcnlimit.benchmark.problems import SIZES, as_problems, problems
 from gcnlimit.benchmark.scores import Scores, merge
+from gcnlimit.errors import GCNLimitError
 
 __all__ = ["main"]
 
 OWN = "message-passing network"
-SLOW = ("linear-by-leave-one-out",)  # minutes for each graph at the standard size
+ABLATIONS: dict[str, dict[str, Any]] = {
+    f"{OWN}, no memory": {"memory": "none"},
+    f"{OWN}, exact memory": {"memory": "exact"},
+    f"{OWN}, untied layers": {"tied": False},
+    f"{OWN}, labels in the first layer only": {"clamp": False},
+    f"{OWN}, linear": {"nonlinear": False},
+    f"{OWN}, 5 layers": {"layers": 5},
+}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -47,11 +55,13 @@ def main(arguments: list[str] | None = None) -> None:
 def study_problem(problem: str, given: argparse.Namespace) -> Scores:
     """Every method on one problem."""
     found: list[Scores] = []
-    for name, model in _models(problem, given):
-        found.append(
-            evaluate(model, problem, size=given.size, graphs=given.graphs, name=name, store=given.out / "store.sqlite")
-        )
-        merge(found).save(given.out / f"scores-{problem}.json")
+    options = {"size": given.size, "graphs": given.graphs, "store": given.out / "store.sqlite"}
+    try:
+        for name, model in _models(problem, given):
+            found.append(evaluate(model, problem, name=name, **options))
+            merge(found).save(given.out / f"scores-{problem}.json")
+    except GCNLimitError as error:
+        print(f"{problem}: {error}", flush=True)
     return merge(found)
 
 
@@ -62,14 +72,20 @@ def _models(problem: str, given: argparse.Namespace) -> Iterator[tuple[str, Mode
     from gcnlimit.benchmark.networks import NETWORKS
 
     torch.set_num_threads(1)
-    names = given.methods or [*METHODS, OWN, *NETWORKS]
+    names = given.methods or [*METHODS, OWN, *NETWORKS, *ABLATIONS]
     for name in names:
-        if name in METHODS and (name not in SLOW or given.size == "small"):
+        if name in METHODS and not _too_slow(name, problem, given.size):
             yield name, METHODS[name]
-        elif name == OWN:
-            yield name, partial(_own_network, device=given.device)
+        elif name == OWN or name in ABLATIONS:
+            yield name, partial(_own_network, device=given.device, options=ABLATIONS.get(name, {}))
         elif name in NETWORKS:
             yield name, partial(_network, name=name, setting=_setting(problem, name, given), device=given.device)
+
+
+def _too_slow(name: str, problem: str, size: str) -> bool:
+    """Whether a reference method takes minutes for each graph."""
+    many = len(as_problems(problem)[0].data.fractions) > 5
+    return size != "small" and (name == "linear-by-leave-one-out" or (name == "belief-propagation" and many))
 
 
 def _setting(problem: str, name: str, given: argparse.Namespace) -> dict[str, Any]:
@@ -92,10 +108,11 @@ def _network(task: Any, *, name: str, setting: dict[str, Any], device: str) -> A
     return fit_network(task, name, Setting(**setting), device)
 
 
-def _own_network(task: Any, *, device: str) -> Any:
+def _own_network(task: Any, *, device: str, options: dict[str, Any]) -> Any:
     from gcnlimit.nn import message_passing_scores
 
-    return message_passing_scores(task.features, task.adjacency, task.labels, seed=task.seed, device=device)
+    given = (task.features, task.adjacency, task.labels)
+    return message_passing_scores(*given, seed=task.seed, device=device, **options)
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:

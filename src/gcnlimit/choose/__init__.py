@@ -1,1 +1,1 @@
-"""Choosing a network: parameters tuned, filters without a family, families compared."""
+"""Choosing a network: tuned parameters, best filters over all functions, comparison of families."""

@@ -1,4 +1,4 @@
-"""The best of all filters: what a linear network gains when its filter and its regularization are free."""
+"""The best filter and regularization of a linear network: among polynomials of an order, and among all functions."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.batches import batches
 from gcnlimit.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.decision import best_log_error
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
+__all__ = ["LARGEST", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
+
+LARGEST = 1e9
+"""Largest parameter of the data, or inverse of one, for which filters are searched."""
 
 _BLOCK = 64  # points searched together
-_MAX_ORDER = 30  # beyond it, the powers of the operator lose the digits of the filter
+_MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
 @dataclass(frozen=True)
 class FilterCeiling:
-    r"""What no linear network exceeds, whatever its filter; square loss.
+    r"""Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
 
     Parameters
     ----------
@@ -46,7 +49,7 @@ class FilterCeiling:
         Of the best filter; the accuracy is :math:`\Phi` of the margin for two equal classes, :math:`\Phi_C` for more (Eq. 8.3),
         and that at the best threshold for unequal ones (Eq. 8.4).
     error
-        Last change of the margin as the resolution (on a directed graph, the order of the polynomial) was doubled.
+        Last change of the margin as the resolution (on a directed graph, the order of the polynomial) was raised.
     reg
         Regularization of the best filter, in the units of `g`; infinite where none is better.
     x, g
@@ -54,6 +57,8 @@ class FilterCeiling:
         of largest magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
     status
         ``CONVERGED`` if `error` fell below the tolerance, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
+    lower_bound
+        Whether it is a lower bound of the ceiling, as on a directed graph: the best polynomial of the highest order tried.
     """
 
     test_accuracy: float | Array
@@ -64,6 +69,7 @@ class FilterCeiling:
     x: Array
     g: Array
     status: Status | npt.NDArray[np.int_]
+    lower_bound: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,12 +115,12 @@ class BestFilter(Shown):
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
-        """The best linear network over all filters and all regularizations."""
+        """The best linear network over all filters and all regularizations; on a directed graph, a lower bound."""
         return filter_ceiling(self.data, self.gcn.symmetrize)
 
     @cached_property
     def ceiling_at_infinite_reg(self) -> FilterCeiling:
-        """The best linear network over all filters at infinite regularization."""
+        """The best linear network over all filters at infinite regularization; on a directed graph, a lower bound."""
         return filter_ceiling(self.data, self.gcn.symmetrize, reg=math.inf)
 
     @property
@@ -160,19 +166,22 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: fl
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_MAX_ORDER}")
     infinite = _infinite(reg)
     points = _points(data, symmetrize)
-    parts = [best_polynomial(points.take(rows), order, infinite=infinite) for rows in batches(points.size, _BLOCK)]
-    _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
-    x = spectrum(points)
-    g, scale = _unit(Polynomial(coefficients), x)
+    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
+        parts = [best_polynomial(points.take(rows), order, infinite=infinite) for rows in batches(points.size, _BLOCK)]
+        _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
+        x = spectrum(points)
+        g, scale = _unit(Polynomial(coefficients), x)
     filter = Polynomial((coefficients / scale[:, None]).reshape(*data.shape, order + 1))
     gcn = GCN(filter, reg=(strength / scale**2).reshape(data.shape), symmetrize=symmetrize)
+    prediction = predict(data, gcn, throw=False)
+    solved = np.asarray(prediction.status) <= Status.CONVERGED
     return BestFilter(
         data=data,
         gcn=gcn,
-        prediction=predict(data, gcn),
+        prediction=prediction,
         x=x.reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
-        status=_status(settled.reshape(data.shape)),
+        status=_status(settled.reshape(data.shape) & solved),
     )
 
 
@@ -183,8 +192,8 @@ def filter_ceiling(
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
     functions are searched, by Newton's method from several starts. On a directed graph the order of the
-    best polynomial doubles from 8 until the margin grows by less than `tol`, up to 16 (128 at infinite regularization); the
-    ceiling is then a lower bound, and `error` its last growth.
+    best polynomial grows until the margin grows by less than `tol`: 8, 12 and 16, or at infinite regularization 8, 16, 32, 64
+    and 128. That is a lower bound of the ceiling, and `error` its last growth.
 
     Parameters
     ----------
@@ -207,14 +216,8 @@ def filter_ceiling(
     infinite, points = _infinite(reg), _points(data, symmetrize)
     if not (isinstance(tol, int | float) and tol > 0.0):
         raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
-    if points.symmetric:
-        best = spectral_ceiling(points, infinite=infinite, tol=tol)
-        margin, error, strength, g, settled = best
-    else:
-        parts = [
-            growing_polynomials(points.take(rows), infinite=infinite, tol=tol) for rows in batches(points.size, _BLOCK)
-        ]
-        margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
+    with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
+        margin, error, strength, g, settled = _searched(points, infinite, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)
     return FilterCeiling(
@@ -225,8 +228,18 @@ def filter_ceiling(
         reg=scalar_or_array(strength.reshape(data.shape)),
         x=spectrum(points).reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
-        status=_status(settled.reshape(data.shape)),
+        status=_status((settled & np.isfinite(margin)).reshape(data.shape)),
+        lower_bound=not points.symmetric,
     )
+
+
+def _searched(points: Points, infinite: bool, tol: float) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """Margins, errors, regularizations, values on the spectrum and success of the best filters."""
+    if points.symmetric:
+        return spectral_ceiling(points, infinite=infinite, tol=tol)
+    blocks = batches(points.size, _BLOCK)
+    parts = [growing_polynomials(points.take(rows), infinite=infinite, tol=tol) for rows in blocks]
+    return _of_polynomials(points, parts, tol)
 
 
 def _infinite(reg: float | None) -> bool:
@@ -241,6 +254,7 @@ def _infinite(reg: float | None) -> bool:
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
     check_types("best_filter", data=(data, CSBM))
+    check_range(data, LARGEST)
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 
 

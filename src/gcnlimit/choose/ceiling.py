@@ -1,4 +1,4 @@
-"""The ceiling of linear networks: the best filter without a family, on the spectrum of a symmetric graph."""
+"""The ceiling of linear networks on a symmetric graph: the best of all functions on its spectrum."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from gcnlimit.theory.points import Points
 __all__ = ["SpectralBest", "spectral_ceiling", "spectrum"]
 
 _BLOCK = 48  # points searched together
-_STARTS = 4  # filters climbed from, the best of those tried
-_FIRST = 15  # steps of each, before the best is taken further
+_STARTS = 4  # number of climbs, from the best filters tried
+_FIRST = 15  # steps of each climb before the best alone is continued
 _SCALES = np.geomspace(1e-3, 1e1, 13)  # of the starts at finite regularization, where the scale counts
-_ROUNDS = 40  # of cutting panels where a filter has a kink
-_ROUGH = 1e-3  # of the tolerance: a rest of the expansion in a panel, times its weight, for which it is cut
+_ROUNDS = 40  # refinements of the panels in which a filter has a kink
+_ROUGH = 1e-3  # truncation error of a panel times its weight, over the tolerance, above which the panel is halved
 _STEEPEST = 1e4  # largest value of a filter that is reported, where it has a pole
 
 Index = npt.NDArray[np.intp]
@@ -58,7 +58,7 @@ def spectral_ceiling(points: Points, *, infinite: bool, tol: float) -> SpectralB
 
 
 def _blocks(points: Points) -> Iterator[Index]:
-    """Points whose spectra need similar panels together."""
+    """Batches of points whose spectra need similar panels."""
     order = np.argsort(np.abs(np.abs(points.signal) - 1.0), kind="stable")
     yield from np.array_split(order, max(1, -(-points.size // _BLOCK)))
 
@@ -95,8 +95,8 @@ def _search(points: Points, s: Array, tol: float, known: SpectralBest | None = N
 
 
 def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> SpectralBest:
-    """Cut the panels of one point in which the filter is not resolved until the margin stays."""
-    change = np.full(1, np.nan)  # stays so where every panel is smooth, and cutting would not help
+    """Halve the panels of one point in which the filter is not resolved, until the margin is steady."""
+    change = np.full(1, np.nan)  # remains NaN if every panel is resolved already
     for _ in range(_ROUNDS):
         measure = panel_measure(points.signal, ends)
         weight = (measure.tau + measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
@@ -147,7 +147,7 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
 
 
 def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
-    """Regularization and values of the filter; the edge stands for an atom that is not there."""
+    """Regularization and values of the filter; without an atom its value at the edge takes that place."""
     angle, finite = found.angle, s > 0.0
     side = np.where(points.signal < 0.0, -1.0, 1.0)
     x = side[:, None] * np.linspace(-2.0, 2.0, 201)

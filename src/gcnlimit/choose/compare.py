@@ -1,30 +1,34 @@
-"""Which network to use, and how much is left to gain."""
+"""Families of networks compared with each other and with the ceilings; gap maps."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import numpy.typing as npt
+from scipy.special import ndtr
 
 from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
 from gcnlimit._validation import check_types, flag
 from gcnlimit._values import Array
-from gcnlimit.choose.best_filter import FilterCeiling, best_filter, filter_ceiling
+from gcnlimit.choose.best_filter import LARGEST, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.performance import Prediction, scalar_or_array
+from gcnlimit.parameters import SIGNALS
+from gcnlimit.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin
+from gcnlimit.theory.points import check_range, in_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +41,7 @@ _ANY_REG = (0.0, math.inf)
 
 @dataclass(frozen=True, repr=False)
 class GapMap(Shown):
-    """What a tuned network leaves to gain.
+    """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
 
     Parameters
     ----------
@@ -65,12 +69,12 @@ class GapMap(Shown):
     @property
     def gap(self) -> float | Array:
         """Bayes-optimal minus tuned test accuracy."""
-        return _difference(self.ceiling.test_accuracy, self.tuned.prediction.test_accuracy)
+        return _difference(self.ceiling.test_accuracy, _scored(self.tuned.prediction, self.data)[0])
 
     @property
     def log_ratio(self) -> float | Array:
         """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
-        return _difference(self.tuned.prediction.log_test_error, self.ceiling.log_test_error)
+        return _difference(_scored(self.tuned.prediction, self.data)[1], self.ceiling.log_test_error)
 
     @cached_property
     def linear(self) -> FilterCeiling:
@@ -79,12 +83,12 @@ class GapMap(Shown):
 
     @property
     def linear_gap(self) -> float | Array:
-        """Bayes-optimal accuracy minus that of the best linear network: what no filter and no regularization closes."""
+        """Bayes-optimal accuracy minus that of the best linear network, over all filters and regularizations."""
         return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
 
 
 def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
-    """Tune a family of networks over a map of data and subtract it from the ceiling.
+    """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
 
     Parameters
     ----------
@@ -102,8 +106,8 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
     ((2, 3), True, True)
     """
     check_problem("gap_map", data, gcn)
-    data.require_plain("gap_map")
-    return GapMap(data, tune(data, gcn, free), bayes_optimal(data))
+    ceiling = bayes_optimal(data)
+    return GapMap(data, tune(data, gcn, free, threshold="best"), ceiling)
 
 
 @dataclass(frozen=True)
@@ -118,9 +122,11 @@ class Entry:
         What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
         which is of largest magnitude 1 on the spectrum for polynomials and for all linear filters.
     test_accuracy, log_test_error
-        How accurate it is.
+        How accurate it is; on unequal classes at the best threshold.
     gcn
         The network, for `predict`, `fit` and `simulate`; None for what is not one.
+    status
+        How each was found; ``REFUSED``, with NaN as accuracy, where the data are out of range.
     """
 
     method: str
@@ -128,6 +134,7 @@ class Entry:
     test_accuracy: float | Array
     log_test_error: float | Array
     gcn: GCN | None = None
+    status: Status | npt.NDArray[np.int_] = Status.EXPLICIT
 
     @property
     def chosen(self) -> list[str]:
@@ -183,7 +190,7 @@ class Comparison(Shown):
         return str(self)
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
-        """Draw the accuracy of each method for a single point, what each leaves to gain where one parameter varies."""
+        """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
         return draw_methods(self._points(), self._columns()[1], name, axes)
 
     def __getitem__(self, method: str) -> Entry:
@@ -196,7 +203,7 @@ class Comparison(Shown):
     @property
     def best(self) -> Entry:
         """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
-        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.mean(e.log_test_error)))
+        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.nanmean(e.log_test_error)))
 
     @property
     def methods(self) -> list[str]:
@@ -210,7 +217,7 @@ class Comparison(Shown):
 
     @property
     def gap(self) -> Array:
-        """What each method leaves to gain: the Bayes-optimal accuracy minus its own."""
+        """Bayes-optimal accuracy minus that of each method."""
         return np.asarray(self.test_accuracy[-1] - self.test_accuracy)
 
     def __str__(self) -> str:
@@ -230,13 +237,14 @@ def compare(
 
     Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
     linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
-    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the continuous network and
-    PageRank are taken at infinite regularization, and the others take up to a minute for each point.
+    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the lines of all linear
+    filters, marked ``>=``, are lower bounds, and the search takes up to a minute for each point.
 
     Parameters
     ----------
     data
-        The data; array parameters broadcast.
+        The data; array parameters broadcast. Points at which no network can be trained (``rho = 0``), or with parameters
+        beyond 1e9, have NaN and the status ``REFUSED``; the others are compared.
     depth
         Layers of the residual networks.
     order
@@ -263,24 +271,49 @@ def compare(
     """
     flag("symmetrize", symmetrize)
     check_types("compare", data=(data, CSBM))
-    data.require_plain("compare")
-    tuned = _Families(data, symmetrize, infinite=reg is not None)
-    best, ceiling = best_filter(data, order, symmetrize, reg=reg), bayes_optimal(data)
+    usable, searched = _searched(data)
+    ceiling, tuned = bayes_optimal(data), _Families(searched, symmetrize, infinite=reg is not None)
+    best = best_filter(searched, order, symmetrize, reg=reg)
     residual, explicit = Residual.constant(1.0, depth), best.ceiling_at_infinite_reg
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
-    entries = [
+    pca_log_error = best_log_error(pca, data.classes)
+    pca_accuracy = ndtr(pca) if data.classes == 2 else -np.expm1(pca_log_error)
+    bound = " (>=)" if explicit.lower_bound else ""
+    networks = [
         tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
         tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
         tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
         tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
-        _entry(f"best polynomial, order {order}", best.prediction, best.gcn.reg, best.gcn),
-        _entry("all linear filters, reg = inf", explicit, explicit.reg),
-        Entry("PCA of the graph", {}, scalar_or_array(ndtr(pca)), scalar_or_array(log_ndtr(-pca))),
-        Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error),
+        _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data),
+        _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg),
     ]
     if reg is None:
-        entries.insert(6, _entry("all linear filters, any reg", best.ceiling, best.ceiling.reg))
+        networks.append(_entry(f"all linear filters, any reg{bound}", best.ceiling, best.ceiling.reg))
+    entries = [
+        *(_refused(entry, usable) for entry in networks),
+        Entry("PCA of the graph", {}, scalar_or_array(pca_accuracy), scalar_or_array(pca_log_error)),
+        Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error, status=ceiling.status),
+    ]
     return labelled(Comparison(tuple(entries)), data)
+
+
+def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
+    """Where filters can be searched, and data in which one of these points stands in for each of the others."""
+    columns = {name: np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS}
+    usable = in_range(columns["alpha"], columns["lam"], columns["mu"], columns["rho"], LARGEST)
+    if usable.all() or not usable.any():
+        check_range(data, LARGEST)
+        return usable, data
+    return usable, data.replaced(**{name: np.where(usable, v, v[usable][0]) for name, v in columns.items()})
+
+
+def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
+    """Same entry with NaN and a status of its own at the points that cannot be used."""
+    if usable.all():
+        return entry
+    accuracy, error = (np.where(usable, values, np.nan) for values in (entry.test_accuracy, entry.log_test_error))
+    status = np.where(usable, entry.status, Status.REFUSED)
+    return replace(entry, test_accuracy=accuracy, log_test_error=error, status=status)
 
 
 @dataclass(frozen=True)
@@ -294,16 +327,27 @@ class _Families:
     def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Entry:
         """Entry of a family at its best."""
         gcn = GCN(filter, symmetrize=self.symmetrize)
-        series = self.data.directed and not self.symmetrize and not filter.deep  # too long for a directed graph
-        best = tune(self.data, gcn, free if self.infinite or series else free | {"reg": _ANY_REG})
+        best = tune(self.data, gcn, free if self.infinite else free | {"reg": _ANY_REG}, threshold="best")
         points = len(self.data.shape)
         chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
         chosen.setdefault("reg", best.gcn.reg)
-        return Entry(method, chosen, best.prediction.test_accuracy, best.prediction.log_test_error, best.gcn)
+        return _network(method, chosen, best.gcn, best.prediction, self.data)
 
 
-def _entry(method: str, of: Prediction | FilterCeiling, reg: float | Array, gcn: GCN | None = None) -> Entry:
-    return Entry(method, {"reg": reg}, of.test_accuracy, of.log_test_error, gcn)
+def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:
+    return Entry(method, chosen, *_scored(of, data), gcn, of.status)
+
+
+def _entry(method: str, of: FilterCeiling, reg: float | Array) -> Entry:
+    return Entry(method, {"reg": reg}, of.test_accuracy, of.log_test_error, None, of.status)
+
+
+def _scored(prediction: Prediction, data: CSBM) -> tuple[float | Array, float | Array]:
+    """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
+    if isinstance(data.classes, int):
+        return prediction.test_accuracy, prediction.log_test_error
+    margin = np.asarray(prediction.order_parameters.test_margin)
+    return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))
 
 
 def _difference(one: float | Array, other: float | Array) -> float | Array:

@@ -18,7 +18,7 @@ from gcnlimit.choose.spectral_margin import SpectralMargin
 from gcnlimit.csbm import CSBM
 from gcnlimit.filters import Averages, Polynomial
 from gcnlimit.network import GCN
-from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.performance import Status
 from gcnlimit.theory.large_reg import coefficient_averages, margins
@@ -30,9 +30,9 @@ __all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters", "TrainedDirecte
 Index = npt.NDArray[np.intp]
 
 _TINY = 1e-100  # imaginary step of exact derivatives
-_MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the averages are of a ratio
+_MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
 _NOISE = 1e-12  # of margins on directed graphs, where equations are solved
-_STEP = 1e-4  # of differences there
+_STEP = 1e-4  # of their differences
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 

@@ -14,10 +14,13 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
 
-_STARTS = 3  # filters climbed from, the best of those tried
+_STARTS = 3  # number of climbs, from the best filters tried
 _SMALL, _SMALLEST = 8, 4  # orders at which many starts are tried, the second where equations must be solved for each
 _SCALES = np.log(np.geomspace(1e-3, 1e2, 16))  # of the starts at finite regularization
-_LARGEST = {"infinite": 128, "finite": 16}  # order at which the limit is read off at last on a directed graph
+_ORDERS = {
+    "infinite": (16, 32, 64, 128),
+    "finite": (12, 16),
+}  # after the first, to read off the limit on a directed graph
 
 Index = npt.NDArray[np.intp]
 _Climbed = tuple[Array, Array, npt.NDArray[np.bool_]]
@@ -138,13 +141,14 @@ def _continue(filters: FreeFilters, a: Array) -> _Climbed:
 
 
 def _grow(points: Points, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
-    """Double the order; the coefficients are those of the largest order, padded."""
-    order, left = _SMALL, np.arange(points.size)
-    a, margin, settled = _search(points, order, finite=finite)
-    best = _found(_filters(points, order, finite=finite), a, margin, settled)
+    """Raise the order; the coefficients are those of the largest order, padded."""
+    left = np.arange(points.size)
+    a, margin, settled = _search(points, _SMALL, finite=finite)
+    best = _found(_filters(points, _SMALL, finite=finite), a, margin, settled)
     growth = np.full(points.size, np.inf)
-    while left.size and order < _LARGEST["finite" if finite else "infinite"]:
-        order *= 2
+    for order in _ORDERS["finite" if finite else "infinite"]:
+        if not left.size:
+            break
         filters = _filters(points.take(left), order, finite=finite)
         a, higher, settled = _continue(filters, a)
         growth[left] = np.abs(higher - best.margin[left])

@@ -1,4 +1,4 @@
-"""What may be tuned: the free parameters of a network, and how the unit cube maps onto them."""
+"""The free parameters of a network as points of the unit cube, and the margin there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, Polynomial, SearchScale
+from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIGNALS
@@ -64,7 +64,7 @@ class Axis:
         return np.where(u == 1.0, self.top[which], value)
 
     def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
-        """Where a parameter stands in [0, 1], the inverse of `value`."""
+        """Coordinate in [0, 1] of a parameter, the inverse of `value`."""
         to, low, high, unit = self.scale.to, self.low[which], self.high[which], self.unit[which]
         here = to(np.clip(value, low, high) * unit)
         width = to(high * unit) - to(low * unit)
@@ -72,7 +72,7 @@ class Axis:
 
     @property
     def ends(self) -> tuple[Array, Array]:
-        """Smallest and largest value of the parameter itself; no end is known of a regularization over a gain."""
+        """Smallest and largest value of the parameter; unbounded for a regularization in units of the gain."""
         anything = self.name == "reg" and self.asked[0] == 0.0
         return (np.full_like(self.low, 1e-300), np.full_like(self.high, 1e300)) if anything else (self.low, self.high)
 
@@ -106,14 +106,13 @@ class Search:
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
         operator = data.operator(gcn.symmetrize)
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
+        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
+        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
         ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
         self._closed = operator.symmetric and ridge and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
-        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.closed = self._closed and not self.explicit
-        if data.directed and not gcn.symmetrize and not self.explicit and not gcn.filter.deep:
-            self._check_layers(free)
         for axis in (axis for axis in self.axes if axis.name != "reg"):
             axis.low[self.refused] = axis.high[self.refused] = 0.0  # a filter that can be computed, to be hidden
 
@@ -129,21 +128,20 @@ class Search:
             )
         return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
 
-    def _check_layers(self, free: Mapping[str, Bounds]) -> None:
-        """Refuse bounds of a continuous filter within which its series is too long to be solved on a directed graph."""
-        replaced = self.gcn.filter.replaced
-        for axis in (axis for axis in self.axes if axis.name != "reg"):
-            largest = np.maximum(np.abs(axis.low), np.abs(axis.high))
-            layers = replaced(largest).layers(radius=self.radius)
-            self.refused |= layers > _LONGEST
-            if self.throw and np.any(self.refused):
-                shorter = np.linspace(0.0, np.max(largest), 501)
-                allowed = max(p for p in shorter if replaced(p).layers(radius=np.max(self.radius)) <= _LONGEST)
-                raise ParameterError(
-                    f"free[{axis.name!r}] = {free[axis.name]} reaches series of {np.max(layers)} layers, too long for a "
-                    f"directed graph at finite regularization; keep |{axis.name}| below {allowed:.3g}, "
-                    "symmetrize, or tune at reg = inf"
-                )
+    def _longest(self, asked: tuple[float, float], limit: Array) -> Array:
+        """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
+        name, replaced = self.gcn.filter.parameter, self.gcn.filter.replaced
+        tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
+        allowed = np.max(np.where(replaced(tried).layers(radius=self.radius) <= _LONGEST, tried, 0.0), axis=0)
+        far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
+        layers = replaced(far).layers(radius=self.radius)
+        self.refused |= layers > _LONGEST
+        if self.throw and np.any(layers > _LONGEST):
+            raise ParameterError(
+                f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
+                f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+            )
+        return np.asarray(np.maximum(allowed, far))
 
     @property
     def _layers(self) -> int:
@@ -166,6 +164,8 @@ class Search:
                 )
         else:
             far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
+            if self.layered and not self.gcn.filter.deep and name != "reg":
+                far = self._longest(asked, far)
             low, high = np.maximum(low, -far), np.minimum(high, far)
         return Axis(name, scale, layer, low, high, unit, asked)
 
@@ -193,7 +193,7 @@ class Search:
         return values
 
     def place(self, axis: Axis, which: npt.NDArray[np.intp]) -> Array:
-        """Where the network as it was given stands on an axis, in [0, 1] (the first of them, if they are several)."""
+        """Coordinate in [0, 1] of the given network on an axis (of the first, if there are several)."""
         if axis.name != "reg":
             given = float(np.ravel(self.gcn.filter.values)[max(axis.layer, 0)])
         else:
@@ -224,7 +224,7 @@ class Search:
             if filter.deep and parameter.ndim == 1:
                 parameter = np.repeat(parameter[:, None], self._layers, axis=1)
             if isinstance(filter, Polynomial):
-                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # the direction is what counts, and zero has none
+                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
             filter = filter.replaced(parameter)
         else:
             filter = filter.ravel(self.shape)[which]

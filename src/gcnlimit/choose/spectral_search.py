@@ -27,14 +27,14 @@ __all__ = ["Climbed", "climb", "maximize", "stationarity", "values"]
 _STEPS = 60  # of Newton's method
 _SWEEPS = 12  # of exchanges between climbs
 _TRIED = np.linspace(-1.0, 1.0, 49)[1:]  # angles that a node may be moved to, in units of the largest
-_SETTLED = 1e-14  # gain that a step promises below which it is the last
+_SETTLED = 1e-14  # expected gain of a step below which the climb ends
 _LONGEST = 0.5  # largest change of an angle in one step
-_NOTHING = 1e-9  # gain of an exchange, relative to the share of a node, that is none
+_NOTHING = 1e-9  # gain of an exchange, relative to the share of a node, that counts as rounding
 _FLOOR = 1e-9  # least curvature of a node, relative to the largest
 
 
 class Climbed(NamedTuple):
-    """Angles of each point, one a row, their margin, and whether the climb is settled."""
+    """Angles, one row per point, their margin, and whether the climb has converged."""
 
     angle: Array
     margin: Array
@@ -113,7 +113,7 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
 
 
 def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Array]:
-    """Gradient, its diagonal part of the Hessian, and the rows through which the rest of it acts."""
+    """Gradient, diagonal part of the Hessian, and the rows of its low-rank part."""
     finite = (margin.s > 0.0)[:, None]
     U, W = values(angle, margin.s)
     U1, W1 = np.where(finite, np.cos(2.0 * angle), 1.0), np.where(finite, np.sin(2.0 * angle), 2.0 * angle)
@@ -126,7 +126,7 @@ def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Ar
 
 
 def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
-    """Newton's step and the gain that it promises; where it leads down, a step of the diagonal part alone."""
+    """Newton's step and its expected gain; the step of the diagonal part alone where Newton's would lower the margin."""
     gradient, diagonal, rows = _derivatives(margin, angle)
     weight = margin.measure.tau + margin.measure.e
     numbers = margin.numbers(*values(angle, margin.s))

@@ -1,4 +1,4 @@
-"""The choice of a network: the values of its free parameters that make it most accurate."""
+"""The free parameters of a network for which its test accuracy is the highest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["TuneStatus", "Tuned", "tune"]
 _BLOCK = 8192  # problems searched together
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
 _CLOSED = 1e-13  # of those for the square loss on symmetric graphs
-_APART = 0.1  # distance of the starts: the plateau of large regularization would take them all
+_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
@@ -101,8 +101,9 @@ def tune(
 
     What is maximised is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
     1, and in which the accuracy increases for any number of equal classes (Eq. 8.3). One free number is searched globally: a
-    scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts. All points of the
-    data are searched together.
+    scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; on a directed graph
+    with ``reg`` free up to infinity, from the filters that are best there, at every regularization. All points of the data are
+    searched together.
 
     On unequal classes the accuracy depends on the threshold as well. By default it is that of the trained network with its own
     bias, and what is maximised is :math:`\Phi^{-1}(\text{accuracy})`; at infinite regularization, where the bias alone decides,
@@ -195,8 +196,12 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     face = search.at_infinite_reg(block)
     if face is None:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
-    at_infinity = _on_face(search, _maximize(face))
-    candidates = np.concatenate([_rays(search, at_infinity.u), candidates], axis=1)
+    at_infinity = _on_face(search, face, block)
+    rays = _rays(search, at_infinity.u)
+    if search.layered:  # each margin is slow to solve, and the rays lead to the maximum
+        candidates, keep = np.concatenate([rays[:, ::2], candidates[:, :1]], axis=1), 2
+    else:
+        candidates = np.concatenate([rays, candidates], axis=1)
     best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
     return better(best, at_infinity, accuracy=accuracy)
 
@@ -214,9 +219,13 @@ def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
     return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
 
 
-def _on_face(search: Search, best: Maxima) -> Maxima:
+def _on_face(search: Search, face: Search, block: npt.NDArray[np.intp]) -> Maxima:
     """Optima at infinite regularization, as points of the cube with one more coordinate."""
-    return best._replace(u=np.insert(best.u, search.reg_axis, 1.0, axis=1))
+    best = _maximize(face)
+    values = face.values(best.u, np.arange(face.size))
+    others = [axis for axis in search.axes if axis.name != "reg"]
+    u = np.stack([axis.place(values[:, k], block) for k, axis in enumerate(others)], axis=1)
+    return best._replace(u=np.insert(u, search.reg_axis, 1.0, axis=1))
 
 
 def _rays(search: Search, u: Array) -> Array:

@@ -20,8 +20,8 @@ __all__ = ["command"]
 @click.option(
     "--filter",
     "family",
-    type=click.Choice(["pagerank", "diffusion", "residual", "hops"]),
-    default="pagerank",
+    type=click.Choice(["auto", "pagerank", "diffusion", "residual", "hops"]),
+    default="auto",
     show_default=True,
     help="Family of the network.",
 )

@@ -1,4 +1,4 @@
-"""Theory at every point of a grid: a point that fails does not lose the others."""
+"""Theory at every point of a grid: one that fails leaves the others intact."""
 
 from __future__ import annotations
 

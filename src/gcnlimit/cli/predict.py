@@ -28,7 +28,7 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
 
     Any number may be a list a,b,c, a range first:last:count or a logarithmic range first:last:count:log; every
-    combination is computed. A point that fails does not lose the others: its reason is written to standard error, and
+    combination is computed. A point that fails leaves the others intact: its reason is written to standard error, and
     the exit status is 2 only if every point failed.
 
     \b

@@ -26,7 +26,7 @@ __all__ = ["command"]
     help="Folder of the files.",
 )
 def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, out: Path) -> None:
-    """Regenerate every figure of the paper, and say how theory and simulation agree.
+    """Regenerate every figure of the paper and of the project, and say how theory and simulation agree.
 
     Interrupted, the same command resumes: finished dots are kept in the folder.
 
@@ -52,7 +52,7 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
             datasets[figure.name] = dataset
     for title, rows in (
         ("Simulation against theory, in standard errors", agreement(datasets)),
-        ("Statements of the paper", statements(datasets)),
+        ("Statements of the paper and of the pages", statements(datasets)),
     ):
         show({key: [row[key] for row in rows] for key in rows[0]}, len(rows), title=title, form="table", keys=1)
     tables = ", ".join(path.name for path in write_agreement(datasets, out))

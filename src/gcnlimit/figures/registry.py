@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
+from gcnlimit.figures.own import classes, hard_phase, imbalance_colour
 from gcnlimit.figures.paper import (
     depth,
     diffusion,
@@ -20,9 +21,9 @@ from gcnlimit.figures.paper import (
     train_error,
 )
 
-__all__ = ["FIGURES", "find", "load"]
+__all__ = ["FIGURES", "PAPER", "find", "load"]
 
-FIGURES = {
+PAPER = {
     figure.name: figure
     for figure in (
         introduction.FIGURE,
@@ -38,6 +39,9 @@ FIGURES = {
         train_error.FIGURE,
     )
 }
+"""The figures of the paper."""
+FIGURES = PAPER | {figure.name: figure for figure in (classes.FIGURE, hard_phase.FIGURE, imbalance_colour.FIGURE)}
+"""And those of the project."""
 
 
 def find(name: str) -> PaperFigure:

@@ -105,9 +105,11 @@ class Chain(NamedTuple):
         up, stay, first = b * unit / size, c / size, np.stack([c, b * signal + c], axis=1) / size[:, None]
 
         def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, powers 0 to k along the second axis
-            raised = up[k] * state
-            product = np.concatenate([first[k][:, None] * state[:, :1], raised], axis=1)
-            product[:, 1:-1] += stay[k] * state[:, 1:]
+            product = np.empty((2, k + 2, *signal.shape))
+            np.multiply(first[k], state[:, 0], out=product[:, 0])
+            np.multiply(up[k], state, out=product[:, 1:])
+            if np.any(stay[k]):
+                product[:, 1:-1] += stay[k] * state[:, 1:]
             return product
 
         total = np.zeros((2, self.depth + 1, *signal.shape))

@@ -70,6 +70,10 @@ class PageRank(Filter):
         """Values over the largest magnitude."""
         return to_unit(1.0 / (1.0 - np.asarray(self.theta)[..., None] * x))
 
+    def log_gain(self, symmetric: bool) -> Array:
+        r"""Closed on a directed graph: :math:`\tau(gg^T) = 1/(1 - \theta^2)`."""
+        return super().log_gain(symmetric) if symmetric else np.asarray(-0.5 * np.log1p(-(self.values**2)))
+
     def chain(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> Chain:
         r"""Geometric series: :math:`b_k = \theta`, read out with ones."""
         self.check_radius(radius)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 from scipy.sparse.linalg import svds
 
+from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.given.inputs import as_adjacency, as_features, as_labels, is_sparse
@@ -33,7 +34,8 @@ class MessagePassingClassifier:
         ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; ``"auto"``, whichever has the lower
         cross-entropy on the hidden halves of the labelled nodes.
     components
-        Number of principal components of the features; None takes the features as they are, which must then have unit variance.
+        Number of principal components of the features; ``"auto"`` takes one for every three nodes and at most 300, None
+        the features as they are, which must then have unit variance.
     bias
         Whether each class has a bias.
     iterations, maskings, seed
@@ -63,7 +65,7 @@ class MessagePassingClassifier:
         layers: int = 10,
         *,
         operator: str = "auto",
-        components: int | None = 100,
+        components: int | str | None = "auto",
         bias: bool = True,
         iterations: int = 20,
         maskings: int = 4,
@@ -150,7 +152,8 @@ class MessagePassingClassifier:
         X = Scaling.of(X, "auto")(X)
         X = X.toarray() if is_sparse(X) else X
         X = X - X.mean(axis=0)
-        count = min(self.components, min(X.shape) - 1)
+        wanted = min(300, len(X) // 3) if self.components == "auto" else whole("components", self.components, low=1)
+        count = min(wanted, min(X.shape) - 1)
         start = np.random.default_rng(0).standard_normal(min(X.shape))
         U, s, _ = svds(X, k=count, v0=start)
         kept = s > 1e-6 * s.max()

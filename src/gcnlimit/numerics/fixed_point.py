@@ -111,8 +111,7 @@ def _largest(states: Array) -> Array:
 
 def _weight(size: Array) -> Array:
     """Inverse of the scale of the entries, 1 where it vanishes or is not finite."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0))
+    return np.asarray(1.0 / np.where((size > 0.0) & np.isfinite(size), size, 1.0))
 
 
 class _Search:
@@ -142,9 +141,8 @@ class _Search:
 
     def judge(self, step: Array, error: Array, weight: Array) -> None:
         """Accept a step whose error is finite and not far above the best; else go back to the best state, more carefully."""
-        with np.errstate(invalid="ignore"):
-            improved = np.isfinite(error) & (error < self._best_error)
-            self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
+        improved = np.isfinite(error) & (error < self._best_error)
+        self.accepted = np.isfinite(error) & (error <= _TOLERATED * self._best_error)
         self._stalled = np.where(improved, 0, self._stalled + 1)
         self.accepted &= self._stalled < self._patience
         self._best_x[improved], self._best_step[improved] = self.x[improved], step[improved]

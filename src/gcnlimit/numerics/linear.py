@@ -1,4 +1,4 @@
-"""Linear systems, many at once: one that is singular does not take the others with it."""
+"""Matrices, many at once: linear systems, of which a singular one does not spoil the others; Hankel matrices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["solve_each"]
+__all__ = ["hankel", "solve_each"]
 
 
 def solve_each(matrices: Array, sides: Array) -> Array:
@@ -27,3 +27,17 @@ def _one(matrix: Array, side: Array) -> Array:
         return np.asarray(np.linalg.solve(matrix, side))
     except np.linalg.LinAlgError:
         return np.full_like(side, np.nan)
+
+
+def hankel(rows: Array) -> Array:
+    r"""Matrices :math:`H_{ip} = r_{i+p}`, 0 beyond the end, of the last axis.
+
+    >>> hankel(np.array([1.0, 2.0, 3.0]))
+    array([[1., 2., 3.],
+           [2., 3., 0.],
+           [3., 0., 0.]])
+    """
+    n = rows.shape[-1]
+    index = np.add.outer(np.arange(n), np.arange(n))
+    padded = np.concatenate([rows, np.zeros((*rows.shape[:-1], n - 1))], axis=-1)
+    return np.asarray(padded[..., index])

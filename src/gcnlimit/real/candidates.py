@@ -103,7 +103,7 @@ def families(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
         return [_given(filter, strengths)]
     if filter not in FAMILIES:
         raise ParameterError(
-            f"filter = {filter!r} is not a family; use {', '.join(map(repr, FAMILIES))} or a filter such as PageRank(0.5)"
+            f"filter = {filter!r} is not a family; use 'auto', {', '.join(map(repr, FAMILIES))} or a filter such as PageRank(0.5)"
         )
     if filter == "hops":
         return [NO_GRAPH, *hops_up_to(hops)]

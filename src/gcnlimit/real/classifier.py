@@ -38,7 +38,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     filter
         ``"pagerank"``, ``"diffusion"``, ``"residual"`` or ``"hops"`` (ridge on :math:`X, SX, S^2X, \dots`), whose strength is
-        chosen; or a filter such as ``PageRank(0.9)``, which is taken as it is.
+        chosen; ``"auto"``: PageRank, and diffusion too where there are no features; or a filter such as ``PageRank(0.9)``,
+        which is taken as it is.
     operator
         :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
         that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
@@ -88,7 +89,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        filter: str | Filter = "pagerank",
+        filter: str | Filter = "auto",
         *,
         operator: str = "auto",
         self_loops: bool = True,
@@ -176,7 +177,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if X is not None:
             validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
         self.n_features_in_ = features.shape[1]
-        return features, labels
+        return (None if X is None else features), labels
 
     def _evaluate(self, X: Any, graph: Any) -> Array:
         check_is_fitted(self)

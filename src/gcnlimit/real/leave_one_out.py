@@ -22,13 +22,17 @@ MEMORY = 3e7  # numbers in the blocks that are propagated at once
 
 
 class Problem(NamedTuple):
-    """Features of all nodes, labelled nodes, their classes (0, 1, ...) and weights."""
+    """Features of all nodes, labelled nodes, their classes (0, 1, ...) and weights.
+
+    `bare` says that there are no features, and each node has one of its own.
+    """
 
     features: Any
     labelled: Indices
     classes: Indices
     class_count: int
     weights: Array
+    bare: bool = False
 
     @property
     def primal(self) -> bool:

@@ -24,7 +24,7 @@ PER_COLUMN = 4  # labelled nodes for each column of features that hops need
 def offers(  # noqa: PLR0917
     problem: Problem,
     adjacency: Any,
-    filter: str | Filter = "pagerank",
+    filter: str | Filter = "auto",
     strengths: npt.ArrayLike | None = None,
     hops: int | str = "auto",
     operator: str = "auto",
@@ -33,7 +33,9 @@ def offers(  # noqa: PLR0917
 ) -> list[Offer]:
     """Networks of a family, and hops where features are few, on each operator; no graph once. See `GraphClassifier`."""
     most = most_hops(problem, hops)
-    kinds = families(filter, strengths, HOPS if hops == "auto" else most)
+    kinds = families("pagerank" if filter == "auto" else filter, strengths, HOPS if hops == "auto" else most)
+    if filter == "auto" and problem.bare and strengths is None:
+        kinds += [kind for kind in families("diffusion") if kind is not NO_GRAPH]
     if not isinstance(filter, Filter) and filter != "hops":
         kinds = [*kinds, *hops_up_to(most)]
     found = []

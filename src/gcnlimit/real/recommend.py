@@ -81,7 +81,7 @@ class Recommendation:
 def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     r"""Recommend a network for a graph, and say why.
 
-    Four rules: leave-one-out over PageRank filters of both signs (and hops where features are few); the theory, whose
+    Four rules: leave-one-out over the default networks of `GraphClassifier`; the theory, whose
     :math:`\theta` is tuned at the estimated :math:`\lambda, \mu` and carried over relative to the top eigenvalue,
     :math:`s = \theta(|\lambda| + 1/|\lambda|)`; a fixed strength 0.9; and no graph. Leave-one-out is recommended, except where
     fewer than 50 nodes are labelled: then the theory, if the likelihood finds nothing against its model, or else the fixed
@@ -130,7 +130,8 @@ def optimism(choice: Choice, weights: Array) -> float:
 def _problem(X: Any, y: Any, adjacency: Any) -> Problem:
     features, labels = as_features(X, adjacency.shape[0]), as_labels(y, adjacency.shape[0])
     scaled = Scaling.of(features, "auto")(features)
-    return Problem(scaled, labels.labelled, labels.codes, labels.classes.size, np.ones(labels.labelled.size))
+    weights = np.ones(labels.labelled.size)
+    return Problem(scaled, labels.labelled, labels.codes, labels.classes.size, weights, X is None)
 
 
 def _model(given: Standard) -> Estimate:

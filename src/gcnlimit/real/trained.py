@@ -14,7 +14,7 @@ from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.given.inputs import Labels
+from gcnlimit.given.inputs import Labels, as_features
 from gcnlimit.real.candidates import NO_GRAPH, families
 from gcnlimit.real.leave_one_out import REG, Choice, Offer, Problem, choose, correct
 from gcnlimit.real.offers import identity, most_hops, offers
@@ -27,7 +27,7 @@ __all__ = ["Options", "Trained", "pair", "train"]
 class Options(NamedTuple):
     """Parameters of `GraphClassifier`."""
 
-    filter: str | Filter = "pagerank"
+    filter: str | Filter = "auto"
     operator: str = "auto"
     self_loops: bool = True
     direction: str = "both"
@@ -76,14 +76,16 @@ class Trained(NamedTuple):
 
 
 def train(features: Any, labels: Labels, adjacency: Any, options: Options) -> Trained:
-    """Choose and train on parts that have been checked; `adjacency` None for features alone."""
+    """Choose and train on parts that have been checked; either `features` or `adjacency` may be None."""
     _among("operator", options.operator, ("auto", *OPERATORS))
     _among("direction", options.direction, DIRECTIONS)
     flag("self_loops", options.self_loops)
+    bare = features is None
+    features = as_features(None, adjacency.shape[0]) if bare else features
     scaling = Scaling.of(features, options.scale)
     scaled = scaling(features)
     weights = _weights(labels, options.class_weight)
-    problem = Problem(scaled, labels.labelled, labels.codes, labels.classes.size, weights)
+    problem = Problem(scaled, labels.labelled, labels.codes, labels.classes.size, weights, bare)
     reg = np.ravel(np.asarray(real("reg", options.reg, low=0, open_low=True)))
     tried = _offers(problem, adjacency, options)
     choice = choose(problem, tried, reg)
@@ -103,7 +105,9 @@ def pair(outputs: Array) -> Array:
 
 def _offers(problem: Problem, adjacency: Any, given: Options) -> list[Offer]:
     if adjacency is None:
-        families(given.filter, given.strengths)  # a wrong name is an error here too
+        families(
+            "pagerank" if given.filter == "auto" else given.filter, given.strengths
+        )  # a wrong name is an error here too
         most_hops(problem, given.hops)
         return [Offer("none", identity(problem.features.shape[0]), [NO_GRAPH])]
     chosen = (given.filter, given.strengths, given.hops, given.operator, given.self_loops, given.direction)

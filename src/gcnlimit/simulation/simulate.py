@@ -31,7 +31,8 @@ from gcnlimit.simulation.train import train
 
 __all__ = ["simulate"]
 
-LANES = 4  # trials at a time on one graphics card, at most
+SHARING = 4  # processes that share a graphics card, at most
+MANY = 256  # trials from which it pays to start them: each takes seconds to import PyTorch
 
 
 def simulate(  # noqa: PLR0917
@@ -65,7 +66,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. On a graphics card the number of trials at a time, by default up to 4 that its memory holds.
+        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each, from 256 trials on.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
@@ -96,21 +97,20 @@ def simulate(  # noqa: PLR0917
     root = seed_sequence(seed)
     require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
     workers = _workers(workers, _bytes(data, gcn, size), size)
-    if workers is None and size.device != "cpu":
-        together = backend_of(size.device).free() // size.device_bytes(math.prod(gcn.shape))
-        workers = int(min(max(together, 1), LANES))
     groups = _groups(data, gcn, shape)
     tasks = [
         _Trial(point, network, size, child, throw)
         for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
         for child in group.spawn(trials)
     ]
-    small, beside = size.nodes * len(tasks) < 40_000, size.device != "cpu"
-    here = beside or len(tasks) == 1 or workers == 1 or (workers is None and small)
+    if workers is None and size.device != "cpu":
+        workers = _sharing(size, math.prod(gcn.shape)) if len(tasks) >= MANY else 1
+    small = size.nodes * len(tasks) < 40_000
+    here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
         total = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None
         with progress_bar("simulating", total, progress, unit="blocks") as bar, counting_blocks(bar.advance):
-            results = run(tasks, workers, small=small, threads=beside)
+            results = run(tasks, workers, small=small)
     else:
         with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
             results = run(tasks, workers, small=small, done=bar.advance)
@@ -130,10 +130,6 @@ class _Trial:
 
     def __call__(self) -> Array:
         """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
-        with backend_of(self.size.device).lane():
-            return self._answer()
-
-    def _answer(self) -> Array:
         if self.throw:
             return self._measure(draw(self.data, self.size, self.seed), self.gcn)
         try:
@@ -182,6 +178,12 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
         return workers
     together = int(available() // needed)
     return together if together < cores() else None
+
+
+def _sharing(size: Size, points: int) -> int:
+    """Number of processes whose trials fit into the memory of a graphics card together."""
+    together = backend_of(size.device).free() // size.device_bytes(points)
+    return int(min(max(together, 1), cores(), SHARING))
 
 
 def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:

@@ -33,42 +33,18 @@ Answer = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Producer:
-    """A function from parameters to numbers, and how it is swept.
-
-    Parameters
-    ----------
-    name
-        Name shown to the user.
-    evaluate
-        From a dictionary of parameters to named numbers (arrays, if some parameters are arrays).
-    allowed
-        Names of the parameters; ``None`` for any.
-    needed
-        Those that have no default.
-    vectorised
-        Names of the parameters that may be arrays of one axis, to be computed together.
-    block
-        How many points at most are computed, and kept, together.
-    seeded
-        Whether a point without a seed is given one, made from its inputs.
-    network
-        Whether it takes a network.
-    defaults
-        Settings that are used where none are given; they belong to the key of a point, but not to its seed.
-    identity
-        What distinguishes this producer from another in the store.
-    """
+    """A function from parameters to numbers, and how it is swept."""
 
     name: str
-    evaluate: Callable[[dict[str, Any]], Answer]
-    allowed: tuple[str, ...] | None
-    needed: tuple[str, ...] = ()
-    vectorised: tuple[str, ...] = ()
-    block: int = 1
-    seeded: bool = False
-    network: bool = False
-    defaults: dict[str, Any] = field(default_factory=dict)
-    identity: str = ""
+    evaluate: Callable[[dict[str, Any]], Answer]  # arrays, if some parameters are arrays
+    allowed: tuple[str, ...] | None  # names of the parameters; None for any
+    needed: tuple[str, ...] = ()  # those without a default
+    vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
+    block: int = 1  # most points that are computed, and kept, together
+    seeded: bool = False  # whether a point without a seed is given one, made from its inputs
+    network: bool = False  # whether it takes a network
+    defaults: dict[str, Any] = field(default_factory=dict)  # part of the key of a point, but not of its seed
+    identity: str = ""  # what distinguishes a function of the user from another in the store
 
 
 def as_producer(what: Callable[..., Any] | str) -> Producer:
@@ -144,8 +120,7 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     settings = _simulating().defaults | {
         name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters
     }
-    workers = 1 if settings["device"] == "cpu" else None  # one process keeps a graphics card busy
-    measured = simulate(build_data(parameters), build_network(parameters), workers=workers, progress=False, **settings)
+    measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     errors = measured.standard_error.as_dict()

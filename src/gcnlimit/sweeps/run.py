@@ -86,7 +86,7 @@ def sweep(
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
     alone = workers is None and executor is None and scheduler is None
     if alone and (fixed or {}).get("device", "cpu") != "cpu":
-        workers = 1  # trials share a graphics card better than processes do
+        workers = 1  # a graphics card is busy with one; several share it if they are asked for
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,

@@ -19,7 +19,7 @@ from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["Points"]
+__all__ = ["Points", "check_range", "in_range"]
 
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
@@ -43,12 +43,12 @@ class Points(NamedTuple):
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
         """Lay out every combination that broadcasting data and network gives; each must be usable."""
+        check_range(data)
         return cls.unchecked(data, gcn).checked()
 
     @classmethod
     def unchecked(cls, data: CSBM, gcn: GCN) -> Self:
-        """Lay out every combination, whether the filter is defined there or not."""
-        _check_range(data)
+        """Lay out every combination, whether the data are in range and the filter is defined there or not."""
         shape = broadcast(data=data.shape, network=gcn.shape)
         signal, symmetric = data.operator(gcn.symmetrize)
         alpha, mu, rho, reg, signal = (
@@ -68,14 +68,21 @@ class Points(NamedTuple):
         return self
 
     def usable(self) -> npt.NDArray[np.bool_]:
-        """Which of the points pass the check."""
+        """Which of the points are in range and pass the check."""
+        usable = in_range(self.alpha, self.signal, self.mu, self.rho)
+        rows = np.flatnonzero(usable)
+        usable[rows] = self.take(rows)._defined()
+        return usable
+
+    def _defined(self) -> npt.NDArray[np.bool_]:
+        """Which of the points pass the check, found by bisection."""
         try:
             self.checked()
         except ParameterError:
             if self.size == 1:
                 return np.zeros(1, bool)
             halves = np.array_split(np.arange(self.size), 2)
-            return np.concatenate([self.take(half).usable() for half in halves])
+            return np.concatenate([self.take(half)._defined() for half in halves])
         return np.ones(self.size, bool)
 
     def units(self, gain: Array) -> Array:
@@ -127,9 +134,22 @@ class Points(NamedTuple):
             order = order[rows:]
 
 
-def _check_range(data: CSBM) -> None:
-    """Refuse parameters at which no network can be trained, or whose products are not floating-point numbers."""
+def check_range(data: CSBM, largest: float = _LARGEST) -> None:
+    """Refuse data on which no network can be trained, or whose parameters, or their inverses, exceed `largest`."""
     if np.any(np.asarray(data.rho) == 0.0):
         raise ParameterError("rho = 0 is not allowed here: a network needs labelled nodes to train on; take rho > 0")
-    for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0), ("rho", 1.0 / _LARGEST)):
-        real(name, getattr(data, name), low=low, high=_LARGEST)
+    for name, low in (("alpha", 1.0 / largest), ("lam", -largest), ("mu", 0.0), ("rho", 1.0 / largest)):
+        real(name, getattr(data, name), low=low, high=largest)
+
+
+def in_range(
+    alpha: npt.ArrayLike, lam: npt.ArrayLike, mu: npt.ArrayLike, rho: npt.ArrayLike, largest: float = _LARGEST
+) -> npt.NDArray[np.bool_]:
+    """Where `check_range` would pass.
+
+    >>> in_range(4.0, [1.0, 1e60, 1.0], 2.0, [0.1, 0.1, 0.0])
+    array([ True, False, False])
+    """
+    alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
+    small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
+    return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))

@@ -65,7 +65,8 @@ def posterior(classes: int | tuple[float, ...]) -> Posterior:
         )
     if len(classes) > 2:
         raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose ceiling is not known; take equal ones or two"
+            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix that is not solved for; "
+            "take equal classes, or two"
         )
     p, other = classes
     spread = 1.0 / (p * other)

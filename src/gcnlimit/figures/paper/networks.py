@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,12 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 
-__all__ = ["LONGEST", "name_depth", "of_depth", "tuned_depth"]
+if TYPE_CHECKING:
+    import xarray
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["LONGEST", "name_depth", "of_depth", "strength_dots", "tuned_depth"]
 
 LONGEST = 20.0
 """Upper end of the search for the best diffusion time."""
@@ -36,6 +42,16 @@ def tuned_depth(data: CSBM, depth: float, symmetrize: bool) -> Tuned:
     network = GCN(of_depth(depth, 1.0), symmetrize=symmetrize)
     free: dict[str, Any] = {"t": (0.0, LONGEST)} if math.isinf(depth) else {"c": (0.0, math.inf)}
     return tune(data, network, free)
+
+
+def strength_dots(
+    simulation: Simulation, data: CSBM, loss: str, depths: Sequence[int], axes: Mapping[str, Any], *names: str
+) -> xarray.Dataset:
+    """Simulated values over the depth `K` and the axes, of networks with one residual strength in all layers."""
+    import xarray
+
+    networks = [GCN(Residual.constant(1.0, K), loss=loss, symmetrize=False) for K in depths]
+    return xarray.concat([simulation.measure(data, network, axes, *names) for network in networks], "K")
 
 
 def name_depth(depth: float) -> str:

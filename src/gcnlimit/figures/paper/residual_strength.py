@@ -17,6 +17,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation, with_dots
 from gcnlimit.figures.paper import readings
+from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import (
     BLACK,
     MARKERS,
@@ -82,23 +83,12 @@ def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies and training errors, and the theory at the same strengths."""
     import xarray
 
+    names = ("test_accuracy", "train_loss")
     measured = [
-        xarray.concat(
-            [
-                simulation.measure(
-                    csbm,
-                    GCN(Residual.constant(1.0, K), loss=loss, symmetrize=False),
-                    {"c": DOTS, "reg": REG},
-                    "test_accuracy",
-                    "train_loss",
-                )
-                for K in DEPTHS
-            ],
-            "K",
-        )
+        strength_dots(simulation, csbm, loss, DEPTHS, {"c": DOTS, "reg": REG}, *names)
         for loss, csbm in SETTINGS.items()
     ]
-    at_dots = dataset[["test_accuracy", "train_loss"]].sel(c=list(DOTS))
+    at_dots = dataset[list(names)].sel(c=list(DOTS))
     theory = at_dots.rename({name: f"{name}_predicted" for name in at_dots})
     return xarray.concat(measured, "loss").merge(theory, join="override", compat="override").rename(c="dot")
 

@@ -17,6 +17,7 @@ import numpy as np
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, name_reg
 from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
@@ -51,18 +52,8 @@ def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies, and the theory at the same strengths."""
     import xarray
 
-    measured = [
-        xarray.concat(
-            [
-                simulation.measure(
-                    csbm, GCN(Residual.constant(1.0, K), symmetrize=False), {"c": DOTS, "reg": REG}, "test_accuracy"
-                )
-                for K in DEPTHS
-            ],
-            "K",
-        )
-        for csbm in GRAPHS.values()
-    ]
+    axes = {"c": DOTS, "reg": REG}
+    measured = [strength_dots(simulation, csbm, "square", DEPTHS, axes, "test_accuracy") for csbm in GRAPHS.values()]
     dots = xarray.concat(measured, "graph")
     return dots.assign(test_accuracy_predicted=dataset.test_accuracy.sel(c=list(DOTS))).rename(c="dot")
 

@@ -41,10 +41,10 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     legend_below(axes, columns=3)
 
 
-def strength_runs_away(dataset: xarray.Dataset) -> Statement:
+def strength_diverges(dataset: xarray.Dataset) -> Statement:
     """The training error is lowest at the largest strength."""
     at = dataset.c.values[dataset.train_loss.argmin("c")]
-    text = "trained on E_train, the strength c would run away"
+    text = "trained on E_train, the strength c would diverge"
     number = f"lowest at the largest c in {int((at == at.max()).sum())} of {at.size} curves"
     return Statement(text, bool((at == dataset.c.values[-1]).all()), number)
 
@@ -57,5 +57,5 @@ FIGURE = PaperFigure(
     panels=(2, 3),
     size=(9.6, 5.6),
     curves=residual_strength.FIGURE.curves,
-    statements=(strength_runs_away,),
+    statements=(strength_diverges,),
 )

@@ -56,9 +56,6 @@ class Backend(Protocol):
     def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time where that is faster."""
 
-    def lane(self) -> AbstractContextManager[None]:
-        """Context in which a thread works beside others."""
-
     def guard(self, nodes: int) -> AbstractContextManager[None]:
         """Context in which running out of memory is a sentence."""
 

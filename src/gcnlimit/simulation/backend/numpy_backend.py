@@ -72,10 +72,6 @@ class NumpyBackend:
         """Answers in the order of the items, one item for each thread at a time."""
         return _threads.in_order(function, items)
 
-    def lane(self) -> contextlib.AbstractContextManager[None]:
-        """Nothing to keep apart."""
-        return contextlib.nullcontext()
-
     def guard(self, nodes: int) -> contextlib.AbstractContextManager[None]:
         """Nothing to guard: memory is asked for beforehand."""
         return contextlib.nullcontext()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,7 +26,7 @@ class TorchBackend:
     """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
 
     device: torch.device
-    tile: int = 256
+    tile: int = 512
 
     @classmethod
     def of(cls, device: str) -> TorchBackend:
@@ -63,14 +61,14 @@ class TorchBackend:
 
     def csr(self, row: torch.Tensor, column: torch.Tensor, nodes: int) -> sparse.csr_array[np.float64]:
         """Square matrix of ones: sorted on the device, held by SciPy."""
-        starts, columns = _compressed(row * nodes + column, nodes)
+        starts, columns = _compressed(torch.sort(row * nodes + column).values, nodes)
         parts = (np.ones(len(columns)), self.host(columns), self.host(starts))
         return sparse.csr_array(parts, shape=(nodes, nodes))
 
     def sparse(
         self, matrix: Any, scale: float, symmetrize: bool, transpose: bool, dtype: np.dtype[Any]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """CSR tensor of a SciPy matrix; an edge in both directions is two entries in one place, which add up."""
+    ) -> tuple[Any, Any]:
+        """Sums over the neighbours; an edge in both directions is two entries in one place, which add up."""
         if isinstance(matrix, np.ndarray):
             dense = scale * self.place(matrix.astype(np.float64))
             dense = (dense + dense.T if symmetrize else dense).to(_TYPES[dtype])
@@ -80,28 +78,24 @@ class TorchBackend:
         counts = self.place(np.diff(matrix.indptr).astype(np.int64))
         row = torch.repeat_interleave(torch.arange(nodes, device=self.device), counts)
         values = (scale * self.place(matrix.data)).to(_TYPES[dtype])
+        if (matrix.data == 1.0).all():
+            values = values[:1]
         forwards, backwards = row * nodes + columns, columns * nodes + row
         if symmetrize:
-            both = _matrix(torch.cat([forwards, backwards]), torch.cat([values, values]), nodes)
+            twice = torch.cat([values, values]) if len(values) > 1 else values
+            both = _Sparse.of(torch.cat([forwards, backwards]), twice, nodes)
             return both, both
-        there = _matrix(forwards, values, nodes)
-        return there, _matrix(backwards, values, nodes) if transpose else there
+        there = _Sparse.of(forwards, values, nodes)
+        return there, _Sparse.of(backwards, values, nodes) if transpose else there
 
     def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
         """Answers in the order of the items; the device itself works while the next ones are prepared."""
-        with _EXACT:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("highest")  # products in single precision, not in TensorFloat-32
+        try:
             yield from map(function, items)
-
-    @contextlib.contextmanager
-    def lane(self) -> Iterator[None]:
-        """Queue of its own on a graphics card."""
-        if self.device.type != "cuda":
-            yield
-            return
-        stream = torch.cuda.Stream(self.device)
-        with torch.cuda.stream(stream):
-            yield
-            stream.synchronize()
+        finally:
+            torch.set_float32_matmul_precision(before)
 
     @contextlib.contextmanager
     def guard(self, nodes: int) -> Iterator[None]:
@@ -147,27 +141,49 @@ class _Random:
         return gaps.to(torch.int64) + 1
 
 
-class _ExactProducts:
-    """Context, entered by any number of threads, in which products of single precision are not rounded to TensorFloat-32."""
+@dataclass(frozen=True, eq=False)
+class _Sparse:
+    """Square sparse matrix: `starts` of the rows, `columns` and `values` of the entries, one value if all are equal.
 
-    def __init__(self) -> None:
-        self.lock, self.inside, self.before = Lock(), 0, "highest"
+    Entries are gathered and summed row by row, in their order: the products of CUDA's own library differ from run to run in the
+    last bit.
+    """
 
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.inside == 0:
-                self.before = torch.get_float32_matmul_precision()
-                torch.set_float32_matmul_precision("highest")
-            self.inside += 1
+    starts: torch.Tensor
+    columns: torch.Tensor
+    values: torch.Tensor
 
-    def __exit__(self, *raised: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if self.inside == 0:
-                torch.set_float32_matmul_precision(self.before)
+    @staticmethod
+    def of(places: torch.Tensor, values: torch.Tensor, nodes: int) -> _Sparse:
+        """Matrix of the values at `places`, each row times `nodes` plus column."""
+        places, order = torch.sort(places)
+        return _Sparse(*_compressed(places, nodes), values[order] if len(values) > 1 else values)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return len(self.starts) - 1, len(self.starts) - 1
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Type of the values."""
+        return self.values.dtype
+
+    def __matmul__(self, block: torch.Tensor) -> torch.Tensor:
+        """Product with a vector or a block, a few columns at a time."""
+        columns = block.reshape(len(block), -1)
+        parts = [self._product(columns[:, k : k + _TOGETHER]) for k in range(0, columns.shape[1], _TOGETHER)]
+        return torch.cat(parts, 1).reshape(block.shape)
+
+    def _product(self, block: torch.Tensor) -> torch.Tensor:
+        gathered = block.index_select(0, self.columns)
+        if len(self.values) > 1:
+            gathered *= self.values[:, None]
+        total = torch.segment_reduce(gathered, "sum", offsets=self.starts, axis=0, unsafe=True, initial=0.0)
+        return total if len(self.values) > 1 else total * self.values
 
 
-_EXACT = _ExactProducts()
+_TOGETHER = 4  # columns of a product whose gathered entries are held at once
 _TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}
 
 
@@ -182,18 +198,8 @@ def _backend(device: str) -> TorchBackend:
 
 
 def _compressed(places: torch.Tensor, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Start of each row and columns of the entries at `places`, each row times `nodes` plus column; sorted."""
-    places = torch.sort(places).values
+    """Start of each row and columns of the entries at sorted `places`, each row times `nodes` plus column."""
     return _starts(places, nodes), (places % nodes).to(_index(places))
-
-
-def _matrix(places: torch.Tensor, values: torch.Tensor, nodes: int) -> torch.Tensor:
-    """CSR tensor of the values at `places`."""
-    places, order = torch.sort(places)
-    parts = _starts(places, nodes), (places % nodes).to(_index(places)), values[order]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the support of such tensors is young
-        return torch.sparse_csr_tensor(*parts, size=(nodes, nodes))
 
 
 def _starts(places: torch.Tensor, nodes: int) -> torch.Tensor:

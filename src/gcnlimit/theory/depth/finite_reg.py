@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
@@ -25,6 +24,7 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.order_parameters import OrderFunctions
 from gcnlimit.performance import Status
 from gcnlimit.theory.depth.gauss_grid import GaussGrid
+from gcnlimit.theory.depth.layers import check_converged
 from gcnlimit.theory.depth.overlaps import DirectedDepth
 from gcnlimit.theory.depth.resolvents import kappa
 from gcnlimit.theory.finite_reg.class_losses import node_loss
@@ -47,7 +47,7 @@ _FINEST = 1 << 16
 def symmetric_functions(points: Points, times: Array, x: Array) -> OrderFunctions:
     """Order functions on a symmetric graph at depths `x`."""
     found = solve(points, tol=_TOLERANCE, max_iterations=5000)
-    _check(found.status == Status.CONVERGED)
+    check_converged(found.status == Status.CONVERGED)
     nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 32
     functions = _on_spectrum(found, times, x, nodes)
     while nodes < _FINEST:
@@ -87,7 +87,7 @@ def directed_functions(points: Points, times: Array, x: Array) -> OrderFunctions
     grid = GaussGrid.of(int(np.ceil(12 + np.max(np.abs(times) * points.radius))))
     equations = _Collocation.on(points, times, grid)
     found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
-    _check(found.converged)
+    check_converged(found.converged)
     f = directed_layers(equations, found.state).in_units(equations.gain, np.ones((points.size, grid.x.size + 1)))
     t = times[:, None, None]
     smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
@@ -133,10 +133,3 @@ class _Collocation(DirectedEquations):
         for _ in range(4 * self.chain.depth):
             medium = self.sweep(medium, s)[2]
         return medium.pack(self.far)
-
-
-def _check(converged: npt.NDArray[np.bool_]) -> None:
-    if not np.all(converged):
-        raise ConvergenceError(
-            f"the equations did not converge at {np.sum(~converged)} of {len(converged)} points; take a larger reg"
-        )

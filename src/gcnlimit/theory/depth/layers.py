@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain
@@ -16,7 +17,7 @@ from gcnlimit.performance import Status
 from gcnlimit.theory.finite_reg.solve import asymptote, solve
 from gcnlimit.theory.points import Points
 
-__all__ = ["euler_functions", "layer_functions"]
+__all__ = ["check_converged", "euler_functions", "layer_functions"]
 
 
 def layer_functions(points: Points, shape: tuple[int, ...]) -> OrderFunctions:
@@ -31,14 +32,7 @@ def euler_functions(points: Points, shape: tuple[int, ...], layers: int) -> Orde
     last = np.zeros((points.size, K + 1))
     last[:, -1] = 1.0
     f = _functions(points, Chain(b, np.ones_like(b), last)).reshape(shape)
-    return replace(
-        f,
-        m_hat=K * f.m_hat,
-        Q_hat=K**2 * f.Q_hat,
-        V_hat=K**2 * f.V_hat,
-        Q_qh=K * f.Q_qh,
-        V_qh=K * f.V_qh,
-    )
+    return replace(f, m_hat=K * f.m_hat, Q_hat=K**2 * f.Q_hat, V_hat=K**2 * f.V_hat, Q_qh=K * f.Q_qh, V_qh=K * f.V_qh)
 
 
 def _functions(points: Points, chain: Chain) -> OrderFunctions:
@@ -46,9 +40,14 @@ def _functions(points: Points, chain: Chain) -> OrderFunctions:
         far, reg = asymptote(points, chain)
         return far.chain_layers().without_powers(reg)
     found = solve(points, chain, tol=1e-10, max_iterations=5000)
-    failed = found.status != Status.CONVERGED
-    if failed.any():
-        raise ConvergenceError(
-            f"the chain equations did not converge at {failed.sum()} of {points.size} points; take a larger reg or fewer layers"
-        )
+    check_converged(found.status == Status.CONVERGED)
     return found.chain_layers()
+
+
+def check_converged(converged: npt.NDArray[np.bool_]) -> None:
+    """Raise `ConvergenceError` if the equations of some points have no solution."""
+    if not np.all(converged):
+        raise ConvergenceError(
+            f"the equations did not converge at {np.sum(~converged)} of {len(converged)} points; "
+            "take a larger reg or fewer layers"
+        )

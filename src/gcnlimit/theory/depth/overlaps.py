@@ -22,7 +22,7 @@ from scipy.special import hyp1f1
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Diffusion
-from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.depth import resolvents
 

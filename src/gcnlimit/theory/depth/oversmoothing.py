@@ -19,7 +19,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.hankel import hankel
+from gcnlimit.numerics.linear import hankel
 
 __all__ = ["initial_layers"]
 

@@ -1,0 +1,145 @@
+r"""The hard phase of a graph without features: where classes can be recovered in principle, and no efficient algorithm is known.
+
+Left: accuracy of ten classes without labels, Bayes-optimal and reached by message passing. Middle: the signals between which
+recovery is hard, against the number of classes; from the spinodal on a state that recovers the classes exists. Right: labels end
+the phase; between the lines two states are stable, and they meet at :math:`\rho_c`. All curves follow from the function
+:math:`T(m)` of Eq. 8.9: every fixed point has :math:`\lambda_s^2 = m/[\rho + (1-\rho) T(m)]`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.figures.base import PaperFigure, Statement
+from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below
+from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.limits import hard_phase
+from gcnlimit.theory.posterior import posterior
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["FIGURE", "data", "draw"]
+
+SHOWN = 10
+CLOSING = (7, 10, 20)
+_HALVINGS = 28  # of an interval below 1/2, to 1e-9
+
+
+def data(simulation: Simulation | None = None) -> xarray.Dataset:
+    """Accuracies at ten classes, the lines of the phase diagram, and how labels close it."""
+    import xarray
+
+    lam, classes = np.linspace(0.8, 1.1, 301), np.arange(4, 21)
+    ceiling = bayes_optimal(_graph(lam, 0.0, SHOWN))
+    phases = [hard_phase(int(C)) for C in classes]
+    lines = [_closing(C) for C in CLOSING]
+    return xarray.Dataset(
+        {
+            "bayes_optimal": ("lam", ceiling.test_accuracy),
+            "algorithmic": ("lam", ceiling.algorithmic.test_accuracy),
+            "lam_spinodal": ("classes", [phase.lam_spinodal for phase in phases]),
+            "lam_transition": ("classes", [phase.lam_transition for phase in phases]),
+            "rho_c": ("C", [hard_phase(C).rho_c for C in CLOSING]),
+            "spinodal_lam": (("C", "m"), np.array([line[0] for line in lines])),
+            "spinodal_rho": (("C", "m"), np.array([line[1] for line in lines])),
+            "transition_lam": (("C", "step"), np.array([line[2] for line in lines])),
+            "transition_rho": (("C", "step"), np.array([line[3] for line in lines])),
+        },
+        {"lam": lam, "classes": classes, "C": list(CLOSING)},
+    )
+
+
+def _graph(lam: Array, rho: Array | float, classes: int) -> CSBM:
+    """Symmetric graph without features."""
+    return CSBM(alpha=1.0, lam=lam, mu=0.0, rho=rho, directed=False, classes=classes)
+
+
+def _closing(classes: int) -> tuple[Array, Array, Array, Array]:
+    r"""Both spinodals as one curve through the point where they meet, then the transition between them: signals and labels.
+
+    At a spinodal :math:`\frac{d\lambda_s^2}{dm} = 0`, that is :math:`\frac\rho{1-\rho} = m\,T' - T`.
+    """
+    tables = posterior(classes)
+    m = np.geomspace(1e-3, 30.0, 4001) / tables.rate
+    T = tables.at(m)
+    excess = np.maximum(m * T.slope - T.overlap, 0.0)
+    rho = excess / (1.0 + excess)
+    lam = np.sqrt(m / (rho + (1.0 - rho) * T.overlap))
+    top = int(np.argmax(rho))
+    inside = (rho > 0.0) & (lam <= 1.0) & ((m <= m[top]) | (rho > 1e-6 * rho[top]))
+    lam[~inside] = rho[~inside] = np.nan
+    labels = rho[top] * (1.0 - np.linspace(1.0, 0.02, 40) ** 2)
+    return lam, rho, _transition(labels, lam, rho, classes), labels
+
+
+def _transition(labels: Array, lam: Array, rho: Array, classes: int) -> Array:
+    """Signals at which the Bayes-optimal state changes, by halving the interval between the spinodals."""
+    top = int(np.nanargmax(rho))
+    upper = np.interp(labels, rho[: top + 1][np.isfinite(rho[: top + 1])], lam[: top + 1][np.isfinite(rho[: top + 1])])
+    after = np.isfinite(rho[top:])
+    lower = np.interp(labels, rho[top:][after][::-1], lam[top:][after][::-1])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (lower + upper)
+        hard = np.asarray(bayes_optimal(_graph(middle, labels, classes)).hard)
+        lower, upper = np.where(hard, lower, middle), np.where(hard, middle, upper)
+    return upper
+
+
+def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """Three panels, the hard phase shaded in each."""
+    left, middle, right = axes
+    spinodal, transition = (float(dataset[f"lam_{name}"].sel(classes=SHOWN)) for name in ("spinodal", "transition"))
+    left.axvspan(transition, 1.0, color=COLOURS[4], alpha=0.25, linewidth=0, label="hard phase")
+    left.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="Bayes-optimal")
+    left.plot(dataset.lam, dataset.algorithmic, "--", color=COLOURS[0], label="message passing")
+    left.axvline(spinodal, color="grey", linestyle=":", linewidth=1.0)
+    left.set(xlabel=r"$\lambda_s$", ylabel=TEST_ACCURACY, xlim=(0.8, 1.1), ylim=(0, 1))
+    middle.fill_between(dataset.classes, dataset.lam_transition, 1.0, color=COLOURS[4], alpha=0.25, linewidth=0)
+    middle.plot(dataset.classes, np.ones(dataset.classes.size), color=COLOURS[0], label="threshold of message passing")
+    middle.plot(dataset.classes, dataset.lam_transition, color=BLACK, label="transition")
+    middle.plot(dataset.classes, dataset.lam_spinodal, ":", color="grey", label="spinodals")
+    middle.set(xlabel="number of classes $C$", ylabel=r"$\lambda_s$", xlim=(4, 20), ylim=(0.68, 1.02))
+    for C, colour in zip(dataset.C.values, COLOURS[1:], strict=False):
+        here = dataset.sel(C=C)
+        known = np.isfinite(here.spinodal_rho.values)
+        lam, rho = here.spinodal_lam.values[known], here.spinodal_rho.values[known]
+        right.fill(lam, rho, color=colour, alpha=0.15, linewidth=0)
+        right.plot(lam, rho, ":", color=colour)
+        right.plot(here.transition_lam, here.transition_rho, color=colour, label=f"$C={C}$")
+    right.set(xlabel=r"$\lambda_s$", ylabel=r"fraction of labels $\rho$", xlim=(0.67, 1.01), ylim=(0, None))
+    label_panels(axes, [rf"$C={SHOWN}$, no labels", "no labels", "two stable states inside"])
+    legend_below(axes, columns=5)
+
+
+def message_passing_starts_at_one(dataset: xarray.Dataset) -> Statement:
+    """Without labels message passing is at chance up to snr = 1, and Bayes-optimal beyond."""
+    below = float(dataset.algorithmic.where(dataset.lam < 1.0 - 1e-9).max())
+    beyond = float((dataset.bayes_optimal - dataset.algorithmic).where(dataset.lam > 1.0 + 1e-9).max())
+    text = "without labels message passing is at chance up to lam_s = 1, and Bayes-optimal beyond"
+    return Statement(text, abs(below - 1 / SHOWN) < 1e-9 and beyond == 0.0, f"largest accuracy below {below:.3f}")
+
+
+def labels_close_it(dataset: xarray.Dataset) -> Statement:
+    """The largest fraction of labels on the spinodals is rho_c."""
+    error = float(abs(dataset.spinodal_rho.max("m") - dataset.rho_c).max())
+    return Statement("the spinodals meet at rho_c", error < 1e-6, f"largest distance {error:.0e}")
+
+
+FIGURE = PaperFigure(
+    "hard-phase",
+    "The hard phase: recovery possible in principle, out of reach of message passing, and ended by labels",
+    data,
+    draw,
+    panels=(1, 3),
+    size=(9.6, 3.9),
+    statements=(message_passing_starts_at_one, labels_close_it),
+)

@@ -1,0 +1,118 @@
+r"""What unequal classes and correlated features cost a network, and what whitening returns.
+
+Left: two classes, one of a fraction :math:`p`; a continuous network with the logistic loss, decided with its own bias, at the
+best threshold, and by the average over the classes of the accuracy in each. Right: half of the features have noise of variance
+:math:`1 - s`, half :math:`1 + s`, the signal being spread evenly; ridge regression on the features as they are, at infinite and
+at the best regularization, and on whitened ones. The ceiling does not depend on whitening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gcnlimit.csbm import CSBM
+from gcnlimit.figures.base import PaperFigure, Statement
+from gcnlimit.figures.style import BLACK, COLOURS, label_panels, legend_below
+from gcnlimit.filters import Diffusion
+from gcnlimit.network import GCN
+from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.predict import predict
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+    from gcnlimit.figures.dots import Simulation
+
+__all__ = ["FIGURE", "data", "draw"]
+
+UNEQUAL = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
+COLOURED = {"alpha": 4.0, "lam": 0.5, "mu": 2.0, "rho": 0.1}
+REG = np.geomspace(1e-2, 1e3, 41)
+
+
+def data(simulation: Simulation | None = None) -> xarray.Dataset:
+    """Accuracies along the fraction of a class and along the spread of the variances."""
+    import xarray
+
+    p, spread = np.linspace(0.04, 0.5, 24), np.linspace(0.0, 0.96, 25)
+    classes = [CSBM(**UNEQUAL, classes=[x, 1.0 - x]) for x in p]
+    trained = [predict(d, GCN(Diffusion(1.0), "logistic", reg=1.0)) for d in classes]
+    laws = [Spectrum([1.0 - s, 1.0 + s]) for s in spread]
+    coloured = [CSBM(**COLOURED, features=law) for law in laws]
+    white = [whitened(d) for d in coloured]
+    ridge = GCN(Diffusion(1.0), reg=REG)
+    return xarray.Dataset(
+        {
+            "own_bias": ("p", [x.test_accuracy for x in trained]),
+            "best_threshold": ("p", [x.best_accuracy for x in trained]),
+            "balanced": ("p", [x.balanced_accuracy for x in trained]),
+            "ceiling": ("p", [bayes_optimal(d).test_accuracy for d in classes]),
+            "coloured": ("spread", [predict(d, GCN(Diffusion(1.0))).test_accuracy for d in coloured]),
+            "coloured_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in coloured]),
+            "whitened": ("spread", [predict(d, GCN(Diffusion(1.0))).test_accuracy for d in white]),
+            "whitened_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in white]),
+            "coloured_ceiling": ("spread", [bayes_optimal(d).test_accuracy for d in coloured]),
+        },
+        {"p": p, "spread": spread},
+    )
+
+
+def whitened(data: CSBM) -> CSBM:
+    r"""Return the model of the features :math:`X\Sigma^{-1/2}`: noise of unit variance, the signal where the noise was small."""
+    law = data.features
+    gain = law.signal / law.variance
+    mean = law.average(gain)
+    signal = Spectrum(np.ones_like(gain), gain / mean, law.weight)
+    mu = np.asarray(data.mu) * mean
+    return CSBM(data.alpha, data.lam, mu, data.rho, data.directed, classes=data.classes, features=signal)
+
+
+def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """Imbalance on the left, colour on the right."""
+    left, right = axes
+    left.plot(dataset.p, dataset.ceiling, color=BLACK, label="Bayes-optimal")
+    left.plot(dataset.p, dataset.best_threshold, color=COLOURS[2], label="best threshold")
+    left.plot(dataset.p, dataset.own_bias, "--", color=COLOURS[1], label="own bias")
+    left.plot(dataset.p, dataset.balanced, "-.", color=COLOURS[3], label="balanced accuracy")
+    left.plot(dataset.p, 1.0 - dataset.p, ":", color="grey", label="larger class")
+    left.set(xlabel="fraction $p$ of the smaller class", ylabel="accuracy", xlim=(0.04, 0.5), ylim=(0.5, 1))
+    right.plot(dataset.spread, dataset.coloured_ceiling, color=BLACK, label="Bayes-optimal")
+    for name, colour in (("whitened", COLOURS[0]), ("coloured", COLOURS[4])):
+        words = "as they are" if name == "coloured" else name
+        right.plot(dataset.spread, dataset[name], color=colour, label=rf"features {words}, $r=\infty$")
+        right.plot(dataset.spread, dataset[f"{name}_ridge"], "--", color=colour, label=f"features {words}, best $r$")
+    right.set(xlabel="spread $s$ of the variances", xlim=(0, 1), ylim=(0.6, 1))
+    label_panels(axes, [r"$\lambda=1$, logistic loss, $r=1$", r"$\lambda=0.5$, square loss"])
+    legend_below(axes, columns=3)
+
+
+def imbalance_costs_the_threshold(dataset: xarray.Dataset) -> Statement:
+    """Loss against the ceiling at p = 0.2, with the own bias and at the best threshold."""
+    here = dataset.sel(p=0.2, method="nearest")
+    own, best = float(here.ceiling - here.own_bias), float(here.ceiling - here.best_threshold)
+    text = "most of what imbalance costs a trained network is its threshold"
+    return Statement(
+        text, own > 2.0 * best, f"at p = {float(here.p):.2g} {own:.3f} below the ceiling, {best:.3f} at the best"
+    )
+
+
+def whitening_returns_more(dataset: xarray.Dataset) -> Statement:
+    """Whitened features against white ones of the same mean variance."""
+    gain = float((dataset.whitened - dataset.coloured.isel(spread=0)).min())
+    return Statement("whitening returns more than colour costs", gain >= -1e-12, f"least gain {gain:.1e}")
+
+
+FIGURE = PaperFigure(
+    "imbalance-colour",
+    "What unequal classes and correlated features cost, and what whitening returns",
+    data,
+    draw,
+    panels=(1, 2),
+    size=(8.0, 4.1),
+    statements=(imbalance_costs_the_threshold, whitening_returns_more),
+)

@@ -1,0 +1,1 @@
+"""The ceiling at finite mean degree."""

@@ -1,0 +1,117 @@
+"""The ceiling at finite mean degree, with standard errors, from populations started from above and from below."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gcnlimit._labels import labelled
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.order_parameters import OrderParameters
+from gcnlimit.parameters import SIGNALS
+from gcnlimit.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.theory.sparse.population import Draw, Population, SparseModel
+
+__all__ = ["sparse_ceiling"]
+
+_REPLICAS = 8  # independent populations for each of the two starts
+_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
+
+
+class _Start(NamedTuple):
+    """Time averages of each population, rows, over the fields of `Draw`, and the drift of their overlap."""
+
+    means: Array
+    drift: float
+
+
+def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
+    """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
+    shape, values = data.shape, (np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS)
+    points = [dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*map(np.ravel, values), strict=True)]
+    answers = [_ceiling(SparseModel.of(data.replaced(**point), degree), population, sweeps, seed) for point in points]
+    answer: BayesPrediction = _stacked(answers, shape)
+    return labelled(answer, data)
+
+
+def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
+    """One answer whose fields have the shape of the points."""
+    first = answers[0]
+    if not shape or first is None:
+        return first
+    if is_dataclass(first) and not isinstance(first, type):
+        columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
+        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
+    return np.reshape(answers, shape) if isinstance(first, int | float) else first
+
+
+def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> BayesPrediction:
+    streams = np.random.SeedSequence(seed).spawn(2)
+    below, above = (
+        _run(model, population, sweeps, informed, stream)
+        for informed, stream in zip((False, True), streams, strict=True)
+    )
+    if not _differ(below.means, above.means):
+        both = _Start(np.concatenate([below.means, above.means]), max(below.drift, above.drift))
+        best = reached = both
+    else:
+        reached = below
+        entropy = Draw._fields.index("free_entropy")
+        best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
+    return BayesPrediction(
+        **_fields(model, best, sweeps),
+        algorithmic=Prediction(**_fields(model, reached, sweeps)),
+        hard=best is not reached,
+        free_entropy=float(best.means[:, -1].mean()),
+    )
+
+
+def _run(model: SparseModel, population: int, sweeps: int, informed: bool, seed: np.random.SeedSequence) -> _Start:
+    """Several populations, each swept half of the time to forget its start and half to be measured."""
+    drawn = []
+    for stream in seed.spawn(_REPLICAS):
+        members = Population(model, population, informed, np.random.default_rng(stream))
+        for _ in range(sweeps // 2):
+            members.sweep()
+        drawn.append([members.measure() for _ in range(sweeps - sweeps // 2)])
+    values = np.array(drawn)  # population, sweep, field
+    overlap = values[:, :, Draw._fields.index("overlap")]
+    half = overlap.shape[1] // 2
+    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
+    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
+    size = abs(float(drift.mean()))
+    return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
+
+
+def _differ(below: Array, above: Array) -> bool:
+    """Whether the overlaps of two starts differ by more than four standard errors, and noticeably."""
+    column = Draw._fields.index("overlap")
+    first, second = below[:, column], above[:, column]
+    error = math.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / first.size)
+    return bool(abs(second.mean() - first.mean()) > max(4.0 * error, _DIFFERENT))
+
+
+def _fields(model: SparseModel, start: _Start, sweeps: int) -> dict[str, Any]:
+    """Fields of a prediction."""
+    mean = Draw(*start.means.mean(axis=0).tolist())
+    error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
+    wrong = max(1.0 - mean.accuracy, 1e-300)
+    return {
+        "test_accuracy": mean.accuracy,
+        "train_accuracy": 1.0,
+        "test_loss": mean.loss,
+        "train_loss": 0.0,
+        "log_test_error": math.log(wrong),
+        "standard_error": Performance(error.accuracy, 0.0, error.loss, 0.0, error.accuracy / wrong),
+        "order_parameters": OrderParameters(math.nan, math.inf, overlap=mean.overlap),
+        "best_accuracy": mean.accuracy,
+        "balanced_accuracy": mean.balanced,
+        "roc_auc": mean.roc_auc if model.fractions.size == 2 else None,
+        "status": Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
+        "residual": start.drift,
+        "iterations": sweeps,
+    }

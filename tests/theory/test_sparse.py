@@ -1,0 +1,73 @@
+"""The ceiling at finite degree: its limits, and belief propagation on large graphs."""
+
+import math
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+
+def test_at_large_degree_it_is_the_dense_ceiling():
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    dense, found = gl.bayes_optimal(data), gl.bayes_optimal(data, degree=30, population=500, sweeps=14)
+    assert abs(found.test_accuracy - dense.test_accuracy) < 4 * found.standard_error.test_accuracy
+    assert abs(found.test_loss - dense.test_loss) < 4 * found.standard_error.test_loss
+    assert not found.hard
+
+
+@pytest.mark.parametrize("classes", [2, 5, (0.2, 0.8)])
+def test_without_edges_the_features_are_all_there_is(classes):
+    """The state evolution without a graph is the same recursion, by Gaussian integrals."""
+    data = gl.CSBM(alpha=1.0, lam=0.0, mu=2.0, rho=0.2, classes=classes, features=gl.Spectrum([0.5, 2.0], [1.5, 0.5]))
+    dense, found = gl.bayes_optimal(data), gl.bayes_optimal(data, degree=1e-9, population=1500, sweeps=24)
+    assert abs(found.test_accuracy - dense.test_accuracy) < 4 * found.standard_error.test_accuracy
+    assert abs(found.test_loss - dense.test_loss) < 4 * found.standard_error.test_loss
+    assert found.balanced_accuracy == pytest.approx(dense.balanced_accuracy, abs=0.01)
+    assert found.free_entropy == pytest.approx(dense.free_entropy, abs=0.02)
+    if classes != 5:
+        assert found.roc_auc == pytest.approx(dense.roc_auc, abs=0.01)
+
+
+def test_two_directions_are_twice_the_edges():
+    """A directed graph observes each pair twice: twice the degree, and the same difference of the classes on each edge."""
+    options = {"population": 200, "sweeps": 6}
+    directed = gl.CSBM(alpha=4, lam=[0.5, 1.0], mu=1.0, rho=0.1)
+    symmetric = gl.CSBM(alpha=4, lam=directed.lam * math.sqrt(2), mu=1.0, rho=0.1, directed=False)
+    one = gl.bayes_optimal(directed, degree=3, **options).test_loss
+    np.testing.assert_allclose(one, gl.bayes_optimal(symmetric, degree=6, **options).test_loss, rtol=1e-9)
+
+
+@pytest.mark.parametrize("degree, informed, reached", [(9.0, 0.2, 0.2), (14.5, 0.93, 0.2), (20.0, 0.98, 0.98)])
+def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, informed, reached):
+    """Edges only between classes: a solution appears at degree 12.84, and message passing finds it from degree 16."""
+    data = gl.CSBM(alpha=4, lam=-(degree**0.5) / 4, mu=0.0, rho=0.0, directed=False, classes=5)
+    found = gl.bayes_optimal(data, degree=degree, population=250, sweeps=40)
+    assert found.test_accuracy == pytest.approx(informed, abs=0.05)
+    assert found.algorithmic.test_accuracy == pytest.approx(reached, abs=0.05)
+    assert found.hard == (informed != reached)
+
+
+@pytest.mark.parametrize(
+    "degree, lam, directed",
+    [
+        (3, 1.0, False),
+        pytest.param(4, -1.0, True, marks=pytest.mark.slow),
+        pytest.param(10, 1.5, False, marks=pytest.mark.slow),
+    ],
+)
+def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, directed):
+    data = gl.CSBM(alpha=10, lam=lam, mu=2.0, rho=0.2, directed=directed)
+    ceiling = gl.bayes_optimal(data, degree=degree, population=1500, sweeps=20)
+    found = [gl.belief_propagation(gl.sample(data, nodes=4000, degree=degree, seed=k), tol=1e-3) for k in range(5)]
+    for name in ("test_accuracy", "test_loss"):
+        values = [getattr(f.performance, name) for f in found]
+        error = math.hypot(np.std(values, ddof=1) / math.sqrt(5), getattr(ceiling.standard_error, name))
+        assert abs(np.mean(values) - getattr(ceiling, name)) < 4 * error
+    values = [f.free_entropy for f in found]
+    assert abs(np.mean(values) - ceiling.free_entropy) < 4 * np.std(values, ddof=1) / math.sqrt(5)
+
+
+def test_a_degree_that_cannot_carry_the_signal_is_refused():
+    with pytest.raises(gl.ParameterError, match="lam = 2 is not allowed at degree 3"):
+        gl.bayes_optimal(gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.1), degree=3)
