@@ -239,7 +239,8 @@ class Search:
             return margin(predict(data, network, throw=False), own_bias=own)
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
-        found[usable] = square_margins(points.take(np.flatnonzero(usable)))
+        with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
+            found[usable] = square_margins(points.take(np.flatnonzero(usable)))
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:

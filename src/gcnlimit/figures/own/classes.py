@@ -2,12 +2,14 @@ r"""Accuracy of several equal classes: against the signal of the graph, and agai
 
 A diffusion at infinite regularization, at its best time on the symmetrized graph, under the Bayes-optimal ceiling. The margin
 does not depend on the number of classes, and neither does the best time; codes of more classes are further apart, while there are
-more to choose from.
+more to choose from. Dots are on graphs of average degree 200: at a small one the edges within a class exceed the others by much,
+and near :math:`\lambda_e = 1` the limit of large size is approached slowly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +17,8 @@ import numpy as np
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below, shades
+from gcnlimit.figures.dots import with_dots
+from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, shades
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -29,9 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE", "data", "draw"]
 
-PARAMETERS = {"alpha": 4.0, "mu": 2.0, "rho": 0.1}
+ALPHA, MU, RHO = 4.0, 2.0, 0.1
 SHOWN = (2, 3, 5, 10)
-SIGNALS = (0.4, 0.7)
+SIGNALS = (0.25, 0.5)
+DOTS, DEGREE = (2, 3, 4, 6), 200.0
 
 
 def data(simulation: Simulation | None = None) -> xarray.Dataset:
@@ -39,11 +43,11 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     import xarray
 
     lam, classes = np.linspace(0.0, 1.5, 61), np.arange(2, 13)
-    along = {C: CSBM(**PARAMETERS, lam=lam, classes=C) for C in SHOWN}
-    across = {int(C): CSBM(**PARAMETERS, lam=SIGNALS, classes=int(C)) for C in classes}
+    along = {C: CSBM(ALPHA, lam, MU, RHO, classes=C) for C in SHOWN}
+    across = {int(C): CSBM(ALPHA, SIGNALS, MU, RHO, classes=int(C)) for C in classes}
     best = tune(along[2], GCN(Diffusion(1.0)), {"t": (0, 20)}).gcn
     few = tune(across[2], GCN(Diffusion(1.0)), {"t": (0, 20)}).gcn
-    return xarray.Dataset(
+    dataset = xarray.Dataset(
         {
             "test_accuracy": (("C", "lam"), np.array([predict(d, best).test_accuracy for d in along.values()])),
             "bayes_optimal": (("C", "lam"), np.array([bayes_optimal(d).test_accuracy for d in along.values()])),
@@ -52,20 +56,45 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
             "ceiling": (("classes", "signal"), np.array([bayes_optimal(d).test_accuracy for d in across.values()])),
         },
         {"C": list(SHOWN), "lam": lam, "classes": classes, "signal": list(SIGNALS)},
-        PARAMETERS | {"reg": "inf"},
+        {"alpha": ALPHA, "mu": MU, "rho": RHO, "reg": "inf"},
+    )
+    if simulation is None:
+        return dataset
+    dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 4))
+    return with_dots(dataset, _dots(dataset, dense), dense)
+
+
+def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+    """Simulated accuracies at some numbers of classes, and the theory there."""
+    import xarray
+
+    measured = [
+        simulation.measure(
+            CSBM(ALPHA, lam, MU, RHO),
+            GCN(Diffusion(float(dataset.best_t.sel(signal=lam)))),
+            {"classes": DOTS},
+            "test_accuracy",
+        )
+        for lam in SIGNALS
+    ]
+    found = xarray.concat(measured, "signal").assign_coords(signal=list(SIGNALS)).rename(classes="dot")
+    theory = dataset.accuracy.sel(classes=list(DOTS)).rename(classes="dot")
+    return found.rename({name: str(name).replace("test_accuracy", "accuracy") for name in found}).assign(
+        accuracy_predicted=theory
     )
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
-    """Lines against the signal on the left, points joined by lines against the number of classes on the right."""
+    """Curves against the signal on the left, against the number of classes on the right."""
     for C, colour in zip(dataset.C.values, shades(dataset.C.size), strict=True):
         here = dataset.sel(C=C)
         axes[0].plot(here.lam, here.test_accuracy, color=colour, label=f"$C={C}$")
         axes[0].plot(here.lam, here.bayes_optimal, "--", color=colour)
     for signal, colour in zip(dataset.signal.values, COLOURS, strict=False):
         here = dataset.sel(signal=signal)
-        axes[1].plot(here.classes, here.accuracy, ".-", color=colour, label=rf"$\lambda={signal:g}$")
-        axes[1].plot(here.classes, here.ceiling, ".--", color=colour)
+        axes[1].plot(here.classes, here.accuracy, color=colour, label=rf"$\lambda={signal:g}$")
+        axes[1].plot(here.classes, here.ceiling, "--", color=colour)
+        draw_dots(axes[1], here, "accuracy", color=colour, marker="o")
     axes[1].plot(dataset.classes, 1.0 / dataset.classes, ":", color=BLACK, label="chance")
     axes[0].plot([], [], color="grey", label="diffusion at its best time")
     axes[0].plot([], [], "--", color="grey", label="Bayes-optimal")
@@ -88,5 +117,6 @@ FIGURE = PaperFigure(
     draw,
     panels=(1, 2),
     size=(8.0, 3.9),
+    curves=len(SIGNALS),
     statements=(never_above_the_ceiling,),
 )

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE", "data", "draw"]
 
-UNEQUAL = {"alpha": 4.0, "lam": 1.0, "mu": 2.0, "rho": 0.1}
-COLOURED = {"alpha": 4.0, "lam": 0.5, "mu": 2.0, "rho": 0.1}
+ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)
 
 
@@ -40,10 +39,10 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     import xarray
 
     p, spread = np.linspace(0.04, 0.5, 24), np.linspace(0.0, 0.96, 25)
-    classes = [CSBM(**UNEQUAL, classes=[x, 1.0 - x]) for x in p]
+    classes = [CSBM(ALPHA, 1.0, MU, RHO, classes=[x, 1.0 - x]) for x in p]
     trained = [predict(d, GCN(Diffusion(1.0), "logistic", reg=1.0)) for d in classes]
     laws = [Spectrum([1.0 - s, 1.0 + s]) for s in spread]
-    coloured = [CSBM(**COLOURED, features=law) for law in laws]
+    coloured = [CSBM(ALPHA, 0.5, MU, RHO, features=law) for law in laws]
     white = [whitened(d) for d in coloured]
     ridge = GCN(Diffusion(1.0), reg=REG)
     return xarray.Dataset(
