@@ -6,9 +6,10 @@ other; the peer is how the library did it before: rows in tiles, drawn twice, in
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.measure import row
 from gcnlimit._threads import threads
@@ -21,18 +22,19 @@ import numpy as np, gcnlimit as gl
 from gcnlimit.simulation.backend import backend_of
 
 nodes = int(sys.argv[1])
-gcn = gl.GCN(gl.Diffusion([1.0]), symmetrize=True)
+gcn, fit = gl.GCN(gl.Diffusion([1.0]), symmetrize=True), gl.fit  # imported by all
 
 def sample():
     return gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes, degree=30, seed=0, streamed=True, dtype=np.float32)
 
 def done(start, accuracy):
-    print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, accuracy)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, accuracy)
 """
 
 OURS = """
 start = time.perf_counter()
-done(start, float(gl.fit(sample(), gcn).performance.test_accuracy[0]))
+done(start, float(fit(sample(), gcn).performance.test_accuracy[0]))
 """
 
 ROWS = """
@@ -63,31 +65,40 @@ from gcnlimit._threads import in_order
 backend, width = backend_of("cpu"), nodes // 4
 start = time.perf_counter()
 shape = backend.tile, nodes
-for _ in in_order(lambda tile: backend.normals(1, tile, shape, np.dtype(np.float32)), range(width // backend.tile)):
+draw = lambda tile: backend.normals(1, tile, shape, np.dtype(np.float32))
+for _ in in_order(draw, range(width // backend.tile), nodes * width):
     pass
 done(start, math.nan)
 """
 
 
 def rows(nodes: int = NODES) -> list[dict[str, Any]]:
-    ours, memory, accuracy = _run(OURS, nodes)
-    peer, peer_memory, peer_accuracy = _run(ROWS, nodes)
-    draws, _, _ = _run(DRAWS, nodes)
+    ours, peer, draws = (_run(program, nodes) for program in (OURS, ROWS, DRAWS))
     what = f"{nodes} nodes, alpha = 4, reg = inf, {threads()} threads"
-    note = f"accuracies {accuracy:.4f} and {peer_accuracy:.4f}; peer's memory {peer_memory:.0f} MiB; wanted: 3"
+    note = (
+        f"accuracies {ours.accuracy:.4f} and {peer.accuracy:.4f}; peer's memory {peer.mib:.0f} MiB; "
+        f"processor {ours.processor:.3g} s and {peer.processor:.3g} s; load {os.getloadavg()[0]:.1f}; wanted: 3"
+    )
     limit = "the same normals drawn once, nothing else"
     return [
-        row(what, ours, "two passes of rows, one thread", peer, peak_mib=memory, note=note),
-        row(what, ours, limit, draws, note=f"{draws / ours:.0%} of the limit"),
+        row(what, ours.seconds, "two passes of rows, one thread", peer.seconds, peak_mib=ours.mib, note=note),
+        row(what, ours.seconds, limit, draws.seconds, note=f"{draws.seconds / ours.seconds:.0%} of the limit"),
     ]
 
 
-def _run(program: str, nodes: int) -> tuple[float, float, float]:
-    done = subprocess.run(
-        [sys.executable, "-c", SETUP + program, str(nodes)], capture_output=True, text=True, check=True
-    )
-    seconds, memory, accuracy = map(float, done.stdout.split())
-    return seconds, memory, accuracy
+class _Run(NamedTuple):
+    """Time on the wall and of the processor, peak memory, accuracy."""
+
+    seconds: float
+    processor: float
+    mib: float
+    accuracy: float
+
+
+def _run(program: str, nodes: int) -> _Run:
+    arguments = [sys.executable, "-c", SETUP + program, str(nodes)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    return _Run(*map(float, done.stdout.split()))
 
 
 if __name__ == "__main__":

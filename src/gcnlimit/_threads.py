@@ -74,16 +74,17 @@ def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int)
             raise
 
 
-def in_order(function: Callable[[B], R], blocks: Iterable[B]) -> Iterator[R]:
+def in_order(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iterator[R]:
     """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
 
-    So what is made of the answers one after the other is bit-identical for any number of threads.
+    So what is made of the answers one after the other is bit-identical for any number of threads. There is one if `size`, the
+    numbers in all blocks, are few.
 
-    >>> list(in_order(lambda k: k * k, range(4)))
+    >>> list(in_order(lambda k: k * k, range(4), size=1 << 20))
     [0, 1, 4, 9]
     """
     count = threads()
-    if count == 1:
+    if count == 1 or size < LARGE:
         yield from map(function, blocks)
         return
     with one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:

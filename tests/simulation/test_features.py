@@ -35,7 +35,7 @@ def test_streamed_features_are_the_same_matrix_however_they_are_read(dtype, devi
 
 
 def test_products_do_not_depend_on_the_threads(monkeypatch):
-    X, C = features(columns=300), np.random.default_rng(1).standard_normal((333, 3))
+    X, C = features(columns=900), np.random.default_rng(1).standard_normal((333, 3))
     answers = []
     for threads in ("1", "3"):
         monkeypatch.setenv("GCNLIMIT_THREADS", threads)

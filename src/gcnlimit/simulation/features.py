@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ __all__ = ["LARGEST_KEY", "StreamedFeatures", "one_pass"]
 LARGEST_KEY = 2**64 - 1
 
 Block = npt.NDArray[Any]
+R = TypeVar("R")
 Weigh = Callable[[slice, Any], Any]
 
 
@@ -98,7 +100,7 @@ class StreamedFeatures:
             part, rows = self._columns(tile)
             out[:, part] = rows.T
 
-        for _ in self.backend.in_order(fill, range(self.tiles)):
+        for _ in self._in_order(fill):
             pass
         return out.astype(dtype or self.dtype, copy=False)
 
@@ -133,7 +135,7 @@ class StreamedFeatures:
 
         kept, total, along = [], None, 0.0
         with self.backend.guard(self.shape[0]):
-            for part, weights, product in self.backend.in_order(one, range(self.tiles)):
+            for part, weights, product in self._in_order(one):
                 block_done()
                 kept.append(weights)
                 along = along + spike[part].T @ weights
@@ -150,13 +152,13 @@ class StreamedFeatures:
         return self.backend.place(self.codes.astype(self.dtype)), self.backend.place(self.spike), scale
 
     def _against(self, block: Any) -> tuple[Any, Any]:
-        r"""Block and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
+        r"""Columns of the block, each contiguous, and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
         block = self.backend.cast(block, self.dtype)
-        return block, self._placed[0].T @ block
+        return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[0].T @ block
 
-    def _weights(self, part: slice, noise: Any, block: Any, signal: Any) -> Any:
+    def _weights(self, part: slice, noise: Any, columns: Any, signal: Any) -> Any:
         r"""Rows of :math:`X^T B` of one tile."""
-        return self._scaled(part, noise @ block) + self._placed[1][part] @ signal
+        return self._scaled(part, (columns @ noise.T).T) + self._placed[1][part] @ signal
 
     def _scaled(self, part: slice, rows: Any) -> Any:
         scale = self._placed[2]
@@ -166,6 +168,10 @@ class StreamedFeatures:
         """Place of a tile among the features, and these features, one row each."""
         (part, noise), (codes, spike, _) = self._tile(tile), self._placed
         return part, self.backend.host(self._scaled(part, noise) + spike[part] @ codes.T)
+
+    def _in_order(self, function: Callable[[int], R]) -> Iterator[R]:
+        """Answers of a function of the tiles, one after the other."""
+        return self.backend.in_order(function, range(self.tiles), math.prod(self.shape))
 
     def _tile(self, tile: int) -> tuple[slice, Any]:
         """Place of a tile among the features, and its noise, one row for each of them."""
@@ -187,7 +193,7 @@ class _Transposed:
             return X._weights(*X._tile(tile), *against)
 
         with X.backend.guard(X.shape[0]):
-            found = X.backend.join(list(X.backend.in_order(one, range(X.tiles))))
+            found = X.backend.join(list(X._in_order(one)))
         return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
 
 

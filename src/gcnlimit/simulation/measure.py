@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
+from gcnlimit._threads import in_order
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
@@ -46,9 +47,9 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Arra
     test, seen = measurable(instance), instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen])
-    columns = np.array(
-        [classifier.measure(h, b, (test, seen), limit) for h, b, limit in zip(outputs, bias, infinite, strict=True)]
-    )
+    networks = zip(outputs, bias, infinite, strict=True)
+    rows = in_order(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
+    columns = np.array(list(rows))
     return measured(instance.data.classes, columns.reshape(-1, len(FIELDS)).T.reshape(len(FIELDS), *gcn.shape))
 
 
@@ -78,16 +79,17 @@ class _Classifier:
     kinds: Indices
     known: Indices
 
-    def measure(self, h: npt.NDArray[Any], bias: Array, masks: tuple[Mask, Mask], limit: bool) -> list[float]:
+    def measure(self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]) -> list[float]:
         """The numbers of `FIELDS` on test and labelled nodes, for one network; `limit`: its regularization is infinite."""
-        h, kinds, test = h.astype(float), self.kinds, masks[0]
+        parts = [(h[mask].astype(float), self.kinds[mask]) for mask in masks]
         codes, p = class_codes(self.classes), class_fractions(self.classes)
-        law = _Law.of(h[test], codes[kinds[test]])
-        best, balanced = law.scores(h[test], codes, p), law.scores(h[test], codes, None)
-        accuracy = [hit_rate(self.scores(h[mask], bias, kinds[mask], limit), kinds[mask]) for mask in masks]
-        losses = [self.mean_loss(h[mask] + bias, kinds[mask], limit) for mask in masks]
-        rest = hit_rate(best, kinds[test]), balanced_rate(balanced, kinds[test], p.size)
-        return [*accuracy, *losses, *rest, roc_area(h[test, 0], kinds[test]) if p.size == 2 else np.nan]
+        tested, kinds = parts[0]
+        law = _Law.of(tested, codes[kinds])
+        best, balanced = law.scores(tested, codes, p), law.scores(tested, codes, None)
+        accuracy = [hit_rate(self.scores(own, bias, known, limit), known) for own, known in parts]
+        losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
+        rest = hit_rate(best, kinds), balanced_rate(balanced, kinds, p.size)
+        return [*accuracy, *losses, *rest, roc_area(tested[:, 0], kinds) if p.size == 2 else np.nan]
 
     def scores(self, h: Array, bias: Array, kinds: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
@@ -182,6 +184,9 @@ def balanced_rate(scores: Array, kinds: Indices, classes: int) -> float:
 
 
 def _hits(scores: Array, kinds: Indices) -> Array:
+    if scores.shape[1] == 2:  # ten times faster
+        own, other = (np.where(kinds == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
+        return np.asarray((own > other) + 0.5 * (own == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
     return np.asarray(top[np.arange(kinds.size), kinds] / np.maximum(top.sum(axis=1), 1))
 
@@ -192,7 +197,7 @@ def roc_area(h: Array, kinds: Indices) -> float:
     >>> roc_area(np.array([3.0, 1.0, 2.0, 1.0]), np.array([0, 0, 1, 1]))
     0.625
     """
-    first, second = h[kinds == 0], np.sort(h[kinds == 1])
+    first, second = np.sort(h[kinds == 0]), np.sort(h[kinds == 1])  # sorted numbers are found faster
     if not (first.size and second.size):
         return float("nan")
     below = np.searchsorted(second, first, "left") + np.searchsorted(second, first, "right")

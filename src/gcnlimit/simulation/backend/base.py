@@ -53,8 +53,8 @@ class Backend(Protocol):
     ) -> tuple[Any, Any]:
         r"""Matrix :math:`S = sA` or :math:`s(A + A^T)` on the device, to be multiplied by ``@``, and :math:`S^T` if wanted."""
 
-    def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
-        """Answers of `function`, in the order of the items; several at a time where that is faster."""
+    def in_order(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
+        """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""
 
     def guard(self, nodes: int) -> AbstractContextManager[None]:
         """Context in which running out of memory is a sentence."""

@@ -68,9 +68,9 @@ class NumpyBackend:
             matrix = matrix + matrix.T
         return ((matrix if isinstance(matrix, np.ndarray) else _narrow(matrix.tocsr())) * scale).astype(dtype), None
 
-    def in_order(self, function: Callable[[A], B], items: Iterable[A]) -> Iterator[B]:
+    def in_order(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items, one item for each thread at a time."""
-        return _threads.in_order(function, items)
+        return _threads.in_order(function, items, size)
 
     def guard(self, nodes: int) -> contextlib.AbstractContextManager[None]:
         """Nothing to guard: memory is asked for beforehand."""
