@@ -49,15 +49,17 @@ def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, info
 
 
 @pytest.mark.parametrize(
-    "degree, lam, directed",
+    "degree, lam, options",
     [
-        (3, 1.0, False),
-        pytest.param(4, -1.0, True, marks=pytest.mark.slow),
-        pytest.param(10, 1.5, False, marks=pytest.mark.slow),
+        (3, 1.0, {"directed": False}),
+        pytest.param(4, 0.8, {"classes": 5}, marks=pytest.mark.slow),
+        pytest.param(10, -0.7, {"classes": (0.2, 0.3, 0.5), "directed": False}, marks=pytest.mark.slow),
+        pytest.param(3, -1.0, {"features": gl.Spectrum([0.5, 2.0], [1.5, 0.5])}, marks=pytest.mark.slow),
     ],
+    ids=["two", "five", "unequal", "coloured"],
 )
-def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, directed):
-    data = gl.CSBM(alpha=20, lam=lam, mu=2.0, rho=0.2, directed=directed)
+def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
+    data = gl.CSBM(alpha=20, lam=lam, mu=2.0, rho=0.2, **options)
     ceiling = gl.bayes_optimal(data, degree=degree, population=1000, sweeps=16)
     found = [gl.belief_propagation(gl.sample(data, nodes=3000, degree=degree, seed=k), tol=1e-3) for k in range(5)]
     for name in ("test_accuracy", "test_loss"):
