@@ -50,6 +50,25 @@ def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
     assert f"{rows[0]['test_accuracy_z']:+.1f}" in table
 
 
+def test_classes_reach_the_simulation(tmp_path):
+    words = ["--classes", "0.3,0.7", "--t", "1", "--loss", "logistic", "--reg", "1", "--trials", "2", "--workers", "1"]
+    row = json.loads(run("simulate", *DATA, *words, "--json").output)[0]
+    data = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1, classes=[0.3, 0.7])
+    expected = gl.simulate(data, gl.GCN(gl.Diffusion(1.0), "logistic", 1.0), nodes=300, degree=20, trials=2, workers=1)
+    assert (row["test_accuracy"], row["roc_auc"]) == (expected.test_accuracy, expected.roc_auc)
+    assert run("sample", *DATA, "--classes", "3", "--out", str(tmp_path / "three.npz")).exit_code == 0
+    assert gl.Instance.load(tmp_path / "three.npz").data.classes == 3
+
+
+def test_a_point_that_fails_does_not_lose_the_others():
+    done = run("simulate", *DATA, "--lam", "1,9", "--t", "1", "--trials", "2", "--workers", "1", "--json")
+    assert done.exit_code == 0
+    first, second = json.loads(done.stdout)
+    assert 0.5 < first["test_accuracy"] < 1.0
+    assert second["test_accuracy"] is None
+    assert "1 of 2 points" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

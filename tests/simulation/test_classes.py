@@ -257,3 +257,12 @@ def test_without_labels_classes_are_recovered_up_to_their_names():
     data = gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.0, directed=False, classes=3)
     found = gl.amp(gl.sample(data, nodes=1500, degree=150, seed=0)).performance
     assert abs(found.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04
+
+
+def test_belief_propagation_agrees_with_message_passing_at_a_large_degree():
+    i = drawn((0.5, 0.3, 0.2), nodes=1500, degree=150, seed=2)
+    edges, dense = gl.belief_propagation(i), gl.amp(i)
+    assert edges.performance.test_accuracy == pytest.approx(dense.performance.test_accuracy, abs=0.02)
+    assert np.sqrt(np.mean((edges.probabilities - dense.probabilities) ** 2)) < 0.05
+    with pytest.raises(gl.ParameterError, match="belief_propagation needs white features"):
+        gl.belief_propagation(drawn(3, COLOUR))
