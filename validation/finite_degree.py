@@ -5,7 +5,7 @@ the prediction are fitted by a + s x, with x = 1/d for two equal classes and x =
 
     python -m validation.finite_degree --out results                   # measure on this machine, minutes
     python -m validation.finite_degree --device cuda --nodes 100000    # the networks on a graphics card
-    python -m validation.finite_degree --fit results                   # the table of slopes of what was measured
+    python -m validation.finite_degree --fit results --figure law.png  # the table of slopes of what was measured, and a picture
 
 Each measurement is written as one line of JSON when it is done.
 """
@@ -122,6 +122,32 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Deviations against the power of the degree by which they fall, one panel for each number of classes."""
+    from matplotlib.figure import Figure
+
+    numbers = sorted({r["classes"] for r in rows})
+    figure = Figure(figsize=(4.2 * len(numbers), 4.6), layout="constrained")
+    for axes, classes in zip(np.atleast_1d(figure.subplots(1, len(numbers))), numbers, strict=True):
+        methods = sorted({r["method"] for r in rows if r["classes"] == classes})
+        for k, method in enumerate(methods):
+            found = sorted(
+                (r for r in rows if (r["classes"], r["method"]) == (classes, method)), key=lambda r: r["degree"]
+            )
+            x = np.array([r["degree"] for r in found]) ** (-1.0 if classes == 2 else -0.5)
+            values, errors = ([100 * r[name] for r in found] for name in ("deviation", "error"))
+            axes.errorbar(x, values, errors, marker="os^Dv<>ph"[k % 9], ms=4, lw=1, capsize=2, label=method)
+        axes.axhline(0.0, color="black", lw=0.6)
+        axes.set(
+            title=f"{classes} classes",
+            xlabel="$1/d$" if classes == 2 else r"$1/\sqrt{d}$",
+            ylabel="accuracy less prediction (%)",
+        )
+        axes.set_xlim(left=0.0)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
     """Measure, write and fit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,11 +164,14 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=None, help="folder of the measurements")
     parser.add_argument("--fit", type=Path, default=None, help="measure nothing, fit what is in this folder")
+    parser.add_argument("--figure", type=Path, default=None, help="file of a picture of the deviations")
     args = parser.parse_args()
     rows = (
         [json.loads(line) for path in args.fit.glob("*.jsonl") for line in path.open()] if args.fit else measure(args)
     )
     print(table(rows))
+    if args.figure:
+        draw(rows, args.figure)
 
 
 def measure(args: argparse.Namespace) -> list[dict[str, Any]]:

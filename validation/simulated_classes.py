@@ -1,6 +1,6 @@
 r"""Theory against simulation for any classes, unequal classes and correlated features, and what the derivations left open.
 
-Each case has exact numbers and measures them on sampled Gaussian-equivalent graphs; z is the difference in standard errors.
+Each case has exact numbers and measures them on sampled Gaussian-equivalent graphs; z is the difference as a normal deviate.
 
     python -m validation.simulated_classes --nodes 2000 --trials 16 --workers 16 --out validation/simulated_classes.json
 
@@ -18,7 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import norm, qmc
+from scipy.stats import norm, qmc, t
 
 import gcnlimit as gl
 from gcnlimit.simulation.codes import class_codes, class_fractions, codes_of, indices_of
@@ -303,13 +303,18 @@ def one(task):
     return case.measure(nodes, seed)
 
 
+def deviate(quotient, freedom):
+    """Normal deviate as improbable as a quotient by a standard error of so many degrees of freedom (Student's law)."""
+    return float(-np.sign(quotient) * norm.ppf(t.sf(abs(quotient), freedom)))
+
+
 def summary(case, values):
     """Rows of a case: exact and measured numbers, standard error, and z."""
     rows = []
     for name, exact in case.exact().items():
         each = np.array([value[name] for value in values])
         error = float(each.std(ddof=1) / math.sqrt(each.size))
-        z = (float(each.mean()) - exact) / error if error > 1e-12 else 0.0
+        z = deviate((float(each.mean()) - exact) / error, each.size - 1) if error > 1e-12 else 0.0
         rows.append(
             {"case": case.name, "what": name, "exact": exact, "measured": float(each.mean()), "error": error, "z": z}
         )

@@ -142,3 +142,13 @@ def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():
         y = np.where(np.arange(400) < 100, rng.random(400) < share, -1)
         found = estimate_standard(Standard.of(X, y, A))
         assert found.data.classes == (2 if share == 0.5 else tuple(np.bincount(y[:100]) / 100))
+
+
+@pytest.mark.parametrize("lam", [0.75, -0.75])
+def test_message_passing_converges_at_the_true_signals(lam):
+    """As state evolution says it does; features and graph both matter, and few nodes are labelled."""
+    graph = sampled(gl.CSBM(1, lam, 0.9, 0.035, directed=False), 1500, np.random.default_rng(1))
+    fixed = _Fixed(Standard.of(graph.X, graph.y, graph.adjacency))
+    state, converged = fixed.run(fixed.start(), lam, 0.9, 80)
+    assert converged
+    assert fixed.free_entropy(state, lam, 0.9) > fixed.free_entropy(fixed.run(fixed.start(), 0.0, 0.9, 80)[0], 0.0, 0.9)

@@ -151,6 +151,24 @@ def test_what_is_malformed_is_refused_in_a_sentence(changes, options):
     assert any(name in text for name in (*changes, *options, "X", "y has", "graph"))
 
 
+DOORS = (gl.estimate, gl.recommend, gl.describe)
+COMMON = [
+    *(pytest.param({"X": value}, id=f"X {name}") for name, value in BAD_X.items()),
+    *(pytest.param({"y": value}, id=f"y {name}") for name, value in BAD_Y.items()),
+    *(pytest.param({"graph": value}, id=f"graph {name}") for name, value in BAD_GRAPH.items()),
+    pytest.param({"y": np.where(np.arange(N) < 2, CLASSES, -1)}, id="y two labels"),
+]
+
+
+@pytest.mark.parametrize("changes", COMMON)
+def test_every_door_refuses_it_in_a_sentence(changes):
+    for door in DOORS:
+        with pytest.raises(gl.ParameterError) as caught:
+            door(**({"X": X, "y": Y, "graph": A} | changes))
+        assert 20 < len(str(caught.value)) < 300
+        assert "\n" not in str(caught.value)
+
+
 UNUSUAL = {
     "isolated nodes": {"graph": A * (np.arange(N)[:, None] < 15) * (np.arange(N) < 15)},
     "self loops": {"graph": A + np.eye(N)},
@@ -191,6 +209,14 @@ def test_what_is_unusual_is_answered(changes, filter):
     assert np.isfinite(model.decision_function()).all()
     known = np.isin(model.predict(), model.classes_)
     assert known.all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", [name for name in UNUSUAL if name not in ("two labels", "complete", "no features")])
+def test_what_is_unusual_is_estimated(name):
+    found = gl.estimate(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
+    assert np.isfinite([found.lam, found.mu, found.lam_error, found.mu_error]).all()
+    assert found.lam_error > 0
 
 
 @pytest.mark.parametrize("name", ["self loops", "integers", "booleans", "single precision"])

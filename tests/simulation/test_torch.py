@@ -63,8 +63,10 @@ def test_a_simulation_agrees_with_the_theory():
     assert abs(found - gl.bayes_optimal(data).test_accuracy) < 4 * 0.3 / math.sqrt(1800)
 
 
-def test_features_belong_to_the_device_that_drew_them(data):
+def test_features_belong_to_the_device_that_drew_them(data, tmp_path):
     instance = gl.sample(data, 200, 20, device=DEVICE)
+    instance.save(tmp_path / "i.npz")
+    assert np.array_equal(gl.Instance.load(tmp_path / "i.npz").features, instance.features)
     with pytest.raises(gl.ParameterError, match=r"device = 'cpu' is not allowed: .* those of device = 'torch:cpu'"):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cpu")
 

@@ -68,6 +68,22 @@ def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, directed):
     assert abs(np.mean(values) - ceiling.free_entropy) < 4 * np.std(values, ddof=1) / math.sqrt(5)
 
 
+@pytest.mark.parametrize("classes, degree", [(3, 8), ((0.2, 0.8), 16)])
+def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_signal(classes, degree):
+    """The third moment of the codes, which vanishes for two equal classes, takes evidence from the edges of homophilic graphs."""
+    data = gl.CSBM(alpha=4, lam=[0.9, -0.9], mu=1.0, rho=0.1, directed=False, classes=classes)
+    sparse = gl.bayes_optimal(data, degree=degree, population=400, sweeps=20)
+    shift = sparse.test_loss - gl.bayes_optimal(data).test_loss
+    assert shift[0] > 4 * sparse.standard_error.test_loss[0]
+    assert shift[1] < -4 * sparse.standard_error.test_loss[1]
+
+
+def test_a_degree_at_which_the_prediction_fails_is_warned_of():
+    data = gl.CSBM(alpha=4, lam=-1.0, mu=1.0, rho=0.1, directed=False, classes=3)
+    with pytest.warns(UserWarning, match="at degree 8 the accuracy differs by"):
+        gl.theory.degree_correction(data, 8, population=200, sweeps=10)
+
+
 def test_a_degree_that_cannot_carry_the_signal_is_refused():
     with pytest.raises(gl.ParameterError, match="lam = 2 is not allowed at degree 3"):
         gl.bayes_optimal(gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.1), degree=3)

@@ -84,7 +84,7 @@ def _models(problem: str, given: argparse.Namespace) -> Iterator[tuple[str, Mode
 
 def _too_slow(name: str, problem: str, size: str) -> bool:
     """Whether a reference method takes minutes for each graph."""
-    many = len(as_problems(problem)[0].data.fractions) > 5
+    many = len(as_problems(problem)[0].data.fractions) > 2
     return size != "small" and (name == "linear-by-leave-one-out" or (name == "belief-propagation" and many))
 
 

@@ -14,28 +14,30 @@ from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.given.inputs import as_adjacency, as_features, as_labels, is_sparse
 from gcnlimit.nn.network import MessagePassing
-from gcnlimit.nn.operators import from_graph
+from gcnlimit.nn.operators import SymmetricOperator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.scaling import Scaling
 
 __all__ = ["MessagePassingClassifier"]
 
+TRIED = (30, 100, 300)  # numbers of principal components
+
 
 class MessagePassingClassifier:
     r"""Unrolled message passing on your own graph: a handful of numbers, trained on the labelled nodes alone.
 
-    Features enter as whitened principal components, the graph as its normalized or centred operator (see `from_graph`).
+    Features enter as whitened principal components, the graph as one of two operators (see `from_graph`); what is left to
+    ``"auto"`` is chosen by the cross-entropy on hidden halves of the labelled nodes.
 
     Parameters
     ----------
     layers
         Number of layers.
     operator
-        ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; ``"auto"``, whichever has the lower
-        cross-entropy on the hidden halves of the labelled nodes.
+        ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; or ``"auto"``.
     components
-        Number of principal components of the features; ``"auto"`` takes one for every three nodes and at most 300, None
-        the features as they are, which must then have unit variance.
+        Number of principal components of the features; ``"auto"`` tries 30, 100 and 300, up to half of the number of nodes;
+        None takes the features as they are, which must then have unit variance.
     bias
         Whether each class has a bias.
     iterations, maskings, seed
@@ -47,8 +49,8 @@ class MessagePassingClassifier:
     ----------
     classes_, labelled_, transduction_
         Classes, labelled nodes, and the class predicted for each node.
-    network_, operator_, loss_
-        The trained network, its operator, and the cross-entropy on the hidden halves.
+    network_, operator_, components_, loss_
+        The trained network, its operator, the number of features that it uses, and the cross-entropy on the hidden halves.
 
     Examples
     --------
@@ -99,15 +101,20 @@ class MessagePassingClassifier:
             raise ParameterError(f"operator = {self.operator!r} is not allowed; use 'auto', 'normalized' or 'paper'")
         adjacency = as_adjacency(graph)
         labels = as_labels(y, adjacency.shape[0])
-        x = torch.from_numpy(self._inputs(as_features(X, adjacency.shape[0]))).to(self.device)
         codes = np.full(adjacency.shape[0], -1, np.int64)
         codes[labels.labelled] = labels.codes
         known = torch.from_numpy(codes).to(self.device)
         kinds = ("normalized", "paper") if self.operator == "auto" else (self.operator,)
-        trained = [self._trained(kind, adjacency, x, known, labels.classes.size) for kind in kinds]
-        self.loss_, self.operator_, self.network_, S = min(trained, key=lambda one: one[0])
+        operators = {kind: from_graph(adjacency, kind).to(self.device) for kind in kinds}
+        inputs = self._inputs(as_features(X, adjacency.shape[0]))
+        pairs = [(kind, x.to(self.device)) for kind in kinds for x in inputs]
+        trained = [self._trained(operators[kind], x, known, labels.classes.size) for kind, x in pairs]
+        best = min(range(len(pairs)), key=lambda k: trained[k][0])
+        (self.loss_, self.network_), (self.operator_, x) = trained[best], pairs[best]
+        self.components_ = int(x.shape[1])
         with torch.no_grad():
-            self._logits = np.asarray(self.network_(x, S, known, known >= 0).cpu().numpy(), float)
+            logits = self.network_(x, operators[self.operator_], known, known >= 0)
+        self._logits = np.asarray(logits.cpu().numpy(), float)
         self.classes_, self.labelled_ = labels.classes, labels.labelled
         self.transduction_ = self.predict()
         return self
@@ -137,24 +144,21 @@ class MessagePassingClassifier:
             raise GCNLimitError("the classifier is not fitted; call fit(X, y, graph=...) first")
         return self._logits
 
-    def _trained(
-        self, kind: str, graph: Any, x: Any, known: Any, classes: int
-    ) -> tuple[float, str, MessagePassing, Any]:
-        S = from_graph(graph, kind).to(self.device)
+    def _trained(self, S: SymmetricOperator, x: Any, known: Any, classes: int) -> tuple[float, MessagePassing]:
         network = MessagePassing(classes, self.layers, bias=self.bias).to(self.device)
         options = {"maskings": self.maskings, "iterations": self.iterations, "seed": self.seed}
-        return train(network, x, S, known, **options), kind, network, S
+        return train(network, x, S, known, **options), network
 
-    def _inputs(self, X: Any) -> npt.NDArray[np.float32]:
-        """Features, or their principal components of unit variance."""
+    def _inputs(self, X: Any) -> list[Any]:
+        """Features, or their principal components of unit variance: of each number that is tried the first ones."""
         if self.components is None:
-            return np.ascontiguousarray(X.toarray() if is_sparse(X) else X, np.float32)
+            return [torch.from_numpy(np.ascontiguousarray(X.toarray() if is_sparse(X) else X, np.float32))]
+        tried = [k for k in TRIED if 2 * k <= X.shape[0]] if self.components == "auto" else [self.components]
+        counts = [min(whole("components", count, low=1), min(X.shape) - 1) for count in tried or TRIED[:1]]
         X = Scaling.of(X, "auto")(X)
         X = X.toarray() if is_sparse(X) else X
-        X = X - X.mean(axis=0)
-        wanted = min(300, len(X) // 3) if self.components == "auto" else whole("components", self.components, low=1)
-        count = min(wanted, min(X.shape) - 1)
         start = np.random.default_rng(0).standard_normal(min(X.shape))
-        U, s, _ = svds(X, k=count, v0=start)
-        kept = s > 1e-6 * s.max()
-        return np.ascontiguousarray(U[:, kept] * np.sqrt(len(X)), np.float32)
+        U, s, _ = svds(X - X.mean(axis=0), k=max(counts), v0=start)
+        U = U[:, np.argsort(-s)][:, : np.count_nonzero(s > 1e-6 * s.max())] * np.sqrt(len(X))
+        widths = dict.fromkeys(min(count, U.shape[1]) for count in counts)
+        return [torch.from_numpy(np.ascontiguousarray(U[:, :width], np.float32)) for width in widths]

@@ -12,17 +12,18 @@ __all__ = ["simplex_codes"]
 def simplex_codes(fractions: Array) -> Array:
     r"""Codes :math:`y_k` of :math:`C - 1` entries with :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1` (Eq. 8.1), one in each row.
 
-    The columns of a Householder reflection that maps the last axis to :math:`(\sqrt{p_1}, \dots, \sqrt{p_C})` complete it to a
-    basis; they are divided by :math:`\sqrt{p_k}`.
+    Coordinate :math:`a` separates class :math:`a` from those after it; two equal classes are :math:`\pm 1`.
 
-    >>> simplex_codes(np.array([0.5, 0.5])).round(12)
+    >>> simplex_codes(np.array([0.5, 0.5]))
     array([[ 1.],
            [-1.]])
     >>> y, p = simplex_codes(np.array([0.2, 0.3, 0.5])), np.array([0.2, 0.3, 0.5])
     >>> bool(np.allclose(y @ y.T, np.diag(1 / p) - 1)), bool(np.allclose(p @ y, 0))
     (True, True)
     """
-    root = np.sqrt(fractions)
-    normal = root - np.eye(root.size)[-1]
-    basis = 2.0 * np.outer(normal, normal[:-1]) / (normal @ normal) - np.eye(root.size)[:, :-1]
-    return np.asarray(basis / root[:, None])
+    p, later = fractions, np.cumsum(fractions[::-1])[::-1] - fractions  # fractions of the classes after each
+    basis = np.zeros((p.size, p.size - 1))
+    for a, (own, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
+        basis[a, a] = np.sqrt(rest / (own + rest))
+        basis[a + 1 :, a] = -np.sqrt(own * p[a + 1 :] / (rest * (own + rest)))
+    return np.asarray(basis / np.sqrt(p)[:, None])

@@ -22,7 +22,7 @@ from gcnlimit.theory.predict import predict
 __all__ = ["Estimate", "Interval", "estimate", "estimate_standard"]
 
 DRAWS = 400
-APART, SURE = 3.0, 3.0  # standard errors between two estimates; difference of free entropies between two signs
+APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
 
 

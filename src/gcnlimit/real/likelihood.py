@@ -52,7 +52,8 @@ def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
     first = math.copysign(1.0, from_labels(given).lam)
     one = _climb(fixed, first, -math.inf)
     two = _climb(fixed, -first, one.free_entropy)
-    return (one, two) if one.free_entropy >= two.free_entropy else (two, one)
+    best, other = (one, two) if one.free_entropy >= two.free_entropy else (two, one)
+    return best, other._replace(free_entropy=max(other.free_entropy, _without_graph(fixed, best.signals.mu)))
 
 
 class _Fixed:
@@ -73,7 +74,7 @@ class _Fixed:
         return _State(m, np.zeros(self.N), np.zeros(self.M))
 
     def step(self, state: _State, lam: float, mu: float) -> _State:
-        """One iteration of approximate message passing."""
+        """One iteration of approximate message passing; the centroid is that of the same step, so that its reaction is on `m`."""
         m, old, u = state
         unsure = float(np.sum(1.0 - m**2))
         h = lam * (self.a @ m) - lam**2 * unsure / self.N * old
@@ -81,7 +82,7 @@ class _Fixed:
             precision = 1.0 + mu / self.N * float(m @ m)
             root = math.sqrt(mu / self.N)
             u = (root * (self.XT @ m) - mu / self.N * unsure * u) / precision
-            h = h + root * (self.X @ u) - mu / self.N * self.M / precision * old
+            h = h + root * (self.X @ u) - mu / self.N * self.M / precision * m
         new = np.tanh(h)
         new[self.known] = self.y
         return _State(new, m, u)
@@ -136,6 +137,12 @@ def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
     half = math.sqrt(0.5) if fixed.directed else 1.0  # of the symmetrized signal
     signals = Signals(half * lam, mu, half * errors[0], 2.0 * math.sqrt(mu) * errors[1])
     return Likelihood(signals, phi, steady)
+
+
+def _without_graph(fixed: _Fixed, mu: float) -> float:
+    """Free entropy at a vanishing signal of the graph, which either sign attains."""
+    state, _ = fixed.run(fixed.start(), 0.0, mu, STEPS)
+    return fixed.free_entropy(state, 0.0, mu)
 
 
 def _update(fixed: _Fixed, state: _State, sign: float, mu: float) -> tuple[float, float]:

@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.simplex import simplex_codes
 from gcnlimit.performance import Status
 from gcnlimit.simulation.absent_edges import AbsentEdges
 from gcnlimit.simulation.amp import Inference, _half_log_odds, _measure
+from gcnlimit.simulation.codes import class_codes, indices_of
 from gcnlimit.simulation.edge_messages import Affinity, EdgeMessages, normalized
 from gcnlimit.simulation.feature_messages import FeatureMessages
 from gcnlimit.simulation.instance import Instance
@@ -85,7 +84,8 @@ def belief_propagation(
             break
     logs = log_softmax(iteration.logarithms, axis=1)
     performance = _measure(instance, logs) if isinstance(instance, Instance) else None
-    labels, centroid = iteration.marginals @ [1.0, -1.0], iteration.features.centroids[:, 0]
+    means = iteration.marginals @ iteration.codes, iteration.features.centroids
+    labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in means)
     odds, entropy = _half_log_odds(logs), iteration.free_entropy()
     return Beliefs(np.exp(logs), labels, odds, centroid, status, count, change, performance, entropy)
 
@@ -97,9 +97,13 @@ class _Iteration:
         data, nodes = observation.data, observation.nodes
         if observation.degree is None:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
+        if not data.features.is_white:
+            raise ParameterError(
+                "belief_propagation needs white features, got correlated ones; take amp, or whiten them"
+            )
         fractions = data.fractions
-        self.codes = simplex_codes(fractions)
-        self.classes = _known_classes(observation)
+        self.codes = class_codes(data.classes)
+        self.classes = indices_of(np.where(observation.train_mask, observation.train_labels, np.nan), data.classes)
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes)
         self.edges = EdgeMessages(observation.adjacency, affinity, data.directed)  # type: ignore[arg-type]
@@ -115,7 +119,7 @@ class _Iteration:
     def field(self) -> Array:
         """Logarithm of what is known of each node beside its edges: label, features, absent edges (Eq. 9.3)."""
         absent = self.absent.field(self.marginals, self.old)
-        return np.asarray(self.prior + self.features.field(self.marginals, self.old) + absent)
+        return np.asarray(self.prior + self.features.field(self.marginals) + absent)
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means."""
@@ -133,8 +137,3 @@ class _Iteration:
         nodes = float(np.sum(np.logaddexp.reduce(total, axis=1)))
         others = self.absent.free_entropy(self.marginals) + self.features.free_entropy()
         return (nodes - self.edges.pairs() + others) / len(total)
-
-
-def _known_classes(observation: Observation) -> npt.NDArray[np.intp]:
-    """Class of each labelled node, -1 of the others."""
-    return np.where(observation.train_mask, np.where(observation.train_labels > 0, 0, 1), -1)

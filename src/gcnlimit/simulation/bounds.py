@@ -13,7 +13,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Square
 from gcnlimit.simulation.operator import Operator
-from gcnlimit.simulation.solvers import TrainingRows
 
 __all__ = ["check_radius", "check_reg", "check_rounding", "check_size"]
 
@@ -63,10 +62,13 @@ def _sizes(filters: Filter, radius: float) -> Array:
     return filters.normalized(np.linspace(-radius, radius, 65))[1]
 
 
-def check_reg(rows: TrainingRows, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
-    r"""Refuse a finite reg at which weights :math:`\sim |Z|/r` and outputs :math:`\sim |Z|^2/r`, or their squares, underflow."""
+def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
+    r"""Refuse a finite reg at which weights :math:`\sim |Z|/r` and outputs :math:`\sim |Z|^2/r`, or their squares, underflow.
+
+    `size` is the mean square norm of the training rows.
+    """
     least = np.finfo(dtype).tiny if type(loss) is Square else max(float(np.finfo(dtype).tiny), 1e-152)
-    if rows.size and min(rows.size, math.sqrt(rows.size)) / reg < least:
+    if size and reg and min(size, math.sqrt(size)) / reg < least:
         raise ParameterError(
             f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write reg=math.inf, which is its limit"
         )

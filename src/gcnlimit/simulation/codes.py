@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.simplex import simplex_codes
 
 __all__ = [
     "Classes",
@@ -33,24 +34,8 @@ def class_fractions(classes: Classes) -> Array:
 
 
 def class_codes(classes: Classes) -> Array:
-    r"""Codes of the classes, one row each: :math:`\sum_k p_k y_k = 0`, :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1` (Eq. 8.1).
-
-    Coordinate :math:`a` separates class :math:`a` from those after it; two equal classes are :math:`\pm 1`.
-
-    >>> class_codes(2)
-    array([[ 1.],
-           [-1.]])
-    >>> y = class_codes((0.2, 0.3, 0.5))
-    >>> np.allclose(y @ y.T, np.diag([5.0, 1 / 0.3, 2.0]) - 1.0)
-    True
-    """
-    p = class_fractions(classes)
-    later = np.cumsum(p[::-1])[::-1] - p  # of the classes after each
-    basis = np.zeros((p.size, p.size - 1))
-    for a, (own, rest) in enumerate(zip(p[:-1], later[:-1], strict=True)):
-        basis[a, a] = np.sqrt(rest / (own + rest))
-        basis[a + 1 :, a] = -np.sqrt(own * p[a + 1 :] / (rest * (own + rest)))
-    return np.asarray(basis / np.sqrt(p)[:, None])
+    """Codes of the classes, one row each (Eq. 8.1)."""
+    return simplex_codes(class_fractions(classes))
 
 
 def one_hot_basis(classes: Classes) -> Array:

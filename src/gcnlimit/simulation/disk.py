@@ -17,6 +17,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.codes import Classes, codes_of
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.observation import (
@@ -66,6 +67,8 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
+    if streamed(X) and X.device != "cpu":
+        fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
     _check_path(path)
     with open(path, "wb") as file:
         np.savez(file, **fields)
@@ -201,7 +204,9 @@ def _features(stored: dict[str, npt.NDArray[Any]], labels: Array, data: CSBM) ->
     spike = check_features(spike, len(spike))
     key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
     variance, _ = feature_levels(data.features, len(spike))
-    return StreamedFeatures(key, codes_of(labels, data.classes), spike, noise_scale(variance, spike.dtype))
+    device = _single(stored, "device") if "device" in stored else "cpu"
+    backend_of(device)
+    return StreamedFeatures(key, codes_of(labels, data.classes), spike, noise_scale(variance, spike.dtype), device)
 
 
 def _centroid(centroid: npt.NDArray[Any], shape: tuple[int, ...]) -> Array:

@@ -21,7 +21,7 @@ class FeatureMessages:
         \hat U &= \Bigl(\sqrt{\tfrac\mu N} X^T \hat Y - \tfrac\mu N \hat U^{old} \Sigma\Bigr) V, \qquad
         V = (1 + A)^{-1}, \quad A = \tfrac\mu N \hat Y^T \hat Y, \\
         f_{ik} &= b_i \cdot y_k - \tfrac\mu{2N} |\hat U y_k|^2, \qquad
-        b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y^{old} V .
+        b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y V .
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ class FeatureMessages:
         self.centroids = np.zeros((features.shape[1], codes.shape[1]))
         self.precision = np.eye(codes.shape[1])
 
-    def field(self, marginals: Array, old: Array) -> Array:
+    def field(self, marginals: Array) -> Array:
         """Renew the centroids, and return the logarithm of the evidence on each class of each node."""
         X, rate, root, dtype = self.X, self.rate, math.sqrt(self.rate), self.X.dtype
-        means, before = marginals @ self.codes, old @ self.codes
+        means = marginals @ self.codes
         second = means.T @ means
         spread = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes - second
         self.precision = np.eye(self.codes.shape[1]) + rate * second
         V = np.linalg.inv(self.precision)
         self.centroids = (root * (X.T @ means.astype(dtype)) - rate * self.centroids @ spread) @ V
-        evidence = root * (X @ self.centroids.astype(dtype)) - rate * X.shape[1] * before @ V
+        evidence = root * (X @ self.centroids.astype(dtype)) - rate * X.shape[1] * means @ V
         size = np.sum((self.centroids @ self.codes.T) ** 2, axis=0)
         return np.asarray(evidence @ self.codes.T - 0.5 * rate * size)
 

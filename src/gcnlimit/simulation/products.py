@@ -19,13 +19,12 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 from gcnlimit.simulation.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.krylov import KrylovSpace
 from gcnlimit.simulation.observation import Mask, Observation
 from gcnlimit.simulation.operator import Operator
-from gcnlimit.simulation.smooth import SmoothDescent
+from gcnlimit.simulation.smooth import Slopes, SmoothDescent
 
 __all__ = ["Products", "Trained", "train_by_products"]
 
@@ -107,7 +106,7 @@ class _Points:
 
     products: Products
     filters: Filter
-    loss: Loss
+    slopes: Slopes | None
     reg: Array
     codes: Array
     tol: float
@@ -115,7 +114,10 @@ class _Points:
     def solve(self) -> tuple[Array, Array]:
         """Dual variables, points times labelled nodes times codes, and duality gaps, of the points of finite `reg`."""
         duals, gap = np.zeros((self.reg.size, *self.codes.shape)), np.zeros(self.reg.size)
-        (self._ridge if self.loss.training == "ridge" else self._descend)(duals, gap)
+        if self.slopes is None:
+            self._ridge(duals)
+        else:
+            self._descend(duals, gap, self.slopes)
         return duals, gap
 
     def _groups(self) -> list[npt.NDArray[np.intp]]:
@@ -128,7 +130,7 @@ class _Points:
         groups = (points[which == k] for k in range(which.max() + 1))
         return [group[np.argsort(-self.reg[group])] for group in groups]
 
-    def _ridge(self, duals: Array, gap: Array) -> None:
+    def _ridge(self, duals: Array) -> None:
         """Fill in the dual variables of the square loss: one Krylov space for each filter and code."""
         groups = self._groups()
         spaces = [[KrylovSpace(column, self.reg[group], self.tol) for column in self.codes.T] for group in groups]
@@ -136,22 +138,17 @@ class _Points:
         for group, row in zip(groups, spaces, strict=True):
             duals[group] = np.stack([space.solutions() for space in row], axis=-1)
 
-    def _descend(self, duals: Array, gap: Array) -> None:
-        """Fill in the dual variables and the gaps of a smooth loss of the margin, each `reg` from where the last ended."""
-        y, groups = self.codes, self._groups()
+    def _descend(self, duals: Array, gap: Array, slopes: Slopes) -> None:
+        """Fill in the dual variables and the gaps of a smooth loss, each `reg` from where the last ended."""
+        groups, shape = self._groups(), self.codes.shape
         last: dict[int, SmoothDescent] = {}
         for step in range(max(map(len, groups), default=0)):
             running = [(k, group[step]) for k, group in enumerate(groups) if step < len(group)]
             for k, point in running:
-                last[k] = SmoothDescent(self._pull, float(self.reg[point]), y.shape, self.tol, last.get(k))
+                last[k] = SmoothDescent(slopes.pull, float(self.reg[point]), shape, self.tol, last.get(k))
             self._together([(last[k], point) for k, point in running])
             for k, point in running:
-                loss = float(np.sum(self.loss.value(y * last[k].outputs)))
-                duals[point], gap[point] = last[k].beta, last[k].gap(loss)
-
-    def _pull(self, outputs: Array) -> Array:
-        """Pull of the loss on the outputs."""
-        return np.asarray(-self.codes * self.loss.derivatives(self.codes * outputs)[0])
+                duals[point], gap[point] = last[k].beta, last[k].gap(slopes.value(last[k].outputs))
 
     def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
@@ -176,14 +173,15 @@ class _Points:
 
 
 def train_by_products(  # noqa: PLR0917
-    products: Products, filters: Filter, loss: Loss, reg: Array, codes: Array, tol: float
+    products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float
 ) -> tuple[Trained, Block]:
     r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes; and :math:`Xw/\sqrt N`.
 
-    The square loss solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share; the logistic loss descends, from
-    the strongest `reg` to the weakest, each from where the last ended. All filters share the passes.
+    Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
+    a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
+    passes.
     """
-    points = _Points(products, filters, loss, reg, codes, max(tol, FINEST[products.dtype.itemsize]))
+    points = _Points(products, filters, slopes, reg, codes, max(tol, FINEST[products.dtype.itemsize]))
     duals, gap = points.solve()
     explicit, rest = (np.flatnonzero(where) for where in (np.isinf(reg), np.isfinite(reg)))
     order, count = np.concatenate([explicit, rest]), codes.shape[1]
@@ -194,7 +192,7 @@ def train_by_products(  # noqa: PLR0917
     blocks = products.forward(products.backend.join(parts, 1), filters[np.repeat(order, count)])
     scale = np.where(np.isinf(reg), 1.0, 1.0 / reg)[order]
     weights, outputs, signal = (_by_point(block, order, count, scale) for block in blocks)
-    if loss.training == "ridge":
+    if slopes is None:
         points.check_residual(duals, outputs[:, products.train_mask])
     return Trained(weights, outputs, gap), signal
 

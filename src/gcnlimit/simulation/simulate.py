@@ -27,7 +27,7 @@ from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.train import train
+from gcnlimit.simulation.train import train, trains_by_products
 
 __all__ = ["simulate"]
 
@@ -167,7 +167,8 @@ def _without_answer(error: Exception, points: int) -> Array:
 def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
     """Memory of one trial."""
     points, labelled = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
-    return size.bytes() + training_bytes(size, labelled, points, bool(np.isfinite(gcn.reg).any()))
+    rows = not size.streamed or not trains_by_products(gcn, data.classes)
+    return size.bytes() + training_bytes(size, labelled, points, rows and bool(np.isfinite(gcn.reg).any()))
 
 
 def _workers(workers: int | None, needed: float, size: Size) -> int | None:

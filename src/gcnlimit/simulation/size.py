@@ -116,20 +116,20 @@ class Size:
         return "take fewer nodes or a larger alpha"
 
 
-def training_bytes(size: Size, labelled: float, points: int, finite: bool) -> float:
-    r"""Memory of the training at `points` parameters: operator, weights, outputs and, at `finite` reg, the training rows.
+def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> float:
+    r"""Memory of the training at `points` parameters: operator, weights, outputs and, if they are needed, the training `rows`.
 
-    The rows are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
+    These are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
     """
     item, width = size.dtype.itemsize, 1.0 + size.features
     operator = size.edges * (24.0 if size.degree is None else 64.0)
     answers = 3.0 * points * size.directions * (size.nodes + width) * item
-    if not finite or size.streamed:
+    if not rows:
         return operator + answers
-    rows = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
-    at_once = size.nodes * min(labelled, 400.0)
+    held = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
+    at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
     propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
-    return operator + answers + rows + propagated
+    return operator + answers + held + propagated
 
 
 def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes = 2) -> Array:

@@ -3,12 +3,44 @@ r"""Descent on a smooth loss, by products with :math:`K = FF^T` alone."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_softmax
 
 from gcnlimit._values import Array
+from gcnlimit.losses import Loss
+from gcnlimit.simulation.codes import Indices
 
-__all__ = ["SmoothDescent"]
+__all__ = ["Slopes", "SmoothDescent", "cross_entropy", "of_margins"]
+
+
+class Slopes(NamedTuple):
+    r"""A smooth loss of the outputs of all labelled nodes: its sum, and its pull :math:`f = -\ell'` on each output."""
+
+    value: Callable[[Array], float]
+    pull: Callable[[Array], Array]
+
+
+def of_margins(loss: Loss, y: Array) -> Slopes:
+    """Loss of the margins, for two classes; `y` is a column of signs."""
+    return Slopes(lambda h: float(np.sum(loss.value(y * h))), lambda h: np.asarray(-y * loss.derivatives(y * h)[0]))
+
+
+def cross_entropy(kinds: Indices, E: Array) -> Slopes:
+    r"""Cross-entropy of the logits :math:`hE^T`, `E` an orthonormal basis of those that sum to 0 (Eq. 8.6).
+
+    >>> E = np.array([[1.0], [-1.0]]) / np.sqrt(2)
+    >>> value, pull = cross_entropy(np.array([0]), E)
+    >>> h, step = np.array([[0.3]]), 1e-6
+    >>> bool(abs((value(h - step) - value(h + step)) / (2 * step) - pull(h)[0, 0]) < 1e-8)
+    True
+    """
+    rows, targets = np.arange(kinds.size), np.eye(len(E))[kinds]
+    return Slopes(
+        lambda h: -float(np.sum(log_softmax(h @ E.T, axis=1)[rows, kinds])),
+        lambda h: np.asarray((targets - np.exp(log_softmax(h @ E.T, axis=1))) @ E),
+    )
 
 
 class SmoothDescent:

@@ -17,12 +17,13 @@ from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Array, Brief, Numbers
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.losses import Loss, Softmax
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.performance import FullPerformance, scalar_or_array
 from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
-from gcnlimit.simulation.codes import indices_of
+from gcnlimit.simulation.codes import Classes, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
 from gcnlimit.simulation.minimise import Minimum, Training
@@ -32,9 +33,10 @@ from gcnlimit.simulation.penalized import penalized
 from gcnlimit.simulation.products import Products, train_by_products
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
+from gcnlimit.simulation.smooth import Slopes, cross_entropy, of_margins
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
-__all__ = ["Fit", "Trained", "fit", "train"]
+__all__ = ["Fit", "Trained", "fit", "train", "trains_by_products"]
 
 _PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
@@ -141,7 +143,8 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
-    by_products = _by_products(observation, gcn, device)
+    apart = device != "cpu" or streamed(observation.features)
+    by_products = apart and trains_by_products(gcn, observation.classes)
     operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
@@ -153,7 +156,9 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
             Products.of(observation, operator, device),
             _centred_codes(observation)[observation.train_mask],
         )
-        (weights, outputs, gap), signal = train_by_products(products, filters, gcn.loss, reg * gain**2, codes, tol)
+        check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
+        slopes = _slopes(observation, gcn.loss)
+        (weights, outputs, gap), signal = train_by_products(products, filters, slopes, reg * gain**2, codes, tol)
         bias = np.full((reg.size, codes.shape[1]), _limiting_bias(observation) if np.isinf(reg).all() else 0.0)
     else:
         weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
@@ -165,12 +170,21 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     return Trained(weights, outputs, bias, gap)
 
 
-def _by_products(observation: Observation, gcn: GCN, device: Device) -> bool:
-    """Whether to train by products with the features alone, where the training rows are not to be stored."""
-    apart = (device != "cpu" or streamed(observation.features)) and isinstance(gcn.penalty, L2)
-    equal, loss = isinstance(observation.classes, int), gcn.loss.training
-    solved = (loss == "ridge" and equal) or (loss == "logistic" and observation.classes == 2)
-    return apart and (solved or bool(np.isinf(gcn.reg).all()))
+def trains_by_products(gcn: GCN, classes: Classes) -> bool:
+    """Whether products with the features suffice to train, where the training rows are not to be stored."""
+    equal = isinstance(classes, int) and (gcn.loss.training == "ridge" or isinstance(gcn.loss, Softmax))
+    solved = equal or (gcn.loss.training == "logistic" and classes == 2)
+    return isinstance(gcn.penalty, L2) and (solved or bool(np.isinf(gcn.reg).all()))
+
+
+def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
+    """Smooth loss of the labelled nodes; None for the square loss."""
+    if loss.training == "ridge":
+        return None
+    if isinstance(loss, Softmax):
+        kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
+        return cross_entropy(kinds, one_hot_basis(observation.classes))
+    return of_margins(loss, observation.train_codes[observation.train_mask])
 
 
 def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
@@ -185,7 +199,7 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
     kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
     for where, F in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
         scaled = reg[where] * gain[where] ** 2
-        check_reg(TrainingRows(F), gcn.loss, float(np.max(scaled)), weights.dtype)
+        check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
             task = Training(F, kinds, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
@@ -235,7 +249,8 @@ def _check_memory(observation: Observation, gcn: GCN) -> None:
     X, labelled = observation.features, int(observation.train_mask.sum())
     dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
     size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
-    needed = training_bytes(size, labelled, math.prod(gcn.shape), bool(np.isfinite(gcn.reg).any()))
+    rows = not streamed(X) or not trains_by_products(gcn, observation.classes)
+    needed = training_bytes(size, labelled, math.prod(gcn.shape), rows and bool(np.isfinite(gcn.reg).any()))
     require(
         f"training on {labelled} nodes with {X.shape[1]} features each",
         needed,
