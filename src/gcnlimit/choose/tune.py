@@ -19,7 +19,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.climb import maximize_box, spread
-from gcnlimit.numerics.scan import Maxima, better, maximize_interval
+from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
 from gcnlimit.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
@@ -198,12 +198,29 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     at_infinity = _on_face(search, face, block)
     rays = _rays(search, at_infinity.u)
-    if search.layered:  # each margin is slow to solve, and the rays lead to the maximum
-        candidates, keep = np.concatenate([rays[:, ::2], candidates[:, :1]], axis=1), 2
-    else:
+    if not search.layered:
         candidates = np.concatenate([rays, candidates], axis=1)
-    best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
-    return better(best, at_infinity, accuracy=accuracy)
+        best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+        return better(best, at_infinity, accuracy=accuracy)
+    return _along_rays(objective, rays[:, ::4], at_infinity, accuracy)
+
+
+def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
+    """Maxima where each value is dear: climbs from the best two of the rays, where they exceed infinite regularization."""
+    problems, count, d = rays.shape
+    values = objective(rays.reshape(-1, d), np.repeat(np.arange(problems), count)).reshape(problems, count)
+    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
+    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
+    if rows.size:
+        first = np.argsort(-values[rows], axis=1, kind="stable")[:, :2]
+        found = maximize_box(
+            lambda u, which: objective(u, rows[which]), rays[rows[:, None], first], keep=2, accuracy=accuracy
+        )
+        infinite = Maxima(best.u[rows], best.value[rows], best.range[rows], best.converged[rows])
+        found = better(found, infinite, accuracy=accuracy)
+        for column, value in zip(best, found, strict=True):
+            column[rows] = value
+    return best
 
 
 def _accuracy(search: Search) -> float:
