@@ -78,6 +78,10 @@ FUNCTIONS = {
         lambda v: gl.amp(_instance(v), max_iterations=v["n"], tol=v["tol"], damping=v["damping"]),
         DATA | {"n": 20, "tol": 1e-4, "damping": 0.0},
     ),
+    "belief_propagation": (
+        lambda v: gl.belief_propagation(_instance(DATA), max_iterations=v["n"], tol=v["tol"]),
+        {"n": 20, "tol": 1e-4},
+    ),
     "estimate": (lambda v: gl.estimate(*_graph(v)), {"scale": 1.0}),
     "describe": (lambda v: gl.describe(*_graph(v)), {"scale": 1.0}),
     "sweep": (
@@ -96,6 +100,7 @@ FUNCTIONS = {
     "one_layer_rate": (lambda v: gl.limits.one_layer_rate(_data(v), v["c"]), DATA | {"c": 1.0}),
     "no_residual_margin": (lambda v: gl.limits.no_residual_margin(_data(v), v["depth"]), DATA | {"depth": 2}),
     "short_diffusion_margin": (lambda v: gl.limits.short_diffusion_margin(_data(v), v["t"], True), DATA | {"t": 0.1}),
+    "degree_correction": (lambda v: gl.theory.degree_correction(_data(DATA | v), _gcn(v)), {"mu": 2.0, "t": 1.0}),
     "pca_margin": (lambda v: gl.limits.pca_margin(v["signal"]), {"signal": 2.0}),
     "pca_rate": (lambda v: gl.limits.pca_rate(v["signal"], v["c"], v["s"]), {"signal": 2.0, "c": 1.0, "s": True}),
     "long_diffusion_limit": (lambda v: gl.limits.long_diffusion_limit(v["signal"], v["t"]), {"signal": 2.0, "t": 1.0}),
@@ -113,6 +118,7 @@ ALLOWED = {("degree", "None"), ("reg", "None"), ("workers", "None"), ("c", "[]")
 """A dense graph, the best reg, as many workers as cores, a network without layers."""
 ELSEWHERE = {"check_filter", "check_loss"}  # take what a user writes, not numbers
 ELSEWHERE |= {
+    "message_passing",
     "recommend",
     "learning_rate",
     "integral_residuals",
