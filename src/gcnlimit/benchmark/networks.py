@@ -44,7 +44,7 @@ class Network:
 
     def settings(self, epochs: int) -> list[Setting]:
         """Four settings: two structures and two weight decays."""
-        return [Setting(s, decay, self.rate, epochs) for s in self.structures for decay in (5e-4, 1e-2)]
+        return [Setting(s, decay, self.rate, epochs) for s in self.structures for decay in (5e-4, 5e-3)]
 
 
 class Stack(torch.nn.Module):  # type: ignore[misc]
