@@ -372,7 +372,8 @@ def main():
     z = np.array([row["z"] for row in rows if row["z"]])
     print(f"{z.size} numbers, rms z {np.sqrt(np.mean(z**2)):.2f}, largest {np.abs(z).max():.1f}")
     if given.out:
-        given.out.write_text(json.dumps({"nodes": given.nodes, "trials": given.trials, "rows": rows}, indent=1) + "\n")
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        given.out.write_text(f'{{"nodes": {given.nodes}, "trials": {given.trials}, "rows": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":

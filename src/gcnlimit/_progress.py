@@ -28,7 +28,7 @@ class Bar:
 
 @contextlib.contextmanager
 def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
-    """Bar of `total` items, None if it is not known; by default it is shown if standard error is a terminal, and rich installed.
+    """Bar of `total` items, None if it is not known; by default shown on a terminal, with rich, and not inside another.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
@@ -38,6 +38,7 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
         return
     from rich import progress
     from rich.console import Console
+    from rich.errors import LiveError
 
     console = Console(stderr=True)
     columns = (
@@ -47,7 +48,13 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
         progress.TextColumn("{task.fields[rate]}"),
         progress.TimeRemainingColumn(compact=True),
     )
-    with progress.Progress(*columns, console=console, transient=console.is_terminal) as shown:
+    shown = progress.Progress(*columns, console=console, transient=console.is_terminal)
+    try:
+        shown.start()
+    except LiveError:  # one display at a time: that of the caller stays
+        yield Bar()
+        return
+    with shown:
         task = shown.add_task(title, total=total, rate="")
 
         def advance(count: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real, whole
+from gcnlimit._validation import broadcast, flag, plain_array, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
@@ -19,6 +19,8 @@ from gcnlimit.spiked import SpikedOperator
 __all__ = ["CSBM"]
 
 PARAMETERS = ("alpha", "lam", "mu", "rho")
+
+_MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -136,7 +138,7 @@ class CSBM(Value):
         (0.6, 1.5)
         """
         h = real("homophily", homophily, low=0, high=1)
-        distance = real("distance", distance, low=0)
+        distance = real("distance", distance, low=0, high=1e50)
         sizes = {"nodes": nodes, "features": features, "labelled": labelled}
         size = {name: real(name, value, low=0, open_low=name != "labelled") for name, value in sizes.items()}
         if np.any(np.greater(size["labelled"], size["nodes"])):
@@ -255,8 +257,8 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
 
 def _classes(value: int | ArrayLike) -> int | tuple[float, ...]:
     """Return a number of equal classes, or the fractions of unequal ones."""
-    if np.ndim(value) == 0:
-        return whole("classes", value, low=2)
+    if plain_array("classes", value).ndim == 0:
+        return whole("classes", value, low=2, high=_MOST_CLASSES)
     fractions = np.asarray(real("classes", value, low=0, open_low=True))
     if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
         raise ParameterError(

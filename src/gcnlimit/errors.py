@@ -4,7 +4,10 @@ __all__ = ["ConvergenceError", "GCNLimitError", "ParameterError"]
 
 
 class GCNLimitError(Exception):
-    """Base class of everything this library raises on purpose."""
+    """Base class of everything this library raises on purpose; the message is one line, whatever it quotes."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(" ".join(str(message).split()))
 
 
 class ParameterError(GCNLimitError, ValueError):

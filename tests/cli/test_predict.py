@@ -126,3 +126,10 @@ def test_as_a_program():
     )
     assert done.returncode == 2
     assert done.stderr.strip() == "Error: rho = 7 is not allowed; it must be in [0, 1]"
+
+
+def test_classes_without_a_known_ceiling_are_predicted_without_it():
+    for classes, known in (("0.2,0.8", True), ("0.5,0.3,0.2", False)):
+        answer = run("predict", *OPTIONS, "--t", "1", "--classes", classes, "--json")
+        assert answer.exit_code == 0, answer.output
+        assert ("bayes_optimal" in answer.output) is known

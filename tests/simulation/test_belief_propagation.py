@@ -75,7 +75,7 @@ def test_without_features_the_posterior_is_exact_on_a_tree(directed):
 @pytest.mark.parametrize("directed", [False, True])
 def test_at_large_degree_it_is_approximate_message_passing(directed):
     """The posterior means differ as the skewness of an edge, by the inverse square root of the degree."""
-    data = gl.CSBM(alpha=4, lam=0.8, mu=2.0, rho=0.2, directed=directed)
+    data = gl.CSBM(alpha=20, lam=0.8, mu=2.0, rho=0.2, directed=directed)
 
     def difference(degree):
         instance = gl.sample(data, nodes=1500, degree=degree, seed=0)
@@ -89,10 +89,10 @@ def test_at_large_degree_it_is_approximate_message_passing(directed):
 
 
 @pytest.mark.parametrize(
-    "degree, lam, directed", [(3, 1.0, False), (2, -1.0, True), pytest.param(10, 2.0, False, marks=pytest.mark.slow)]
+    "degree, lam, directed", [(3, 1.4, False), (2, -1.2, True), pytest.param(10, 2.0, False, marks=pytest.mark.slow)]
 )
 def test_on_sparse_graphs_it_beats_message_passing(degree, lam, directed):
-    data = gl.CSBM(alpha=4, lam=lam, mu=1.0, rho=0.1, directed=directed)
+    data = gl.CSBM(alpha=20, lam=lam, mu=1.0, rho=0.1, directed=directed)
     graphs = [gl.sample(data, nodes=2000, degree=degree, seed=k) for k in range(8)]
     gains = [
         gl.amp(i, tol=1e-3).performance.test_loss - gl.belief_propagation(i, tol=1e-3).performance.test_loss
@@ -102,7 +102,7 @@ def test_on_sparse_graphs_it_beats_message_passing(degree, lam, directed):
 
 
 def test_posterior_is_calibrated_and_certain_on_labelled_nodes():
-    instance = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=4000, degree=4, seed=0)
+    instance = gl.sample(gl.CSBM(alpha=20, lam=1.0, mu=2.0, rho=0.1), nodes=4000, degree=4, seed=0)
     found, mask = gl.belief_propagation(instance, tol=1e-4), instance.train_mask
     assert np.array_equal(found.labels[mask], instance.labels[mask])
     assert np.all(np.isinf(found.log_odds[mask]))
@@ -143,7 +143,7 @@ def test_a_dense_graph_and_a_signal_beyond_the_degree_are_refused():
 
 @pytest.mark.slow
 def test_at_large_degree_accuracy_and_free_entropy_are_those_of_the_ceiling():
-    data = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.15)
+    data = gl.CSBM(alpha=10, lam=1.0, mu=1.0, rho=0.15)
     found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=25, seed=k), tol=1e-4) for k in range(8)]
     best = gl.bayes_optimal(data)
     for values, exact in (

@@ -264,5 +264,3 @@ def test_belief_propagation_agrees_with_message_passing_at_a_large_degree():
     edges, dense = gl.belief_propagation(i), gl.amp(i)
     assert edges.performance.test_accuracy == pytest.approx(dense.performance.test_accuracy, abs=0.02)
     assert np.sqrt(np.mean((edges.probabilities - dense.probabilities) ** 2)) < 0.05
-    with pytest.raises(gl.ParameterError, match="belief_propagation needs white features"):
-        gl.belief_propagation(drawn(3, COLOUR))

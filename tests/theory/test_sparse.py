@@ -42,24 +42,26 @@ def test_two_directions_are_twice_the_edges():
 def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, informed, reached):
     """Edges only between classes: a solution appears at degree 12.84, and message passing finds it from degree 16."""
     data = gl.CSBM(alpha=4, lam=-(degree**0.5) / 4, mu=0.0, rho=0.0, directed=False, classes=5)
-    found = gl.bayes_optimal(data, degree=degree, population=250, sweeps=40)
+    found = gl.bayes_optimal(data, degree=degree, population=150, sweeps=40)
     assert found.test_accuracy == pytest.approx(informed, abs=0.05)
     assert found.algorithmic.test_accuracy == pytest.approx(reached, abs=0.05)
     assert found.hard == (informed != reached)
 
 
 @pytest.mark.parametrize(
-    "degree, lam, directed",
+    "degree, lam, options",
     [
-        (3, 1.0, False),
-        pytest.param(4, -1.0, True, marks=pytest.mark.slow),
-        pytest.param(10, 1.5, False, marks=pytest.mark.slow),
+        (3, 1.0, {"directed": False}),
+        pytest.param(4, 0.8, {"classes": 5}, marks=pytest.mark.slow),
+        pytest.param(10, -0.7, {"classes": (0.2, 0.3, 0.5), "directed": False}, marks=pytest.mark.slow),
+        pytest.param(3, -1.0, {"features": gl.Spectrum([0.5, 2.0], [1.5, 0.5])}, marks=pytest.mark.slow),
     ],
+    ids=["two", "five", "unequal", "coloured"],
 )
-def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, directed):
-    data = gl.CSBM(alpha=10, lam=lam, mu=2.0, rho=0.2, directed=directed)
-    ceiling = gl.bayes_optimal(data, degree=degree, population=1500, sweeps=20)
-    found = [gl.belief_propagation(gl.sample(data, nodes=4000, degree=degree, seed=k), tol=1e-3) for k in range(5)]
+def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
+    data = gl.CSBM(alpha=20, lam=lam, mu=2.0, rho=0.2, **options)
+    ceiling = gl.bayes_optimal(data, degree=degree, population=1000, sweeps=16)
+    found = [gl.belief_propagation(gl.sample(data, nodes=3000, degree=degree, seed=k), tol=1e-3) for k in range(5)]
     for name in ("test_accuracy", "test_loss"):
         values = [getattr(f.performance, name) for f in found]
         error = math.hypot(np.std(values, ddof=1) / math.sqrt(5), getattr(ceiling.standard_error, name))
@@ -68,11 +70,11 @@ def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, directed):
     assert abs(np.mean(values) - ceiling.free_entropy) < 4 * np.std(values, ddof=1) / math.sqrt(5)
 
 
-@pytest.mark.parametrize("classes, degree", [(3, 8), ((0.2, 0.8), 16)])
+@pytest.mark.parametrize("classes, degree", [(4, 10), ((0.2, 0.8), 16)])
 def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_signal(classes, degree):
     """The third moment of the codes, which vanishes for two equal classes, takes evidence from the edges of homophilic graphs."""
     data = gl.CSBM(alpha=4, lam=[0.9, -0.9], mu=1.0, rho=0.1, directed=False, classes=classes)
-    sparse = gl.bayes_optimal(data, degree=degree, population=400, sweeps=20)
+    sparse = gl.bayes_optimal(data, degree=degree, population=400, sweeps=16)
     shift = sparse.test_loss - gl.bayes_optimal(data).test_loss
     assert shift[0] > 4 * sparse.standard_error.test_loss[0]
     assert shift[1] < -4 * sparse.standard_error.test_loss[1]

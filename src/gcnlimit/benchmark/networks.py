@@ -20,7 +20,7 @@ from gcnlimit.nn import SymmetricOperator, from_graph
 __all__ = ["NETWORKS", "Setting", "fit_network", "tune_network"]
 
 HIDDEN, DROPOUT = 64, 0.5
-EVERY = 5  # epochs between two looks at the validation nodes
+EVERY = 2  # epochs between two looks at the validation nodes
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Network:
 
     def settings(self, epochs: int) -> list[Setting]:
         """Four settings: two structures and two weight decays."""
-        return [Setting(s, decay, self.rate, epochs) for s in self.structures for decay in (5e-4, 1e-2)]
+        return [Setting(s, decay, self.rate, epochs) for s in self.structures for decay in (5e-4, 5e-3)]
 
 
 class Stack(torch.nn.Module):  # type: ignore[misc]
@@ -174,39 +174,37 @@ NETWORKS = {
 
 
 def tune_network(task: Task, name: str, epochs: int, device: str) -> Setting:
-    """Setting of the best accuracy on validation nodes, with the number of epochs after which it was reached."""
-    best: tuple[float, Setting] | None = None
-    for setting in NETWORKS[name].settings(epochs):
-        accuracy, after = _train(task, name, setting, device, task.train_mask)[1:]
-        if best is None or accuracy > best[0]:
-            best = (accuracy, Setting(setting.structure, setting.weight_decay, setting.rate, after))
-    assert best is not None
-    return best[1]
+    """Setting of the best accuracy on validation nodes."""
+    trials = {s: _train(task, name, s, device)[1] for s in NETWORKS[name].settings(epochs)}
+    return max(trials, key=lambda setting: trials[setting])
 
 
 def fit_network(task: Task, name: str, setting: Setting, device: str) -> Array:
-    """Scores of a network trained on all labelled nodes."""
-    return _train(task, name, setting, device, task.labelled)[0]
+    """Scores of a network trained on the training nodes, at its best epoch on the validation nodes."""
+    return _train(task, name, setting, device)[0]
 
 
-def _train(task: Task, name: str, setting: Setting, device: str, known: Any) -> tuple[Array, float, int]:
-    """Scores after the last epoch, best accuracy on validation nodes, and the epoch of it."""
+def _train(task: Task, name: str, setting: Setting, device: str) -> tuple[Array, float]:
+    """Scores at the epoch of the best accuracy on validation nodes, the lowest loss among equal ones, and that accuracy."""
     torch.manual_seed(task.seed)
     network = NETWORKS[name]
     x, edges = torch.from_numpy(task.features).to(device), _edges(task, network.centred, device)
-    y, mask, val = (torch.from_numpy(part).to(device) for part in (task.labels, known, task.val_mask))
+    y, mask, val = (torch.from_numpy(part).to(device) for part in (task.labels, task.train_mask, task.val_mask))
     model = network.build(x.shape[1], task.classes, setting.structure).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay)
-    best, after = -1.0, setting.epochs
+    best: tuple[tuple[float, float], Any] | None = None
     for epoch in range(1, setting.epochs + 1):
         model.train()
         optimizer.zero_grad()
         cross_entropy(model(x, edges)[mask], y[mask]).backward()
         optimizer.step()
         if epoch % EVERY == 0:
-            accuracy = float((_scores(model, x, edges)[val].argmax(1) == y[val]).float().mean())
-            best, after = (accuracy, epoch) if accuracy > best else (best, after)
-    return np.asarray(_scores(model, x, edges).float().cpu().numpy()), best, after
+            scores = _scores(model, x, edges)
+            accuracy = (scores[val].argmax(1) == y[val]).float().mean().item()
+            merit = (accuracy, -cross_entropy(scores[val], y[val]).item())
+            best = (merit, scores) if best is None or merit > best[0] else best
+    assert best is not None
+    return np.asarray(best[1].float().cpu().numpy()), best[0][0]
 
 
 def _scores(model: Any, x: Any, edges: Any) -> Any:

@@ -3,9 +3,9 @@
     python -m gcnlimit.benchmark.study --size small --out study          # on a processor, an hour or two
     python -m gcnlimit.benchmark.study --device cuda --workers 16 --out study
 
-Four settings of each network (two structures, two weight decays) are tried on the first graph of a problem, trained on its
-training nodes; that of the best accuracy on the validation nodes, with the number of epochs at which it was reached, is
-trained on all labelled nodes of each graph. Everything finished is kept in the folder --out, and the same command resumes.
+Four settings of each network (two structures, two weight decays) are tried on the first graph of a problem; that of the best
+accuracy on the validation nodes is trained on the training nodes of each graph, and taken at its best epoch on the validation
+nodes. Everything finished is kept in the folder --out, and the same command resumes.
 """
 
 from __future__ import annotations

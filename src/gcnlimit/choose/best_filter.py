@@ -13,7 +13,8 @@ from scipy.special import ndtr
 
 from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
-from gcnlimit._validation import check_types
+from gcnlimit._progress import progress_bar
+from gcnlimit._validation import check_types, flag
 from gcnlimit._values import Array
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
 from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
@@ -130,7 +131,9 @@ class BestFilter(Shown):
         return np.asarray(self.gcn.filter.coefficients)
 
 
-def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: float | None = None) -> BestFilter:
+def best_filter(
+    data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: float | None = None, progress: bool | None = None
+) -> BestFilter:
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
@@ -150,6 +153,8 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: fl
     reg
         The best regularization if None; ``math.inf`` for the explicit theory of infinite regularization. A finite value would
         only set the scale of the filter.
+    progress
+        Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
     Examples
     --------
@@ -164,16 +169,20 @@ def best_filter(data: CSBM, order: int = 12, symmetrize: bool = True, *, reg: fl
     """
     if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= _MAX_ORDER:
         raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_MAX_ORDER}")
-    infinite = _infinite(reg)
+    infinite, progress = _infinite(reg), progress if progress is None else flag("progress", progress)
     points = _points(data, symmetrize)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
-        parts = [best_polynomial(points.take(rows), order, infinite=infinite) for rows in batches(points.size, _BLOCK)]
+        parts, blocks = [], list(batches(points.size, _BLOCK))
+        with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+            for rows in blocks:
+                parts.append(best_polynomial(points.take(rows), order, infinite=infinite))
+                bar.advance(1)
         _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = spectrum(points)
         g, scale = _unit(Polynomial(coefficients), x)
     filter = Polynomial((coefficients / scale[:, None]).reshape(*data.shape, order + 1))
     gcn = GCN(filter, reg=(strength / scale**2).reshape(data.shape), symmetrize=symmetrize)
-    prediction = predict(data, gcn, throw=False)
+    prediction = predict(data, gcn, throw=False, progress=False)
     solved = np.asarray(prediction.status) <= Status.CONVERGED
     return BestFilter(
         data=data,
@@ -244,7 +253,7 @@ def _searched(points: Points, infinite: bool, tol: float) -> tuple[Array, Array,
 
 def _infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
-    if reg is not None and reg != math.inf:
+    if reg is not None and not (isinstance(reg, float) and reg == math.inf):
         raise ParameterError(
             f"reg = {reg!r} is not allowed; a finite value only sets the scale of the filter: take None for the best "
             f"regularization, or math.inf"

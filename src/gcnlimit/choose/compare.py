@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.special import ndtr
 
 from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
+from gcnlimit._progress import progress_bar
 from gcnlimit._validation import check_types, flag
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import LARGEST, FilterCeiling, best_filter, filter_ceiling
@@ -87,15 +89,15 @@ class GapMap(Shown):
         return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
 
 
-def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
+def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
     """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
 
     Parameters
     ----------
     data
         The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
-    gcn, free
-        The family and what is free, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
+    gcn, free, progress
+        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds]) -> GapMap:
     """
     check_problem("gap_map", data, gcn)
     ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, threshold="best"), ceiling)
+    return GapMap(data, tune(data, gcn, free, threshold="best", progress=progress), ceiling)
 
 
 @dataclass(frozen=True)
@@ -231,7 +233,13 @@ class Comparison(Shown):
 
 
 def compare(
-    data: CSBM, *, depth: int = 4, order: int = 12, symmetrize: bool = True, reg: float | None = None
+    data: CSBM,
+    *,
+    depth: int = 4,
+    order: int = 12,
+    symmetrize: bool = True,
+    reg: float | None = None,
+    progress: bool | None = None,
 ) -> Comparison:
     r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
@@ -253,6 +261,8 @@ def compare(
         Whether the networks apply the symmetrized graph.
     reg
         The best regularization of each family if None, ``math.inf`` to keep it infinite.
+    progress
+        Whether to draw a progress bar on standard error (with rich), method by method; by default only if it is a terminal.
 
     Examples
     --------
@@ -270,25 +280,26 @@ def compare(
     Bayes-optimal                        0.91273   0.00000
     """
     flag("symmetrize", symmetrize)
+    progress = progress if progress is None else flag("progress", progress)
     check_types("compare", data=(data, CSBM))
     usable, searched = _searched(data)
-    ceiling, tuned = bayes_optimal(data), _Families(searched, symmetrize, infinite=reg is not None)
-    best = best_filter(searched, order, symmetrize, reg=reg)
-    residual, explicit = Residual.constant(1.0, depth), best.ceiling_at_infinite_reg
+    ceiling = bayes_optimal(data)
+    tuned = _Families(searched, symmetrize, infinite=reg is not None)
+    residual = Residual.constant(1.0, depth)
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
     pca_accuracy = ndtr(pca) if data.classes == 2 else -np.expm1(pca_log_error)
-    bound = " (>=)" if explicit.lower_bound else ""
-    networks = [
-        tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
-        tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
-        tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
-        tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
-        _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data),
-        _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg),
-    ]
-    if reg is None:
-        networks.append(_entry(f"all linear filters, any reg{bound}", best.ceiling, best.ceiling.reg))
+    with progress_bar("methods", 7 if reg is None else 6, progress, unit="methods") as bar:
+        networks = []
+        for entry in chain(
+            tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
+            tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
+            tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
+            tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
+            _polynomials(searched, order, symmetrize, reg),
+        ):
+            networks.append(entry)
+            bar.advance(1)
     entries = [
         *(_refused(entry, usable) for entry in networks),
         Entry("PCA of the graph", {}, scalar_or_array(pca_accuracy), scalar_or_array(pca_log_error)),
@@ -324,14 +335,27 @@ class _Families:
     symmetrize: bool
     infinite: bool
 
-    def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Entry:
+    def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Iterator[Entry]:
         """Entry of a family at its best."""
         gcn = GCN(filter, symmetrize=self.symmetrize)
-        best = tune(self.data, gcn, free if self.infinite else free | {"reg": _ANY_REG}, threshold="best")
+        best = tune(
+            self.data, gcn, free if self.infinite else free | {"reg": _ANY_REG}, threshold="best", progress=False
+        )
         points = len(self.data.shape)
         chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
         chosen.setdefault("reg", best.gcn.reg)
-        return _network(method, chosen, best.gcn, best.prediction, self.data)
+        yield _network(method, chosen, best.gcn, best.prediction, self.data)
+
+
+def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
+    """Entries of the best polynomial and of all linear filters, at infinite regularization and at any."""
+    best = best_filter(data, order, symmetrize, reg=reg, progress=False)
+    yield _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data)
+    explicit = best.ceiling_at_infinite_reg
+    bound = " (>=)" if explicit.lower_bound else ""
+    yield _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg)
+    if reg is None:
+        yield _entry(f"all linear filters, any reg{bound}", best.ceiling, best.ceiling.reg)
 
 
 def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:

@@ -231,7 +231,7 @@ class TrainedDirectedFilters(DirectedFilters):
         p = self.points
         data = CSBM(p.alpha[where], p.signal[where], p.mu[where], p.rho[where], features=p.features)
         gcn = GCN(Polynomial(self._series(a, where)), reg=1.0, symmetrize=False)
-        found = predict(data, gcn, throw=False, tol=_NOISE)
+        found = predict(data, gcn, throw=False, tol=_NOISE, progress=False)
         solved = np.asarray(found.status) == Status.CONVERGED
         return np.where(solved, np.asarray(found.order_parameters.test_margin), -np.inf)
 

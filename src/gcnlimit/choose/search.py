@@ -236,7 +236,7 @@ class Search:
         data, network = self._data(which), self.network(values, which)
         if not self.closed:
             own = self.own_bias and (np.isfinite(network.reg) | (self.reg_axis >= 0))
-            return margin(predict(data, network, throw=False), own_bias=own)
+            return margin(predict(data, network, throw=False, progress=False), own_bias=own)
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._display import Labels, Shown, status_names
 from gcnlimit._labels import each_layer, labelled
+from gcnlimit._progress import progress_bar
 from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.search import Bounds, Search
@@ -19,14 +20,14 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.climb import maximize_box, spread
-from gcnlimit.numerics.scan import Maxima, better, maximize_interval
+from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
 from gcnlimit.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
 __all__ = ["TuneStatus", "Tuned", "tune"]
 
-_BLOCK = 8192  # problems searched together
+_BLOCK, _FEW = 8192, 64  # problems searched together, the second where each margin takes long
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
 _CLOSED = 1e-13  # of those for the square loss on symmetric graphs
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
@@ -96,6 +97,7 @@ def tune(
     *,
     threshold: Literal["own", "best"] = "own",
     throw: bool = True,
+    progress: bool | None = None,
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
@@ -126,6 +128,8 @@ def tune(
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has
         NaN and the status ``REFUSED``, and the others are kept.
+    progress
+        Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
     Examples
     --------
@@ -142,11 +146,14 @@ def tune(
     check_problem("tune", data, gcn)
     if threshold not in ("own", "best"):
         raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
-    search = Search(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
-    best = _maximize(search)
-    values = search.values(best.u, np.arange(search.size))
+    progress = progress if progress is None else flag("progress", progress)
+    with np.errstate(all="ignore"):  # networks out of range have the worst margin
+        search = Search(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
+        best = _maximize(search, progress)
+        values = search.values(best.u, np.arange(search.size))
+        curvature = _curvature(search, values)
     network = _shaped_network(search, values)
-    prediction = predict(data, network, throw=False)
+    prediction = predict(data, network, throw=False, progress=False)
     refused = search.refused.reshape(search.shape) | (np.asarray(prediction.status) == Status.REFUSED)
     if throw and np.any(refused):
         Points.of(data, network)  # raises the error that says why
@@ -155,7 +162,7 @@ def tune(
         gcn=network,
         prediction=labelled(_without(prediction, refused), data, network),
         parameters=_shaped(search, hidden * values),
-        curvature=_shaped(search, hidden * _curvature(search, values)),
+        curvature=_shaped(search, hidden * curvature),
         status=_status(search, best, refused),
     )
 
@@ -175,13 +182,16 @@ def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Predicti
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 
 
-def _maximize(search: Search) -> Maxima:
+def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     nothing, rows = np.zeros(search.size), np.flatnonzero(~search.refused)
     best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
-    for block in batches(rows.size, _BLOCK):
-        for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
-            column[rows[block]] = found
+    blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
+    with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+        for block in blocks:
+            for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
+                column[rows[block]] = found
+            bar.advance(1)
     return best
 
 
@@ -198,12 +208,29 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
     at_infinity = _on_face(search, face, block)
     rays = _rays(search, at_infinity.u)
-    if search.layered:  # each margin is slow to solve, and the rays lead to the maximum
-        candidates, keep = np.concatenate([rays[:, ::2], candidates[:, :1]], axis=1), 2
-    else:
+    if not search.layered:
         candidates = np.concatenate([rays, candidates], axis=1)
-    best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
-    return better(best, at_infinity, accuracy=accuracy)
+        best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+        return better(best, at_infinity, accuracy=accuracy)
+    return _along_rays(objective, rays[:, ::4], at_infinity, accuracy)
+
+
+def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
+    """Maxima where each value is dear: climbs from the best two of the rays, where they exceed infinite regularization."""
+    problems, count, d = rays.shape
+    values = objective(rays.reshape(-1, d), np.repeat(np.arange(problems), count)).reshape(problems, count)
+    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
+    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
+    if rows.size:
+        first = np.argsort(-values[rows], axis=1, kind="stable")[:, :2]
+        found = maximize_box(
+            lambda u, which: objective(u, rows[which]), rays[rows[:, None], first], keep=2, accuracy=accuracy
+        )
+        infinite = Maxima(best.u[rows], best.value[rows], best.range[rows], best.converged[rows])
+        found = better(found, infinite, accuracy=accuracy)
+        for column, value in zip(best, found, strict=True):
+            column[rows] = value
+    return best
 
 
 def _accuracy(search: Search) -> float:

@@ -12,7 +12,7 @@ from gcnlimit.cli.options import Grid, data_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
 
-__all__ = ["command"]
+__all__ = ["ceiling_column", "command"]
 
 
 @click.command("predict", no_args_is_help=True)
@@ -45,9 +45,10 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     grid.problem()
     check_plot(plot, grid.axes)
     answer = at_points("predict", grid, tol=tol, max_iterations=max_iterations)
-    fields = answer.fields | {"bayes_optimal": _ceiling(grid)}
+    ceiling = ceiling_column(grid)
+    fields = answer.fields | ceiling
     if plot is not None:
-        shown = {name: np.reshape(fields[name], grid.shape) for name in ("test_accuracy", "bayes_optimal")}
+        shown = {name: np.reshape(fields[name], grid.shape) for name in ("test_accuracy", *ceiling)}
         draw(plot, curves(grid.axes, shown, "test accuracy"))
     columns = grid.columns() | fields | answer.ending(form)
     title = "Exact performance in the large-size limit"
@@ -55,8 +56,11 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     answer.report()
 
 
-def _ceiling(grid: Grid) -> Any:
-    """Bayes-optimal accuracy at every point, computed once for each point of the data."""
+def ceiling_column(grid: Grid) -> dict[str, Any]:
+    """Bayes-optimal accuracy at every point, computed once for each point of the data; none where it is not known."""
     from gcnlimit.theory.bayes import bayes_optimal
 
-    return np.broadcast_to(bayes_optimal(grid.data()).test_accuracy, grid.shape).ravel()
+    data = grid.data()
+    if not isinstance(data.classes, int) and len(data.classes) > 2:
+        return {}
+    return {"bayes_optimal": np.broadcast_to(bayes_optimal(data).test_accuracy, grid.shape).ravel()}

@@ -54,7 +54,7 @@ def command(
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
     from gcnlimit.choose.tune import TuneStatus, tune
-    from gcnlimit.theory.bayes import bayes_optimal
+    from gcnlimit.cli.predict import ceiling_column
 
     intervals: dict[str, Any] = _intervals(free)
     grid = Grid(given | _begin(intervals, given))
@@ -69,10 +69,12 @@ def command(
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
     columns["test_accuracy"] = np.ravel(best.prediction.test_accuracy)
-    columns["bayes_optimal"] = np.broadcast_to(bayes_optimal(data).test_accuracy, grid.shape).ravel()
+    if not isinstance(data.classes, int):
+        columns["best_accuracy"] = np.ravel(best.prediction.best_accuracy)
+    columns |= (ceiling := ceiling_column(grid))
     columns["status"] = np.array([TuneStatus(int(s)).name.lower() for s in np.ravel(best.status)])
     if plot is not None:
-        shown = {name: np.reshape(columns[name], grid.shape) for name in ("test_accuracy", "bayes_optimal")}
+        shown = {name: np.reshape(columns[name], grid.shape) for name in ("test_accuracy", *ceiling)}
         draw(plot, curves(grid.axes, shown, "test accuracy"))
     inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
     inputs |= {f"free_{name}": value for name, value in intervals.items()}

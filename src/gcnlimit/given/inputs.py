@@ -12,6 +12,8 @@ from gcnlimit.errors import ParameterError
 
 __all__ = ["Labels", "as_adjacency", "as_features", "as_labels", "is_sparse"]
 
+_LARGEST = 1e100  # feature: squares are summed
+
 
 class Labels(NamedTuple):
     """The classes, which nodes are labelled, and the class (0, 1, ...) of each of these."""
@@ -73,6 +75,8 @@ def as_features(X: Any, nodes: int | None = None) -> Any:
     values: Any = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
         raise ParameterError("X contains NaN or infinity; replace what is missing, such as by the mean of its column")
+    if np.max(np.abs(values), initial=0.0) > _LARGEST:
+        raise ParameterError(f"X reaches {np.max(np.abs(values)):g}, whose square is out of range; take other units")
     return matrix
 
 

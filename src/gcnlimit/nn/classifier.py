@@ -20,24 +20,21 @@ from gcnlimit.real.scaling import Scaling
 
 __all__ = ["MessagePassingClassifier"]
 
-TRIED = (30, 100, 300)  # numbers of principal components
-
 
 class MessagePassingClassifier:
     r"""Unrolled message passing on your own graph: a handful of numbers, trained on the labelled nodes alone.
 
-    Features enter as whitened principal components, the graph as one of two operators (see `from_graph`); what is left to
-    ``"auto"`` is chosen by the cross-entropy on hidden halves of the labelled nodes.
+    Features enter as whitened principal components, the graph as one of two operators (see `from_graph`).
 
     Parameters
     ----------
     layers
         Number of layers.
     operator
-        ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; or ``"auto"``.
+        ``"normalized"``, for graphs with hubs; ``"paper"``, for graphs without; ``"auto"``, whichever has the lower
+        cross-entropy on hidden halves of the labelled nodes.
     components
-        Number of principal components of the features; ``"auto"`` tries 30, 100 and 300, up to half of the number of nodes;
-        None takes the features as they are, which must then have unit variance.
+        Number of principal components of the features; None takes the features as they are, which must then have unit variance.
     bias
         Whether each class has a bias.
     iterations, maskings, seed
@@ -49,8 +46,8 @@ class MessagePassingClassifier:
     ----------
     classes_, labelled_, transduction_
         Classes, labelled nodes, and the class predicted for each node.
-    network_, operator_, components_, loss_
-        The trained network, its operator, the number of features that it uses, and the cross-entropy on the hidden halves.
+    network_, operator_, loss_
+        The trained network, its operator, and the cross-entropy on the hidden halves.
 
     Examples
     --------
@@ -67,7 +64,7 @@ class MessagePassingClassifier:
         layers: int = 10,
         *,
         operator: str = "auto",
-        components: int | str | None = "auto",
+        components: int | None = 60,
         bias: bool = True,
         iterations: int = 20,
         maskings: int = 4,
@@ -104,14 +101,12 @@ class MessagePassingClassifier:
         codes = np.full(adjacency.shape[0], -1, np.int64)
         codes[labels.labelled] = labels.codes
         known = torch.from_numpy(codes).to(self.device)
+        x = self._inputs(as_features(X, adjacency.shape[0])).to(self.device)
         kinds = ("normalized", "paper") if self.operator == "auto" else (self.operator,)
         operators = {kind: from_graph(adjacency, kind).to(self.device) for kind in kinds}
-        inputs = self._inputs(as_features(X, adjacency.shape[0]))
-        pairs = [(kind, x.to(self.device)) for kind in kinds for x in inputs]
-        trained = [self._trained(operators[kind], x, known, labels.classes.size) for kind, x in pairs]
-        best = min(range(len(pairs)), key=lambda k: trained[k][0])
-        (self.loss_, self.network_), (self.operator_, x) = trained[best], pairs[best]
-        self.components_ = int(x.shape[1])
+        trained = {kind: self._trained(S, x, known, labels.classes.size) for kind, S in operators.items()}
+        self.operator_ = min(kinds, key=lambda kind: trained[kind][0])
+        self.loss_, self.network_ = trained[self.operator_]
         with torch.no_grad():
             logits = self.network_(x, operators[self.operator_], known, known >= 0)
         self._logits = np.asarray(logits.cpu().numpy(), float)
@@ -149,16 +144,14 @@ class MessagePassingClassifier:
         options = {"maskings": self.maskings, "iterations": self.iterations, "seed": self.seed}
         return train(network, x, S, known, **options), network
 
-    def _inputs(self, X: Any) -> list[Any]:
-        """Features, or their principal components of unit variance: of each number that is tried the first ones."""
+    def _inputs(self, X: Any) -> Any:
+        """Features, or their principal components of unit variance."""
         if self.components is None:
-            return [torch.from_numpy(np.ascontiguousarray(X.toarray() if is_sparse(X) else X, np.float32))]
-        tried = [k for k in TRIED if 2 * k <= X.shape[0]] if self.components == "auto" else [self.components]
-        counts = [min(whole("components", count, low=1), min(X.shape) - 1) for count in tried or TRIED[:1]]
+            return torch.from_numpy(np.ascontiguousarray(X.toarray() if is_sparse(X) else X, np.float32))
+        count = min(whole("components", self.components, low=1), min(X.shape) - 1)
         X = Scaling.of(X, "auto")(X)
         X = X.toarray() if is_sparse(X) else X
         start = np.random.default_rng(0).standard_normal(min(X.shape))
-        U, s, _ = svds(X - X.mean(axis=0), k=max(counts), v0=start)
-        U = U[:, np.argsort(-s)][:, : np.count_nonzero(s > 1e-6 * s.max())] * np.sqrt(len(X))
-        widths = dict.fromkeys(min(count, U.shape[1]) for count in counts)
-        return [torch.from_numpy(np.ascontiguousarray(U[:, :width], np.float32)) for width in widths]
+        U, s, _ = svds(X - X.mean(axis=0), k=count, v0=start)
+        U = U[:, s > 1e-6 * s.max()] * np.sqrt(len(X))
+        return torch.from_numpy(np.ascontiguousarray(U, np.float32))

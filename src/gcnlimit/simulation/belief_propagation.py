@@ -14,6 +14,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.performance import Status
 from gcnlimit.simulation.absent_edges import AbsentEdges
 from gcnlimit.simulation.amp import Inference, _half_log_odds, _measure
+from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.codes import class_codes, indices_of
 from gcnlimit.simulation.edge_messages import Affinity, EdgeMessages, normalized
 from gcnlimit.simulation.feature_messages import FeatureMessages
@@ -44,6 +45,7 @@ def belief_propagation(
     tol: float = 1e-6,
     damping: float = 0.0,
     seed: int = 0,
+    device: Device | None = None,
 ) -> Beliefs:
     r"""Belief propagation along the edges, and message passing on the features: Bayes-optimal on sparse graphs.
 
@@ -64,6 +66,8 @@ def belief_propagation(
         Fraction of the old messages kept in each step, in [0, 1]; of use where the iteration oscillates.
     seed
         Of the small random start.
+    device
+        Where the features are multiplied, as for `amp`; messages along the edges stay with NumPy.
 
     Examples
     --------
@@ -75,7 +79,8 @@ def belief_propagation(
     check_types("belief_propagation", instance=(instance, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=1)
-    iteration = _Iteration(instance.observation if isinstance(instance, Instance) else instance, seed)
+    observation = instance.observation if isinstance(instance, Instance) else instance
+    iteration = _Iteration(observation, seed, observation.device(device))
     status, change = Status.NOT_CONVERGED, math.inf
     for count in range(1, steps + 1):  # noqa: B007
         change = iteration.step(keep)
@@ -84,7 +89,7 @@ def belief_propagation(
             break
     logs = log_softmax(iteration.logarithms, axis=1)
     performance = _measure(instance, logs) if isinstance(instance, Instance) else None
-    means = iteration.marginals @ iteration.codes, iteration.features.centroids
+    means = iteration.marginals @ iteration.codes, iteration.features.centroids * iteration.features.deviation
     labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in means)
     odds, entropy = _half_log_odds(logs), iteration.free_entropy()
     return Beliefs(np.exp(logs), labels, odds, centroid, status, count, change, performance, entropy)
@@ -93,21 +98,17 @@ def belief_propagation(
 class _Iteration:
     """State of the iteration on one observation."""
 
-    def __init__(self, observation: Observation, seed: int) -> None:
+    def __init__(self, observation: Observation, seed: int, device: Device) -> None:
         data, nodes = observation.data, observation.nodes
         if observation.degree is None:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
-        if not data.features.is_white:
-            raise ParameterError(
-                "belief_propagation needs white features, got correlated ones; take amp, or whiten them"
-            )
         fractions = data.fractions
         self.codes = class_codes(data.classes)
         self.classes = indices_of(np.where(observation.train_mask, observation.train_labels, np.nan), data.classes)
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes)
         self.edges = EdgeMessages(observation.adjacency, affinity, data.directed)  # type: ignore[arg-type]
-        self.features = FeatureMessages(observation.features, float(data.mu), self.codes)
+        self.features = FeatureMessages(observation, self.codes, device)
         self.prior = np.where(self.classes[:, None] < 0, np.log(fractions), 0.0)
         self.prior[(self.classes[:, None] >= 0) & (self.classes[:, None] != np.arange(fractions.size))] = -np.inf
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))

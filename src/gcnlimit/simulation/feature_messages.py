@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.simulation.observation import Features
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.features import StreamedFeatures, one_pass
+from gcnlimit.simulation.observation import Observation, feature_levels
 
 __all__ = ["FeatureMessages"]
 
@@ -23,38 +26,60 @@ class FeatureMessages:
         f_{ik} &= b_i \cdot y_k - \tfrac\mu{2N} |\hat U y_k|^2, \qquad
         b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y V .
 
+    Features of noise :math:`\sigma_\nu^2` and signal :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their
+    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1.
+
     Parameters
     ----------
-    features
-        Matrix :math:`X`.
-    mu
-        Signal :math:`\mu`.
+    observation
+        Features and model.
     codes
         Codes :math:`y_k`, one in each row.
+    device
+        Where to compute.
     """
 
-    def __init__(self, features: Features, mu: float, codes: Array) -> None:
-        self.X, self.codes = features, codes
-        self.rate = mu / features.shape[0]
-        self.centroids = np.zeros((features.shape[1], codes.shape[1]))
-        self.precision = np.eye(codes.shape[1])
+    def __init__(self, observation: Observation, codes: Array, device: Device) -> None:
+        self.codes, self.backend = codes, backend_of(device)
+        self.rate, width = float(observation.data.mu) / observation.nodes, observation.features.shape[1]
+        variance, signal = feature_levels(observation.data.features, width)
+        self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
+        X = observation.features
+        self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
+        self.centroids = np.zeros((width, codes.shape[1]))  # over the noise of their features
+        self.resolved = np.zeros((width, codes.shape[1]))  # gain of each feature times the eigenvalues of A
 
     def field(self, marginals: Array) -> Array:
         """Renew the centroids, and return the logarithm of the evidence on each class of each node."""
-        X, rate, root, dtype = self.X, self.rate, math.sqrt(self.rate), self.X.dtype
-        means = marginals @ self.codes
-        second = means.T @ means
-        spread = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes - second
-        self.precision = np.eye(self.codes.shape[1]) + rate * second
-        V = np.linalg.inv(self.precision)
-        self.centroids = (root * (X.T @ means.astype(dtype)) - rate * self.centroids @ spread) @ V
-        evidence = root * (X @ self.centroids.astype(dtype)) - rate * X.shape[1] * means @ V
+        rate, means = self.rate, marginals @ self.codes
+        overlap = means.T @ means
+        spread = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes - overlap
+        values, basis = np.linalg.eigh(overlap)
+        self.resolved = rate * self.gain * np.maximum(values, 0.0)
+        shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
+        product = self._renew(means, rate * self.centroids @ spread, shrink, basis)
+        reaction = rate * means @ (basis * shrink.sum(axis=0) @ basis.T)
         size = np.sum((self.centroids @ self.codes.T) ** 2, axis=0)
-        return np.asarray(evidence @ self.codes.T - 0.5 * rate * size)
+        return np.asarray((math.sqrt(rate) * product - reaction) @ self.codes.T - 0.5 * rate * size)
 
     def free_entropy(self) -> float:
         r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""
-        width = self.X.shape[1]
-        resolved = np.trace(np.eye(len(self.precision)) - np.linalg.inv(self.precision))
-        volume = np.linalg.slogdet(self.precision)[1]
-        return float(width * resolved - 0.5 * width * volume - 0.5 * np.sum(self.centroids**2))
+        terms = self.resolved / (1.0 + self.resolved) - 0.5 * np.log1p(self.resolved)
+        used = self.gain[:, 0] > 0.0
+        return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
+
+    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array) -> Array:
+        """Renew the centroids, and return the features times them, in one pass over the features."""
+        root = math.sqrt(self.rate)
+        over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
+
+        def weigh(part: slice, weights: Any) -> Any:
+            field = root * weights * over[part] - back[part]
+            return (field @ turn * shrunk[part]) @ turn.T * over[part]
+
+        weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh))
+        self.centroids = weights * self.deviation
+        return np.asarray(product)
+
+    def _placed(self, values: Array) -> Any:
+        return self.backend.place(np.ascontiguousarray(values.astype(self.dtype)))

@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import brentq
 
-from gcnlimit._validation import check_types
+from gcnlimit._validation import broadcast, check_types, flag, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.spiked import SpikedOperator
+from gcnlimit.theory.points import check_range
 from gcnlimit.theory.posterior import posterior
 
 __all__ = [
@@ -31,6 +33,9 @@ __all__ = [
     "short_diffusion_margin",
 ]
 
+_DEEPEST = 1000  # network of which the sums over the layers are taken
+_LARGEST = 1e100  # of numbers whose squares are needed
+
 
 def pca_margin(signal: npt.ArrayLike) -> Array:
     r"""Margin of principal component analysis on the graph alone, :math:`\sqrt{\lambda_e^2 - 1}` above the transition, else 0.
@@ -41,7 +46,8 @@ def pca_margin(signal: npt.ArrayLike) -> Array:
     >>> pca_margin([0.5, 1.0, np.sqrt(5)])
     array([0., 0., 2.])
     """
-    return np.asarray(np.sqrt(np.maximum(np.square(np.asarray(signal, float)) - 1.0, 0.0)))
+    size = np.maximum(np.abs(np.asarray(real("signal", signal))), 1.0)
+    return np.asarray(np.sqrt(size - 1.0) * np.sqrt(size + 1.0))
 
 
 def no_residual_margin(data: CSBM, depth: int) -> Array:
@@ -61,9 +67,14 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     True
     """
     check_types("no_residual_margin", data=(data, CSBM))
+    check_range(data)
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
-    K = depth
+    K = whole("depth", depth, low=1, high=_DEEPEST)
+    if np.max(np.abs(lam)) ** (2 * K) * np.max(mu + 1.0) > _LARGEST:
+        raise ParameterError(
+            f"lam = {np.max(np.abs(lam)):g} to the power of the depth {K} is out of range; take less of either"
+        )
 
     def power_sum(count: int) -> Array:
         return np.sum([lam ** (2 * l) for l in range(1, count + 1)], axis=0) if count > 0 else np.zeros_like(lam)  # noqa: E741
@@ -84,8 +95,8 @@ def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: 
     >>> constant_residual_limit([2.0, -2.0, -2.0], [1.0, 1.0, 0.0], symmetric=False).round(3)
     array([1.732, 0.   , 1.732])
     """
-    signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    operator = SpikedOperator(signal, symmetric)
+    signal, c = _pair(signal=signal, c=c)
+    operator = SpikedOperator(signal, flag("symmetric", symmetric))
     leads = (np.abs(signal) > 1.0) & (np.abs(operator.spike + c) > operator.edge + np.abs(c))
     return np.where(leads, pca_margin(signal), 0.0)
 
@@ -96,7 +107,8 @@ def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array
     >>> long_diffusion_limit(2.0, t=[-1.0, 1.0]).round(4)
     array([0.    , 1.7321])
     """
-    return np.where(np.multiply(signal, t) > 0, pca_margin(signal), 0.0)
+    signal, t = _pair(signal=signal, t=t)
+    return np.where(np.sign(signal) * np.sign(t) > 0, pca_margin(signal), 0.0)
 
 
 def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Array:
@@ -117,11 +129,14 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     True
     """  # noqa: D400
     check_types("short_diffusion_margin", data=(data, CSBM))
+    check_range(data)
+    t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
+    broadcast(data=data.shape, t=t.shape)
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
     spread = s2 + rho * g1 * mu
     rise = (2.0 * (s1 + mu) * spread - rho * mu * (s2 + g1 * mu)) / spread**1.5
-    slope = data.effective_signal(symmetrize) * np.asarray(t, float) * rise
+    slope = data.effective_signal(flag("symmetrize", symmetrize)) * t * rise
     return np.asarray(np.sqrt(rho / alpha) * (mu / np.sqrt(spread) + slope))
 
 
@@ -150,8 +165,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     >>> pca_rate([0.5, 2.0], 0.0, symmetric=False).round(4)
     array([0.    , 1.3863])
     """
-    signal, c = np.broadcast_arrays(np.asarray(signal, float), np.asarray(c, float))
-    operator = SpikedOperator(signal, symmetric)
+    signal, c = _pair(signal=signal, c=c)
+    operator = SpikedOperator(signal, flag("symmetric", symmetric))
     return np.asarray(2.0 * np.log(np.maximum(np.abs(operator.spike + c) / (operator.edge + np.abs(c)), 1.0)))
 
 
@@ -183,12 +198,23 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     array([0.1667, 0.1   ])
     """
     check_types("one_layer_rate", data=(data, CSBM))
-    gain = 2.0 if data.directed and symmetrize else 1.0
+    check_range(data)
+    gain = 2.0 if data.directed and flag("symmetrize", symmetrize) else 1.0
+    c = np.asarray(real("c", c, low=-_LARGEST, high=_LARGEST))
+    broadcast(data=data.shape, c=c.shape)
     s1, s2, g1 = data.features.moments
     mu = np.asarray(data.mu)
     noise = np.asarray(data.alpha) * (1.0 + np.square(c)) * (s2 + g1 * mu)
     closest = np.sum(1.0 / np.sort(data.fractions)[-2:])
     return np.asarray(0.125 * closest * gain * (s1 + mu) ** 2 / ((s1 + mu) ** 2 + noise))
+
+
+def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:
+    """Two named parameters of moderate size, broadcast together."""
+    checked = {name: np.asarray(real(name, value, low=-_LARGEST, high=_LARGEST)) for name, value in values.items()}
+    broadcast(**{name: value.shape for name, value in checked.items()})
+    one, other = np.broadcast_arrays(*checked.values())
+    return one, other
 
 
 class HardPhase(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._labels import labelled
+from gcnlimit._progress import progress_bar
 from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -33,7 +34,15 @@ _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 M
 Rows = npt.NDArray[np.intp]
 
 
-def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5000, throw: bool = True) -> Prediction:
+def predict(
+    data: CSBM,
+    gcn: GCN,
+    *,
+    tol: float = 1e-10,
+    max_iterations: int = 5000,
+    throw: bool = True,
+    progress: bool | None = None,
+) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
     At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
@@ -51,6 +60,9 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     throw
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
+    progress
+        Whether to draw a progress bar on standard error (with rich) while equations are solved, batch by batch; by default
+        only if it is a terminal.
 
     Examples
     --------
@@ -67,6 +79,7 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     check_problem("predict", data, gcn)
     tol = float(real("tol", tol, low=0, high=1e-3, open_low=True))
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
+    progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
@@ -74,7 +87,7 @@ def predict(data: CSBM, gcn: GCN, *, tol: float = 1e-10, max_iterations: int = 5
     found = [
         *_refused(np.flatnonzero(~usable)),
         *_explicit(points, np.flatnonzero(usable & infinite)),
-        *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations),
+        *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations, progress),
     ]
     prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
@@ -133,21 +146,26 @@ def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
     return margins(averages, points.alpha, points.mu, points.rho, features)
 
 
-def _self_consistent(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
+def _self_consistent(
+    points: Points, rows: Rows, tol: float, max_iterations: int, progress: bool | None
+) -> Iterator[_Found]:
     """Finite regularization: the self-consistent equations, as many points at once as memory allows."""
     if not rows.size:
         return
     points = points.take(rows)
     loss, push = node_loss(points), train_push(points)
-    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY):
-        s = solve(chunk, tol=tol, max_iterations=max_iterations)
-        mean, variance, v = s.output
-        with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
-            deviation = np.sqrt(variance)
-            test, train = mean / deviation, (mean + v * push) / deviation
-            losses, bias = expected_losses(loss, s.output), offset(points.classes, loss, s.output)
-        status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
-        yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
+    chunks = list(points.chunks(kind(points).cost(points), _HISTORY))
+    with progress_bar("batches", len(chunks), progress, unit="batches") as bar:
+        for where, chunk in chunks:
+            s = solve(chunk, tol=tol, max_iterations=max_iterations)
+            mean, variance, v = s.output
+            with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
+                deviation = np.sqrt(variance)
+                test, train = mean / deviation, (mean + v * push) / deviation
+                losses, bias = expected_losses(loss, s.output), offset(points.classes, loss, s.output)
+            status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
+            bar.advance(1)
+            yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
 
 
 def _raise_failure(points: Points, prediction: Prediction) -> Never:

@@ -97,3 +97,12 @@ def test_the_start_is_the_limit_of_no_stiffness(filter):
     start = problem.at(np.array([0.25 / s])).start()  # V_w = 1/(alpha reg), the stiffness is rho
     for old, new in zip(problem.medium(start), medium, strict=True):
         assert np.abs(old - new).max(initial=0.0) <= 1e-6 * np.abs(new).max(initial=0.0)
+
+
+def test_diffusion_against_a_strong_signal_reaches_the_limit_of_infinite_regularization():
+    """Time and signal of opposite signs: terms of a series about 0 would cancel along the labels."""
+    data = gl.CSBM(alpha=4, lam=-22.4, mu=98.9, rho=0.999)
+    gcn = gl.GCN(gl.Diffusion([0.2, 0.5, 1.0]), reg=1e9, symmetrize=False)
+    large, infinite = (gl.predict(data, network).order_parameters for network in (gcn, gcn.replaced(reg=np.inf)))
+    np.testing.assert_allclose(large.test_margin, infinite.test_margin, rtol=1e-7)
+    np.testing.assert_allclose(large.train_margin, infinite.train_margin, rtol=1e-7)

@@ -40,6 +40,6 @@ def test_averages_are_those_of_a_large_matrix():
 def test_regularization_and_weight_are_tuned_together_on_a_directed_graph():
     data = gl.CSBM(alpha=4, lam=0.75, mu=0.5, rho=0.5)
     best = gl.tune(data, gl.GCN(gl.PageRank(0.0), symmetrize=False), {"theta": (-1, 1), "reg": (0, np.inf)})
-    theta, reg = np.meshgrid(np.linspace(0.05, 0.95, 46), np.geomspace(0.1, 1e3, 41))
+    theta, reg = np.meshgrid(np.linspace(0.1, 0.9, 33), np.geomspace(0.1, 1e3, 25))
     dense = gl.predict(data, gl.GCN(gl.PageRank(theta), reg=reg, symmetrize=False)).test_accuracy
-    assert 0 <= best.prediction.test_accuracy - dense.max() < 1e-4
+    assert 0 <= best.prediction.test_accuracy - dense.max() < 2e-4

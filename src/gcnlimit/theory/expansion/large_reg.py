@@ -70,8 +70,14 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
         output = equations.output(pulls)
         pulls = equations.pulls(output, eta_series(pull, output.mean, output.variance, output.v))
     output = equations.output(pulls)
-    margin = (output.mean / output.variance.sqrt()).c.T
-    return np.asarray((margin * gain[:, None] ** (2 * np.arange(order + 1))).reshape(*shape, order + 1))
+    with np.errstate(over="ignore"):
+        margin = (output.mean / output.variance.sqrt()).c.T * gain[:, None] ** (2 * np.arange(order + 1))
+    if not np.all(np.isfinite(margin)):
+        raise ParameterError(
+            f"the gain {np.max(gain):.3g} of the filter is out of range for powers of 1/reg; take a weaker filter, "
+            "normalize=True, or a lower order"
+        )
+    return np.asarray(margin.reshape(*shape, order + 1))
 
 
 class _Pulls(NamedTuple):

@@ -74,6 +74,12 @@ def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
 
 def scaled_chain(points: Points, chain: Chain | None) -> ScaledChain:
     """Chain of the filter, or another in its place, brought to gain 1."""
-    chain = chain or points.filter.chain(accuracy=ACCURACY, radius=points.radius)
+    if chain is None:
+        filter = points.filter
+        chain = (
+            filter.chain(accuracy=ACCURACY, radius=points.radius)
+            if points.symmetric
+            else filter.directed_chain(points.signal, accuracy=ACCURACY)
+        )
     scaled = ScaledChain.of(chain, points.signal, points.symmetric)
     return scaled._replace(gain=points.units(scaled.gain))
