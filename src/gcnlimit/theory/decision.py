@@ -112,7 +112,7 @@ def accuracy(margin: Array, classes: int) -> Array:
     """
     if classes == 2:
         return np.asarray(ndtr(margin))
-    return np.maximum(_accuracy(classes).value(np.sqrt(classes) * margin), 0.0)
+    return np.clip(_accuracy(classes).value(np.sqrt(classes) * margin), 0.0, 1.0)  # the table rounds
 
 
 def log_error(margin: Array, classes: int) -> Array:
