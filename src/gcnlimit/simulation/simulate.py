@@ -32,7 +32,7 @@ from gcnlimit.simulation.train import train, trains_by_products
 __all__ = ["simulate"]
 
 SHARING = 4  # processes that share a graphics card, at most
-MANY = 256  # trials from which it pays to start them: each takes seconds to import PyTorch
+MANY = 4_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
 
 def simulate(  # noqa: PLR0917
@@ -104,7 +104,7 @@ def simulate(  # noqa: PLR0917
         for child in group.spawn(trials)
     ]
     if workers is None and size.device != "cpu":
-        workers = _sharing(size, math.prod(gcn.shape)) if len(tasks) >= MANY else 1
+        workers = _sharing(size, math.prod(gcn.shape)) if len(tasks) * size.nodes >= MANY else 1
     small = size.nodes * len(tasks) < 40_000
     here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
