@@ -220,7 +220,7 @@ class Known:
     def __init__(self, best_reg, best_t=1.0):
         self.best_reg, self.best_t = best_reg, best_t
 
-    def __call__(self, data, gcn, throw=True):
+    def __call__(self, data, gcn, throw=True, progress=None):
         with np.errstate(divide="ignore"):
             off = np.log(gcn.reg) - math.log(self.best_reg) if math.isfinite(self.best_reg) else 1.0 / gcn.reg
         z = 2.0 - np.tanh(off / 5.0) ** 2 - (gcn.filter.t - self.best_t) ** 2 / 9.0 + 0.0 * data.lam
