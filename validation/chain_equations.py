@@ -50,7 +50,9 @@ def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
     symmetric = gcn.symmetrize or not data.directed
     signal = float(data.effective_signal(gcn.symmetrize))
     radius = max(abs(signal), 1.0) + (1.0 / max(abs(signal), 1.0) if symmetric else 0.0)
-    b, c, g = gcn.filter.chain(accuracy=1e-12, radius=radius)
+    filter = gcn.filter
+    chain = filter.chain(accuracy=1e-12, radius=radius) if symmetric else filter.directed_chain(signal, accuracy=1e-12)
+    b, c, g = chain
     K = len(b)
     D = np.eye(K + 1) - np.diag(c, -1)
     if symmetric:

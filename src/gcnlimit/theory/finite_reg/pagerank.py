@@ -165,4 +165,6 @@ class PageRankSolution(Solution):
 
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the geometric series, whose own equations are solved for them."""
+        if np.isinf(self.points.reg).any():  # the solution is the explicit one
+            return DirectedSolution.asymptote(self.points, None)[0].chain_layers()
         return DirectedSolution.solve(self.points, None, tol=_TOL, max_iterations=5000).chain_layers()
