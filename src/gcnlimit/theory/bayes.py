@@ -43,8 +43,8 @@ def bayes_optimal(
     message passing reaches from the labels alone.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18, and each point is solved by itself: to about
-    1e-11 for three classes, 1e-8 for four, and about 1e-5 for more, with random nodes whose scatter is the `standard_error`.
-    Margin and overlap of the order parameters are then means over the directions of the codes.
+    1e-11 for three classes, 1e-8 for four, and 1e-6 to 3e-5 for five to ten, by random nodes whose scatter is the
+    `standard_error`. Margin and overlap of the order parameters are then means over the directions of the codes.
 
     At a finite mean degree the answer is that of belief propagation on a large graph, by population dynamics (Eq. 9.6): a Monte
     Carlo method, whose `standard_error` is that of several independent populations, half of them started from the labels

@@ -49,9 +49,10 @@ def _ceiling(data: CSBM) -> BayesPrediction:
     best = below if entropies[1] > entropies[0] else above
     hard = best is above and any(high is not low for high, low in pairs)
     posteriors = [evolution.posterior for evolution in evolutions]
+    answer = _fields(posteriors, best)
     return BayesPrediction(
-        **_fields(posteriors, best),
-        algorithmic=Prediction(**_fields(posteriors, below if hard else best)),
+        **answer,
+        algorithmic=Prediction(**(_fields(posteriors, below) if hard else answer)),
         hard=hard,
         free_entropy=float(max(entropies)),
     )

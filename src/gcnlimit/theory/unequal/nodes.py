@@ -19,7 +19,7 @@ __all__ = ["Rule", "gaussian_rules"]
 
 _STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
 _REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
-_REPLICAS, _LOG_POINTS = 4, 12  # independent sets of Sobol points, and the binary logarithm of half their size
+_REPLICAS, _LOG_POINTS = 4, 13  # independent sets of Sobol points, and the binary logarithm of half their size
 
 
 class Rule(NamedTuple):

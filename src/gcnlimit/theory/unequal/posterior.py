@@ -50,17 +50,18 @@ class MatrixPosterior:
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T = \mathbb E\,\hat y\,\hat y^T` of the posterior mean with the code.
 
+        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
+        is removed.
+
         >>> from gcnlimit.theory.unequal.nodes import gaussian_rules
         >>> equal = MatrixPosterior(np.full(3, 1 / 3), *gaussian_rules(2))
         >>> from gcnlimit.theory.posterior import posterior
         >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), posterior(3).at(np.array(0.5)).overlap * np.eye(2), atol=1e-9))
         True
         """
-        moment = np.zeros((self.fractions.size,) * 2)
-        for p, ratios in zip(self.fractions, self._ratios(m), strict=True):
-            P = ratios / np.sum(ratios, axis=1, keepdims=True)
-            moment += p * (P.T @ (P * self.rule.weights[:, None]))
-        return np.asarray(self.codes.T @ moment @ self.codes)
+        chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
+        together = self.fractions[:, None] * np.stack(chances)
+        return np.asarray(self.codes.T @ (0.5 * (together + together.T)) @ self.codes)
 
     def information(self, m: Array) -> tuple[float, float]:
         r"""Free entropy :math:`\psi` of the evidence, of gradient :math:`\frac12 T`, and cross-entropy of the posterior.
