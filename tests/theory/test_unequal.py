@@ -60,6 +60,21 @@ def test_a_matrix_of_one_entry_is_the_number_of_two_classes(p):
         assert one.information(np.array([[m]])) == pytest.approx(information, abs=1e-12)
 
 
+@pytest.mark.parametrize("p", [0.05, 0.15])
+def test_both_fixed_points_of_one_entry_are_those_of_two_classes(p):
+    """On both sides of the ends of the hard phase, where fixed points merge, and of its transition."""
+    phase = gl.limits.hard_phase([p, 1.0 - p])
+    ends = [phase.lam_spinodal * x for x in (0.999, 1.001)] + [phase.lam_transition * x for x in (0.999, 1.001)]
+    for lam in (*ends, 0.999, 1.01):
+        data = gl.CSBM(alpha=1.0, lam=lam, mu=0.0, rho=0.0, directed=False, classes=[p, 1.0 - p])
+        ceiling, at = gl.bayes_optimal(data), evolution(data)
+        above, below = at.fixed_points()
+        assert below.overlap[0, 0] == pytest.approx(ceiling.algorithmic.order_parameters.overlap, abs=1e-8)
+        best = max((above, below), key=lambda found: at.free_entropy(found.overlap))
+        assert best.overlap[0, 0] == pytest.approx(ceiling.order_parameters.overlap, abs=1e-8)
+        assert (above is below) == (lam < phase.lam_spinodal or lam > 1.0)
+
+
 @pytest.mark.parametrize("fractions", [THREE, (0.9, 0.06, 0.04), (0.1, 0.2, 0.3, 0.4)])
 @pytest.mark.parametrize("margin", [0.1, 1.0, 4.0, 20.0])
 def test_evidence_alike_in_all_directions_is_decided_by_one_integral(fractions, margin):

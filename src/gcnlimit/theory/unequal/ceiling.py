@@ -15,7 +15,7 @@ from gcnlimit.performance import BayesPrediction, Performance, Prediction, Statu
 from gcnlimit.theory.points import at_each_point
 from gcnlimit.theory.unequal.decision import posterior_log_error
 from gcnlimit.theory.unequal.evolution import MatrixEvolution, MatrixFixedPoint
-from gcnlimit.theory.unequal.nodes import Rule, gaussian_rules
+from gcnlimit.theory.unequal.nodes import GaussianRule, gaussian_rules
 from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
 __all__ = ["unequal_ceiling"]
@@ -96,7 +96,7 @@ def _fields(posteriors: list[MatrixPosterior], found: Found) -> dict[str, Any]:
     }
 
 
-def _fewer(rule: Rule, dimensions: int) -> Rule:
+def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:
     """Rule for the decision, in one dimension fewer: a product rule of its own, or the first coordinates of random nodes."""
     rules = gaussian_rules(dimensions)
     return rules[0] if len(rules) == 1 and rule.nodes.shape[1] <= 3 else rule

@@ -17,12 +17,12 @@ from scipy.special import log_ndtr, logsumexp, ndtri_exp
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.simplex import simplex_codes
-from gcnlimit.theory.unequal.nodes import Rule
+from gcnlimit.theory.unequal.nodes import GaussianRule
 
 __all__ = ["posterior_log_error"]
 
 
-def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: Rule) -> float:
+def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: GaussianRule) -> float:
     """Logarithm of the error of the posterior decision under a prior, averaged over it.
 
     Parameters
@@ -53,7 +53,7 @@ def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: Rule) ->
     )
 
 
-def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: Rule) -> float:
+def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: GaussianRule) -> float:
     """Logarithm of the error on the nodes of one class."""
     gap = np.delete(codes, true, axis=0) - codes[true]
     covariance = gap @ m @ gap.T
@@ -67,7 +67,7 @@ def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: Rule
     )
 
 
-def _first(correlation: Array, bound: Array, rule: Rule) -> float:
+def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
     """Logarithm of the probability that the last of several normal variables exceeds its bound and those before it do not."""
     log_tail = float(log_ndtr(-bound[-1]))
     if bound.size == 1 or log_tail == -np.inf:

@@ -20,7 +20,8 @@ from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
 __all__ = ["MatrixEvolution", "MatrixFixedPoint"]
 
-_NEAR = (3e-3, 1e-4, 1e-6)  # relative changes below which the iteration is accelerated, in turn where that fails
+_LENGTH = 0.01  # relative change up to which small steps are lengthened
+_NEAR = (3e-4, 3e-5, 1e-6)  # relative changes below which the iteration is accelerated, in turn where that fails
 _STEPS = 1000  # down to one of them, at most
 _TOL = 1e-11
 _SURE = 320.0  # smallest squared distance of two classes from which nothing is left to infer: errors below exp(-320/8)
@@ -122,21 +123,21 @@ class MatrixEvolution:
         return found._replace(iterations=total, converged=False)
 
     def _march(self, start: Array, tolerance: float) -> tuple[Array, float, int]:
-        """Steps that keep their direction, lengthened up to sixteen times, until the relative change is below the tolerance.
+        """Steps that keep their direction, small ones lengthened, until the relative change is below the tolerance.
 
-        Returned are the overlap there, the direction, 1 for up and -1 for down, and the number of steps.
+        Lengthened steps stay below the distance of two fixed points, unless these are about to merge. Returned are the overlap
+        there, the direction, 1 for up and -1 for down, and the number of steps.
         """
         q, step = start, self._step(start)
-        sign, stretch = float(np.sign(np.trace(step))), 1.0
-        steps = 0
-        while steps < _STEPS and np.max(np.abs(step)) > tolerance * np.max(_size(q[None])):
+        sign, steps = float(np.sign(np.trace(step))), 0
+        while steps < _STEPS and (change := _change(q, step)) > tolerance:
             steps += 1
-            trial = _clipped(q + stretch * step)
+            trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
             ahead = self._step(trial)
-            if stretch > 1.0 and sign * np.trace(ahead) < 0.0:
-                stretch, trial = 1.0, q + step
+            if sign * np.trace(ahead) < 0.0:
+                trial = q + step
                 ahead = self._step(trial)
-            q, step, stretch = trial, ahead, min(2.0 * stretch, 16.0)
+            q, step = trial, ahead
         return q, sign, steps
 
     def _step(self, q: Array) -> Array:
@@ -154,6 +155,11 @@ class MatrixEvolution:
         q = _clipped(_symmetric(found.state[0], size))
         residual, iterations, converged = float(found.residual[0]), int(found.iterations[0]), bool(found.converged[0])
         return MatrixFixedPoint(q, self.evidence(q), residual, iterations, converged)
+
+
+def _change(q: Array, step: Array) -> float:
+    """Size of a step relative to that of the overlap."""
+    return float(np.max(np.abs(step)) / np.max(_size(q[None])))
 
 
 def _size(states: Array) -> Array:

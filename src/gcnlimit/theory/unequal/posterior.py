@@ -17,7 +17,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.simplex import simplex_codes
-from gcnlimit.theory.unequal.nodes import Rule
+from gcnlimit.theory.unequal.nodes import GaussianRule
 
 __all__ = ["MatrixPosterior", "matrix_root"]
 
@@ -40,7 +40,7 @@ class MatrixPosterior:
     """Averages for classes of these fractions, by a rule for Gaussian variables in one dimension fewer than classes."""
 
     fractions: Array
-    rule: Rule
+    rule: GaussianRule
 
     @cached_property
     def codes(self) -> Array:
