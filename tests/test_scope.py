@@ -62,6 +62,12 @@ def test_what_no_equation_is_known_for_is_refused_with_the_reason(data, network,
         gl.predict(data, network)
 
 
+def test_the_ends_of_the_hard_phase_are_refused_where_the_order_parameter_is_a_matrix():
+    """They are found along one number, the evidence; at given signals `bayes_optimal` says whether the phase is hard."""
+    with pytest.raises(gl.ParameterError, match="whose order parameter is a matrix"):
+        gl.limits.hard_phase([0.5, 0.3, 0.2])
+
+
 def test_the_expansion_of_another_loss_is_refused_on_more_classes():
     """Its averages have a Taylor series of their own for each number of classes, which is not written out."""
     with pytest.raises(gl.ParameterError, match="two equal classes only"):

@@ -57,10 +57,7 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
 
 
 def ceiling_column(grid: Grid) -> dict[str, Any]:
-    """Bayes-optimal accuracy at every point, computed once for each point of the data; none where it is not known."""
+    """Bayes-optimal accuracy at every point, computed once for each point of the data."""
     from gcnlimit.theory.bayes import bayes_optimal
 
-    data = grid.data()
-    if not isinstance(data.classes, int) and len(data.classes) > 2:
-        return {}
-    return {"bayes_optimal": np.broadcast_to(bayes_optimal(data).test_accuracy, grid.shape).ravel()}
+    return {"bayes_optimal": np.broadcast_to(bayes_optimal(grid.data()).test_accuracy, grid.shape).ravel()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,11 +16,12 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
+from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["Points", "check_range", "in_range"]
+__all__ = ["Points", "at_each_point", "check_range", "in_range"]
 
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
@@ -153,3 +155,21 @@ def in_range(
     alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
+
+
+def at_each_point(data: CSBM, answer: Callable[[CSBM], Any]) -> Any:
+    """Answers at each point of the data in turn, as one record whose fields have the shape of the points."""
+    values = (np.broadcast_to(getattr(data, name), data.shape).ravel() for name in SIGNALS)
+    points = [dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*values, strict=True)]
+    return _stacked([answer(data.replaced(**point)) for point in points], data.shape)
+
+
+def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
+    """One answer whose fields have the shape of the points."""
+    first = answers[0]
+    if not shape or first is None:
+        return first
+    if is_dataclass(first) and not isinstance(first, type):
+        columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
+        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
+    return np.reshape(answers, shape) if isinstance(first, int | float) else first

@@ -65,8 +65,8 @@ def posterior(classes: int | tuple[float, ...]) -> Posterior:
         )
     if len(classes) > 2:
         raise ParameterError(
-            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix that is not solved for; "
-            "take equal classes, or two"
+            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
+            "two, or bayes_optimal, which solves for it at given signals"
         )
     p, other = classes
     spread = 1.0 / (p * other)

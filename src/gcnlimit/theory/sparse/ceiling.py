@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +11,8 @@ from gcnlimit._labels import labelled
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.order_parameters import OrderParameters
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.theory.points import at_each_point
 from gcnlimit.theory.sparse.population import Draw, Population, SparseModel
 
 __all__ = ["sparse_ceiling"]
@@ -31,22 +30,10 @@ class _Start(NamedTuple):
 
 def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
-    shape, values = data.shape, (np.broadcast_to(getattr(data, name), data.shape) for name in SIGNALS)
-    points = [dict(zip(SIGNALS, map(float, point), strict=True)) for point in zip(*map(np.ravel, values), strict=True)]
-    answers = [_ceiling(SparseModel.of(data.replaced(**point), degree), population, sweeps, seed) for point in points]
-    answer: BayesPrediction = _stacked(answers, shape)
+    answer: BayesPrediction = at_each_point(
+        data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
+    )
     return labelled(answer, data)
-
-
-def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
-    """One answer whose fields have the shape of the points."""
-    first = answers[0]
-    if not shape or first is None:
-        return first
-    if is_dataclass(first) and not isinstance(first, type):
-        columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
-        return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
-    return np.reshape(answers, shape) if isinstance(first, int | float) else first
 
 
 def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> BayesPrediction:

@@ -1,0 +1,160 @@
+"""The ceiling of three or more unequal classes, whose order parameter is a matrix."""
+
+import numpy as np
+import pytest
+from problems import PARAMETERS
+
+import gcnlimit as gl
+from gcnlimit.numerics.simplex import simplex_codes
+from gcnlimit.theory.decision import balanced_log_error, best_log_error
+from gcnlimit.theory.posterior import posterior
+from gcnlimit.theory.unequal.decision import posterior_log_error
+from gcnlimit.theory.unequal.evolution import MatrixEvolution
+from gcnlimit.theory.unequal.nodes import gaussian_rules
+from gcnlimit.theory.unequal.posterior import MatrixPosterior
+
+THREE = (0.5, 0.3, 0.2)
+LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
+
+
+def evolution(data):
+    return MatrixEvolution.of(data, MatrixPosterior(data.fractions, gaussian_rules(data.fractions.size - 1)[0]))
+
+
+@pytest.mark.parametrize("law", [None, LAW])
+@pytest.mark.parametrize("lam", [0.3, 1.0])
+def test_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones(lam, law):
+    signals = PARAMETERS | {"lam": lam}
+    equal = gl.bayes_optimal(gl.CSBM(**signals, classes=3, features=law))
+    nearly = gl.bayes_optimal(gl.CSBM(**signals, classes=[1 / 3 + 1e-9, 1 / 3, 1 / 3 - 1e-9], features=law))
+    for name in ("test_accuracy", "log_test_error", "test_loss", "balanced_accuracy", "free_entropy"):
+        assert getattr(nearly, name) == pytest.approx(getattr(equal, name), abs=2e-8)
+    assert nearly.order_parameters.overlap == pytest.approx(equal.order_parameters.overlap, abs=1e-8)
+
+
+def test_four_classes_that_are_nearly_equal_have_the_ceiling_of_equal_ones():
+    equal, nearly = (
+        gl.bayes_optimal(gl.CSBM(**PARAMETERS, classes=classes))
+        for classes in (4, [0.25 + 1e-9, 0.25 - 1e-9, 0.25, 0.25])
+    )
+    assert nearly.test_accuracy == pytest.approx(equal.test_accuracy, abs=1e-8)
+
+
+def test_five_classes_lie_within_their_standard_error():
+    equal, nearly = (
+        gl.bayes_optimal(gl.CSBM(**PARAMETERS, classes=classes))
+        for classes in (5, [0.2 + 1e-9, 0.2 - 1e-9, 0.2, 0.2, 0.2])
+    )
+    error = nearly.standard_error.test_accuracy
+    assert 0.0 < error < 1e-5
+    assert abs(nearly.test_accuracy - equal.test_accuracy) < 4.0 * error
+
+
+@pytest.mark.parametrize("p", [0.5, 0.2, 0.03])
+def test_a_matrix_of_one_entry_is_the_number_of_two_classes(p):
+    one = MatrixPosterior(np.array([p, 1.0 - p]), *gaussian_rules(1))
+    tables = posterior((p, 1.0 - p))
+    for m in (0.01, 0.3, 2.0, 9.0):
+        assert one.overlap(np.array([[m]]))[0, 0] == pytest.approx(float(tables.at(np.array(m)).overlap), abs=1e-12)
+        information = [float(x) for x in tables.information(np.array(m))]
+        assert one.information(np.array([[m]])) == pytest.approx(information, abs=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.15])
+def test_both_fixed_points_of_one_entry_are_those_of_two_classes(p):
+    """On both sides of the ends of the hard phase, where fixed points merge, and of its transition."""
+    phase = gl.limits.hard_phase([p, 1.0 - p])
+    ends = [phase.lam_spinodal * x for x in (0.999, 1.001)] + [phase.lam_transition * x for x in (0.999, 1.001)]
+    for lam in (*ends, 0.999, 1.01):
+        data = gl.CSBM(alpha=1.0, lam=lam, mu=0.0, rho=0.0, directed=False, classes=[p, 1.0 - p])
+        ceiling, at = gl.bayes_optimal(data), evolution(data)
+        above, below = at.fixed_points()
+        assert below.overlap[0, 0] == pytest.approx(ceiling.algorithmic.order_parameters.overlap, abs=1e-8)
+        best = max((above, below), key=lambda found: at.free_entropy(found.overlap))
+        assert best.overlap[0, 0] == pytest.approx(ceiling.order_parameters.overlap, abs=1e-8)
+        assert (above is below) == (lam < phase.lam_spinodal or lam > 1.0)
+
+
+@pytest.mark.parametrize("fractions", [THREE, (0.9, 0.06, 0.04), (0.1, 0.2, 0.3, 0.4)])
+@pytest.mark.parametrize("margin", [0.1, 1.0, 4.0, 20.0])
+def test_evidence_alike_in_all_directions_is_decided_by_one_integral(fractions, margin):
+    p = np.array(fractions)
+    (rule,), m = gaussian_rules(p.size - 2), margin**2 * np.eye(p.size - 1)
+    for prior, one in ((p, best_log_error), (np.full(p.size, 1 / p.size), balanced_log_error)):
+        assert posterior_log_error(m, p, prior, rule) == pytest.approx(one(np.array([margin]), fractions)[0], rel=1e-11)
+
+
+def test_the_decision_has_the_error_of_the_largest_posterior():
+    """Two routes to one number: tails of Gaussian variables, and one minus the average of the largest posterior probability."""
+    p, m, rng = np.array(THREE), np.array([[1.2, 0.3], [0.3, 0.5]]), np.random.default_rng(0)
+    codes, size = simplex_codes(p), 400_000
+    kinds = rng.choice(3, size, p=p)
+    b = codes[kinds] @ m + rng.standard_normal((size, 2)) @ np.linalg.cholesky(m).T
+    scores = b @ codes.T - 0.5 * np.einsum("ka,ab,kb->k", codes, m, codes) + np.log(p)
+    chance = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    missed = 1.0 - np.max(chance, axis=1)
+    error = np.exp(posterior_log_error(m, p, p, *gaussian_rules(1)))
+    assert abs(np.mean(missed) - error) < 4.0 * np.std(missed) / np.sqrt(size)
+    mean = chance @ codes
+    T = MatrixPosterior(p, *gaussian_rules(2)).overlap(m)
+    products = mean[:, :, None] * codes[kinds][:, None, :]
+    assert np.all(np.abs(np.mean(products, axis=0) - T) < 4.0 * np.std(products, axis=0) / np.sqrt(size))
+
+
+@pytest.mark.parametrize("features", [None, LAW])
+def test_the_free_entropy_is_stationary_at_the_fixed_point_and_only_there(features):
+    data = gl.CSBM(alpha=2.0, lam=0.5, mu=1.0, rho=0.2, classes=THREE, features=features)
+    at = evolution(data)
+    q, step = at.fixed_points()[0].overlap, 1e-4
+    for shift in (np.diag([1.0, 0.0]), np.diag([0.0, 1.0]), np.array([[0.0, 1.0], [1.0, 0.0]])):
+        slope = [
+            (at.free_entropy(c * q + step * shift) - at.free_entropy(c * q - step * shift)) / (2 * step)
+            for c in (1.0, 0.8)
+        ]
+        assert abs(slope[0]) < 1e-8
+        assert abs(slope[1]) > 1e-4
+
+
+def test_half_the_overlap_is_the_gradient_of_the_free_entropy_of_the_evidence():
+    p, m, step = MatrixPosterior(np.array(THREE), *gaussian_rules(2)), np.array([[0.9, 0.2], [0.2, 0.6]]), 1e-4
+    for shift in (np.diag([1.0, 0.0]), np.array([[0.0, 1.0], [1.0, 0.0]])):
+        slope = (p.information(m + step * shift)[0] - p.information(m - step * shift)[0]) / (2 * step)
+        assert slope == pytest.approx(0.5 * np.sum(p.overlap(m) * shift), abs=1e-8)
+
+
+@pytest.mark.parametrize("directed, features", [(True, None), (False, LAW)])
+def test_message_passing_reaches_the_ceiling(directed, features):
+    data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.0, rho=0.1, classes=THREE, directed=directed, features=features)
+    graphs = [gl.sample(data, nodes=1500, degree=None, seed=seed) for seed in range(6)]
+    found = np.array([gl.amp(graph).performance.test_accuracy for graph in graphs])
+    ceiling = gl.bayes_optimal(data).test_accuracy
+    assert abs(np.mean(found) - ceiling) < 4.0 * np.std(found, ddof=1) / np.sqrt(found.size)
+
+
+@pytest.mark.parametrize("fractions", [THREE, (0.8, 0.15, 0.05)])
+def test_no_network_exceeds_the_ceiling(fractions):
+    data = gl.CSBM(alpha=4.0, lam=[0.2, 1.0, 3.0], mu=2.0, rho=0.1, classes=fractions)
+    ceiling = gl.bayes_optimal(data)
+    network = gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (0, 10)}, threshold="best").prediction
+    assert np.all(ceiling.test_accuracy > network.best_accuracy)
+    assert np.all(ceiling.balanced_accuracy > network.balanced_accuracy)
+
+
+def test_without_labels_the_overlap_appears_at_the_transition_or_before_it():
+    """Below snr = 1 message passing finds nothing; a small class makes the transition discontinuous, and the phase hard."""
+    data = gl.CSBM(alpha=1.0, lam=[0.5, 0.9, 1.05], mu=0.0, rho=0.0, directed=False, classes=[0.9, 0.06, 0.04])
+    ceiling = gl.bayes_optimal(data)
+    np.testing.assert_array_equal(ceiling.hard, [False, True, False])
+    np.testing.assert_allclose(ceiling.algorithmic.test_accuracy[:2], 0.9, atol=1e-12)
+    assert ceiling.test_accuracy[0] == pytest.approx(0.9, abs=1e-12)
+    assert 0.95 < ceiling.test_accuracy[1] < ceiling.test_accuracy[2]
+    assert ceiling.free_entropy[1] > 0.0
+
+
+def test_a_gap_is_mapped_and_compared_on_three_unequal_classes():
+    data = gl.CSBM(**PARAMETERS, classes=THREE)
+    network = gl.GCN(gl.Diffusion(1.0))
+    gap = gl.gap_map(data, network, {"t": (0, 10)})
+    assert gap.gap > gap.linear_gap > 0.0
+    entries = {entry.method: entry.test_accuracy for entry in gl.compare(data, depth=1, order=2, reg=np.inf).entries}
+    assert max(entries, key=entries.get) == "Bayes-optimal"
