@@ -123,6 +123,23 @@ def test_hidden_labels_do_not_matter_and_classes_may_be_exchanged():
     np.testing.assert_allclose(gl.belief_propagation(flipped).labels, -found.labels, atol=1e-4)
 
 
+@pytest.mark.parametrize("data", [gl.CSBM(4, 1.0, 2.0, 0.1), gl.CSBM(4, 0.5, 6.0, 0.1, classes=3)])
+def test_strong_damping_of_strong_features_reaches_the_same_fixed_point(data):
+    instance = gl.sample(data, nodes=300, degree=8, seed=1)
+    plain, damped = gl.belief_propagation(instance), gl.belief_propagation(instance, damping=0.9, max_iterations=2000)
+    assert damped.status == gl.Status.CONVERGED
+    np.testing.assert_allclose(damped.labels, plain.labels, atol=1e-4)
+
+
+@pytest.mark.parametrize("infer", [gl.amp, gl.belief_propagation])
+def test_a_step_made_small_by_damping_is_not_convergence(infer):
+    instance = gl.sample(gl.CSBM(4, 1.0, 2.0, 0.1), nodes=300, degree=8, seed=1)
+    damped = infer(instance, damping=0.99, tol=1e-3)
+    assert damped.status == gl.Status.NOT_CONVERGED or np.allclose(damped.labels, infer(instance).labels, atol=0.05)
+    with pytest.raises(gl.ParameterError, match=r"damping = 1 is not allowed; it must be in \[0, 0.99\]"):
+        infer(instance, damping=1.0)
+
+
 def test_damping_changes_the_way_and_not_the_answer():
     instance = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), nodes=500, degree=5, seed=0)
     plain, damped = gl.belief_propagation(instance), gl.belief_propagation(instance, damping=0.3)

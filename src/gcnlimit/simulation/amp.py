@@ -95,9 +95,9 @@ def amp(
         ``"labels"`` starts with a little noise on the nodes that are not labelled, as an algorithm must; ``"truth"`` from all
         latent labels, which reaches the other fixed point of a hard phase.
     max_iterations, tol
-        Stop when the root mean square change of :math:`\hat Y` is below `tol`.
+        Stop when the root mean square change of :math:`\hat Y`, over one less `damping`, is below `tol`.
     damping
-        Fraction of the old log-odds kept in each step, in [0, 1].
+        Fraction of the old log-odds kept in each step, in [0, 0.99].
     seed
         Of the small random start.
     device
@@ -118,7 +118,7 @@ def amp(
     check_types("amp", instance=(instance, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     observation = instance.observation if isinstance(instance, Instance) else instance
-    keep = number("damping", damping, low=0, high=1)
+    keep = number("damping", damping, low=0, high=0.99)
     update = _Update(observation, observation.device(device))
     scores = update.informed(instance, start) if start != "labels" else update.uninformed(seed)
     state = _State(
@@ -129,7 +129,7 @@ def amp(
         u, new = update(state)
         scores = (1.0 - keep) * new + keep * scores
         state = _State(update.means(scores), state.y, u)
-        change = float(np.sqrt(np.mean((state.y - state.old) ** 2)))
+        change = float(np.sqrt(np.mean((state.y - state.old) ** 2))) / (1.0 - keep)
         if not math.isfinite(change):
             raise ParameterError(
                 f"lam = {observation.data.lam:g}, mu = {observation.data.mu:g}: the log-odds overflow; take weaker signals"

@@ -61,9 +61,9 @@ def belief_propagation(
     instance
         An instance, or its observation alone; its graph must be sparse.
     max_iterations, tol
-        Stop when the root mean square change of the posterior means is below `tol`.
+        Stop when the root mean square change of the posterior means, over one less `damping`, is below `tol`.
     damping
-        Fraction of the old messages kept in each step, in [0, 1]; of use where the iteration oscillates.
+        Fraction of the old messages and centroids kept in each step, in [0, 0.99]; of use where the iteration oscillates.
     seed
         Of the small random start.
     device
@@ -78,7 +78,7 @@ def belief_propagation(
     """
     check_types("belief_propagation", instance=(instance, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
-    keep = number("damping", damping, low=0, high=1)
+    keep = number("damping", damping, low=0, high=0.99)
     observation = instance.observation if isinstance(instance, Instance) else instance
     iteration = _Iteration(observation, seed, observation.device(device))
     status, change = Status.NOT_CONVERGED, math.inf
@@ -117,19 +117,19 @@ class _Iteration:
         self.edges.start(self.marginals)
         self.logarithms = self.prior
 
-    def field(self) -> Array:
+    def field(self, keep: float = 0.0) -> Array:
         """Logarithm of what is known of each node beside its edges: label, features, absent edges (Eq. 9.3)."""
         absent = self.absent.field(self.marginals, self.old)
-        return np.asarray(self.prior + self.features.field(self.marginals) + absent)
+        return np.asarray(self.prior + self.features.field(self.marginals, keep) + absent)
 
     def step(self, keep: float) -> float:
-        """One step; returns the root mean square change of the posterior means."""
-        self.logarithms = self.edges.step(self.field(), keep)
+        """One step; returns the root mean square change of the posterior means that it would make without damping."""
+        self.logarithms = self.edges.step(self.field(keep), keep)
         new = normalized(self.logarithms)
         if not np.all(np.isfinite(new)):
             raise ParameterError("the messages overflow; take weaker signals lam and mu")
         self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals
-        change = (self.marginals - self.old) @ self.codes
+        change = (new - self.old) @ self.codes
         return float(np.sqrt(np.mean(change**2)))
 
     def free_entropy(self) -> float:

@@ -47,20 +47,21 @@ class FeatureMessages:
         X = observation.features
         self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
         self.centroids = np.zeros((width, codes.shape[1]))  # over the noise of their features
+        self.product = np.zeros((observation.nodes, codes.shape[1]))  # of the features with them
         self.resolved = np.zeros((width, codes.shape[1]))  # gain of each feature times the eigenvalues of A
 
-    def field(self, marginals: Array) -> Array:
-        """Renew the centroids, and return the logarithm of the evidence on each class of each node."""
+    def field(self, marginals: Array, keep: float = 0.0) -> Array:
+        """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
         rate, means = self.rate, marginals @ self.codes
         overlap = means.T @ means
         spread = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes - overlap
         values, basis = np.linalg.eigh(overlap)
         self.resolved = rate * self.gain * np.maximum(values, 0.0)
         shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
-        product = self._renew(means, rate * self.centroids @ spread, shrink, basis)
+        self._renew(means, rate * self.centroids @ spread, shrink, basis, keep)
         reaction = rate * means @ (basis * shrink.sum(axis=0) @ basis.T)
         size = np.sum((self.centroids @ self.codes.T) ** 2, axis=0)
-        return np.asarray((math.sqrt(rate) * product - reaction) @ self.codes.T - 0.5 * rate * size)
+        return np.asarray((math.sqrt(rate) * self.product - reaction) @ self.codes.T - 0.5 * rate * size)
 
     def free_entropy(self) -> float:
         r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""
@@ -68,8 +69,8 @@ class FeatureMessages:
         used = self.gain[:, 0] > 0.0
         return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
 
-    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array) -> Array:
-        """Renew the centroids, and return the features times them, in one pass over the features."""
+    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float) -> None:
+        """Renew the centroids, and the features times them, in one pass over the features."""
         root = math.sqrt(self.rate)
         over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
 
@@ -78,8 +79,8 @@ class FeatureMessages:
             return (field @ turn * shrunk[part]) @ turn.T * over[part]
 
         weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh))
-        self.centroids = weights * self.deviation
-        return np.asarray(product)
+        self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
+        self.product = (1.0 - keep) * product + keep * self.product
 
     def _placed(self, values: Array) -> Any:
         return self.backend.place(np.ascontiguousarray(values.astype(self.dtype)))
