@@ -79,8 +79,8 @@ FUNCTIONS = {
         DATA | {"n": 20, "tol": 1e-4, "damping": 0.0},
     ),
     "belief_propagation": (
-        lambda v: gl.belief_propagation(_instance(DATA), max_iterations=v["n"], tol=v["tol"]),
-        {"n": 20, "tol": 1e-4},
+        lambda v: gl.belief_propagation(_instance(DATA), max_iterations=v["n"], tol=v["tol"], damping=v["damping"]),
+        {"n": 20, "tol": 1e-4, "damping": 0.0},
     ),
     "estimate": (lambda v: gl.estimate(*_graph(v)), {"scale": 1.0}),
     "describe": (lambda v: gl.describe(*_graph(v)), {"scale": 1.0}),
@@ -100,7 +100,18 @@ FUNCTIONS = {
     "one_layer_rate": (lambda v: gl.limits.one_layer_rate(_data(v), v["c"]), DATA | {"c": 1.0}),
     "no_residual_margin": (lambda v: gl.limits.no_residual_margin(_data(v), v["depth"]), DATA | {"depth": 2}),
     "short_diffusion_margin": (lambda v: gl.limits.short_diffusion_margin(_data(v), v["t"], True), DATA | {"t": 0.1}),
-    "degree_correction": (lambda v: gl.theory.degree_correction(_data(DATA | v), _gcn(v)), {"mu": 2.0, "t": 1.0}),
+    "bayes_optimal sparse": (
+        lambda v: gl.bayes_optimal(_data(v), degree=v["degree"], population=v["size"], sweeps=v["sweeps"]),
+        DATA | {"degree": 3.0, "size": 100, "sweeps": 4},
+    ),
+    "degree_correction": (
+        lambda v: gl.theory.degree_correction(_data(DATA), v["mean"], tolerance=0.5, population=100, sweeps=4),
+        {"mean": 9.0},
+    ),
+    "message_passing": (
+        lambda v: gl.theory.message_passing(_data(v), 2, graph=v["graph"], features=v["gain"], shrinkage=v["s"]),
+        DATA | {"graph": 1.0, "gain": 2.0, "s": 2.0},
+    ),
     "pca_margin": (lambda v: gl.limits.pca_margin(v["signal"]), {"signal": 2.0}),
     "pca_rate": (lambda v: gl.limits.pca_rate(v["signal"], v["c"], v["s"]), {"signal": 2.0, "c": 1.0, "s": True}),
     "long_diffusion_limit": (lambda v: gl.limits.long_diffusion_limit(v["signal"], v["t"]), {"signal": 2.0, "t": 1.0}),
@@ -114,11 +125,19 @@ FUNCTIONS = {
         {"h": 0.7, "degree": 6.0, "d": 1.0},
     ),
 }
-ALLOWED = {("degree", "None"), ("reg", "None"), ("workers", "None"), ("c", "[]"), ("t", "[]")}
-"""A dense graph, the best reg, as many workers as cores, a network without layers."""
+ALLOWED = {
+    ("graph", "None"),
+    ("gain", "None"),
+    ("s", "None"),
+    ("degree", "None"),
+    ("reg", "None"),
+    ("workers", "None"),
+    ("c", "[]"),
+    ("t", "[]"),
+}
+"""Numbers matched to the data, a dense graph, the best reg, as many workers as cores, a network without layers."""
 ELSEWHERE = {"check_filter", "check_loss"}  # take what a user writes, not numbers
 ELSEWHERE |= {
-    "message_passing",
     "recommend",
     "learning_rate",
     "integral_residuals",

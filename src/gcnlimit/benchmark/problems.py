@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gcnlimit._validation import whole
+from gcnlimit._validation import flag, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.record import verify
 from gcnlimit.benchmark.task import Classes, Task, known_classes, split
@@ -191,7 +191,7 @@ def problems(*, aside: bool = False) -> tuple[Problem, ...]:
     >>> len({problem.name for problem in (*problems(), *problems(aside=True))}) >= 12
     True
     """
-    return _ASIDE if aside else _SUITE
+    return _ASIDE if flag("aside", aside) else _SUITE
 
 
 def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple[Problem, ...]:

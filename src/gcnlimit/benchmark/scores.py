@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, as_problems
 from gcnlimit.errors import ParameterError
 
@@ -131,7 +132,9 @@ def merge(parts: Iterable[Scores]) -> Scores:
     0.9
     """
     kept: dict[tuple[str, str, str, int], Run] = {}
+    check_types("merge", parts=(parts, Iterable))
     for part in parts:
+        check_types("merge", part=(part, Scores))
         for run in part.runs:
             key = (run.method, run.problem, run.size, run.graph)
             if not run.error or key not in kept:

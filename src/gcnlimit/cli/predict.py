@@ -37,11 +37,11 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
       gcnlimit predict --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --c 1 --depth 3 --output csv
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.5 --reg 1e-2:1e4:20:log --plot reg.png
     """
-    from gcnlimit._validation import tolerance
+    from gcnlimit._validation import LOOSEST, tolerance
     from gcnlimit.cli.points import at_points
 
     grid = Grid(given)
-    tolerance("tol", tol)
+    tolerance("tol", tol, high=LOOSEST)
     grid.problem()
     check_plot(plot, grid.axes)
     answer = at_points("predict", grid, tol=tol, max_iterations=max_iterations)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._memory import require
-from gcnlimit._validation import flag, tolerance, whole
+from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
@@ -125,7 +125,7 @@ def _flat(
 def _check_settings(settings: Mapping[str, Any]) -> None:
     """Refuse at the door a setting that can never be right, whether or not the points will need it."""
     if "tol" in settings:
-        tolerance("tol", settings["tol"])
+        tolerance("tol", settings["tol"], high=LOOSEST)
     if "max_iterations" in settings:
         whole("max_iterations", settings["max_iterations"], low=1)
     if "streamed" in settings:

@@ -75,8 +75,12 @@ def bayes_optimal(
     True
     """
     check_types("bayes_optimal", data=(data, CSBM))
+    sizes = (
+        whole("population", population, low=100),
+        whole("sweeps", sweeps, low=4, high=100_000),
+        whole("seed", seed, low=0),
+    )
     if degree is not None:
-        sizes = whole("population", population, low=100), whole("sweeps", sweeps, low=4), whole("seed", seed, low=0)
         return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
     if not isinstance(data.classes, int) and len(data.classes) > 2:
         return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal), data)

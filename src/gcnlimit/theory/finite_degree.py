@@ -51,6 +51,7 @@ def degree_correction(
             f"degree_correction takes single parameters, got data of shape {data.shape}; loop over them"
         )
     limit = number("tolerance", tolerance, low=0)
+    degree = number("degree", degree, low=0, open_low=True)
     found = bayes_optimal(data, degree=degree, population=population, sweeps=sweeps, seed=seed)
     shift = float(found.test_accuracy) - float(bayes_optimal(data).test_accuracy)
     error = float(found.standard_error.test_accuracy)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._labels import labelled
 from gcnlimit._progress import progress_bar
-from gcnlimit._validation import broadcast, flag, real, whole
+from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
@@ -77,7 +77,7 @@ def predict(
     array([0.78477, 0.7969 ])
     """
     check_problem("predict", data, gcn)
-    tol = float(real("tol", tol, low=0, high=1e-3, open_low=True))
+    tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)

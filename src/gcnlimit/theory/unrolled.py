@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcnlimit._display import Labels
+from gcnlimit._memory import require
 from gcnlimit._validation import check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -34,6 +35,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.points import check_range
 
 __all__ = ["SoftmaxAverages", "message_passing", "softmax_averages"]
 
@@ -75,11 +77,12 @@ def message_passing(
         raise ParameterError(
             f"message_passing needs equal classes and white features, got {data!r}; bayes_optimal takes others"
         )
-    depth, shape = whole("layers", layers, low=1), data.shape
+    check_range(data)
+    depth, shape = whole("layers", layers, low=1, high=10_000), data.shape
     signal = data.operator(symmetrize=True).signal
     columns = [np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)]
     given = [
-        None if g is None else number(n, g)
+        None if g is None else number(n, g, low=-1e50, high=1e50)
         for n, g in zip(("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True)
     ]
     found = [_layers(data.classes, depth, *point, *given) for point in zip(*columns, strict=True)]
@@ -118,6 +121,9 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     C, deviation = classes, float(np.sqrt(classes * variance))
     lead = C * mean
     low, high = min(0.0, lead) - _REACH * deviation - 5.0, max(0.0, lead) + _REACH * deviation + 40.0
+    require(
+        "a table of the posterior", 4.0 * 8.0 * (high - low) / _STEP * 72.0 * max(1.0, deviation), "take weaker signals"
+    )
     tau = np.arange(np.ceil((high - low) / _STEP) + 1.0) * _STEP + low
     G0, _, G2 = _gaussian_gumbel(tau, deviation)
     T0, T1, T2 = _gaussian_gumbel(tau - lead, deviation)

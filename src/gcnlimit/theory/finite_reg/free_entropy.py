@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit._validation import broadcast
+from gcnlimit._validation import broadcast, check_types
 from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN, check_problem
+from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderFunctions, Output
 from gcnlimit.performance import scalar_or_array
 from gcnlimit.theory.finite_reg.directed import backwards, outer, response
@@ -53,8 +53,8 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     >>> bool(abs(gl.theory.free_entropy(data, gcn, p.order_parameters.layers) + energy) < 1e-9)
     True
     """
+    check_types("free_entropy", data=(data, CSBM), gcn=(gcn, GCN), layers=(layers, OrderFunctions))
     gcn.squared_penalty("free_entropy")
-    check_problem("free_entropy", data, gcn)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     if data.classes != 2 or not data.features.is_white:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gcnlimit._labels import labelled
+from gcnlimit._memory import require
+from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.order_parameters import OrderParameters
@@ -18,6 +20,8 @@ from gcnlimit.theory.sparse.population import Draw, Population, SparseModel
 __all__ = ["sparse_ceiling"]
 
 _REPLICAS = 8  # independent populations for each of the two starts
+_LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
+_NUMBERS = 4.0  # held at once for each message and class
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
 
 
@@ -30,10 +34,24 @@ class _Start(NamedTuple):
 
 def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
+    real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
+    real("mu", data.mu, high=_LARGEST)
+    _require_memory(data, degree, population)
     answer: BayesPrediction = at_each_point(
         data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
     )
     return labelled(answer, data)
+
+
+def _require_memory(data: CSBM, degree: float, population: int) -> None:
+    """Refuse a population whose messages would not fit: a few numbers for each class along each edge."""
+    edges = population * (1.0 + degree * (2.0 if data.directed else 1.0))
+    needed = _NUMBERS * 8.0 * edges * (2.0 + data.fractions.size)
+    require(
+        f"a population of {population} nodes at degree {degree:g}",
+        needed,
+        "take a smaller population or leave out degree",
+    )
 
 
 def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> BayesPrediction:
@@ -86,14 +104,16 @@ def _fields(model: SparseModel, start: _Start, sweeps: int) -> dict[str, Any]:
     """Fields of a prediction."""
     mean = Draw(*start.means.mean(axis=0).tolist())
     error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
-    wrong = max(1.0 - mean.accuracy, 1e-300)
+    wrong = 1.0 - mean.accuracy
     return {
         "test_accuracy": mean.accuracy,
         "train_accuracy": 1.0,
         "test_loss": mean.loss,
         "train_loss": 0.0,
-        "log_test_error": math.log(wrong),
-        "standard_error": Performance(error.accuracy, 0.0, error.loss, 0.0, error.accuracy / wrong),
+        "log_test_error": math.log(wrong) if wrong > 0.0 else -math.inf,
+        "standard_error": Performance(
+            error.accuracy, 0.0, error.loss, 0.0, error.accuracy / wrong if wrong > 0.0 else 0.0
+        ),
         "order_parameters": OrderParameters(math.nan, math.inf, overlap=mean.overlap),
         "best_accuracy": mean.accuracy,
         "balanced_accuracy": mean.balanced,
