@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from gcnlimit._validation import flag
+
 __all__ = ["Bar", "block_done", "counting_blocks", "progress_bar", "working"]
 
 _advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
@@ -33,7 +35,8 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
     """
-    if not (total != 1 and sys.stderr.isatty() if show is None else show) or not _HAS_RICH:
+    wanted = total != 1 and sys.stderr.isatty() if show is None else flag("progress", show)
+    if not wanted or not _HAS_RICH:
         yield Bar()
         return
     from rich import progress

@@ -75,6 +75,7 @@ def test_a_model_that_fails_costs_nothing_to_the_other_graphs():
 
     scores = evaluate(fails_on_heterophily, ["heterophily", "reference"], size="small", graphs=1)
     assert "shape (3,)" in scores.failures[0].error
+    assert "1 of 2 runs failed, the first of them fails_on_heterophily on heterophily" in str(scores)
     assert scores.runs[1].accuracy == 0.5  # ties
 
 
@@ -84,6 +85,25 @@ def test_what_is_not_a_table_of_finite_scores_is_refused():
         accuracy(np.zeros(2), truth, test, classes=3)
     with pytest.raises(gl.ParameterError, match="NaN"):
         accuracy([np.nan, 1.0], truth, test, classes=2)
+
+
+@pytest.mark.parametrize("scores", [None, "x", [1j, 2.0], [object(), 1.0]])
+def test_scores_that_are_not_real_numbers_are_refused_in_one_sentence(scores):
+    with pytest.raises(gl.ParameterError, match="return real numbers"):
+        accuracy(scores, np.array([0, 1]), np.ones(2, bool), classes=2)
+
+
+def test_a_problem_of_your_own_has_accuracies_and_no_share():
+    own = gl.benchmark.Problem("own", "another strength", gl.CSBM(4, 1.0, 3.0, 0.2))
+    line = evaluate(lambda task: task.targets, own, size="small", graphs=1).lines[0]
+    assert line.accuracy == 0.5
+    assert np.isnan(line.share)
+
+
+@pytest.mark.parametrize("wrong", [{"problems": 3}, {"size": [3]}, {"seed": -1}, {"progress": "x"}, {"graphs": 0}])
+def test_a_wrong_argument_is_refused_before_any_graph_is_drawn(wrong):
+    with pytest.raises(gl.ParameterError):
+        evaluate(lambda task: task.targets, **{"problems": "reference", "size": "small", "graphs": 1} | wrong)
 
 
 def test_results_survive_the_disk_and_merge(tmp_path):

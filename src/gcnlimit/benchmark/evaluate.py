@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gcnlimit._progress import progress_bar
 from gcnlimit._validation import whole
-from gcnlimit.benchmark.problems import SIZES, VERSION, Problem, as_problems
+from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_size
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy
 from gcnlimit.errors import ParameterError
@@ -83,8 +83,9 @@ def evaluate(
     ('centroids', 'strong-features', True)
     """
     chosen = as_problems(problems)
-    if size not in SIZES:
-        raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
+    check_size(size)
+    if seed is not None:
+        seed = whole("seed", seed, low=0)
     named = name or _name(model)
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": range(whole("graphs", graphs, low=1))}
     producer = Producer(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gcnlimit._validation import flag, whole
+from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.record import verify
 from gcnlimit.benchmark.task import Classes, Task, known_classes, split
@@ -90,6 +91,12 @@ class Problem(Value):
     degree: float = 30.0
     aside: bool = False
 
+    def __post_init__(self) -> None:
+        check_types("Problem", name=(self.name, str), about=(self.about, str), data=(self.data, CSBM))
+        if self.data.shape:
+            raise ParameterError(f"data has shape {self.data.shape}; a problem has single parameters")
+        number("degree", self.degree, low=0, open_low=True)
+
     @property
     def exact(self) -> Exact:
         """Exact test accuracies in the large-size limit.
@@ -128,14 +135,19 @@ class Problem(Value):
         return known_classes(light._instance(size, self._seed(size, graph, seed)))
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
-        if size not in SIZES:
-            raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
-        number = whole("graph", graph, low=0)
+        check_size(size)
+        place = whole("graph", graph, low=0)
         own = [] if seed is None else [whole("seed", seed, low=0)]
-        return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], number, *own])
+        return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], place, *own])
 
     def _instance(self, size: str, root: np.random.SeedSequence) -> Instance:
         return sample(self.data, SIZES[size], self.degree, root, dtype=np.float32)
+
+
+def check_size(size: object) -> None:
+    """Refuse what is not the name of a size."""
+    if not isinstance(size, str) or size not in SIZES:
+        raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
 
 
 @lru_cache(maxsize=64)
@@ -202,10 +214,24 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
     """
     if chosen is None:
         return _SUITE
-    known = {problem.name: problem for problem in (*_SUITE, *_ASIDE)}
+    known = _known()
     found = []
-    for one in [chosen] if isinstance(chosen, str | Problem) else chosen:
-        if isinstance(one, str) and one not in known:
+    for one in chosen if isinstance(chosen, Iterable) and not isinstance(chosen, str) else [chosen]:
+        if not (isinstance(one, Problem) or (isinstance(one, str) and one in known)):
             raise ParameterError(f"problem = {one!r} is unknown; choose among {', '.join(known)}")
         found.append(known[one] if isinstance(one, str) else one)
     return tuple(found)
+
+
+def exact_of(name: str) -> Exact:
+    """Exact accuracies of the problem of that name; NaN for one of your own.
+
+    >>> round(exact_of("reference").bayes, 4)
+    0.9127
+    """
+    known = _known()
+    return known[name].exact if name in known else Exact(math.nan, math.nan, math.nan, math.nan)
+
+
+def _known() -> dict[str, Problem]:
+    return {problem.name: problem for problem in (*_SUITE, *_ASIDE)}

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import VERSION, as_problems
+from gcnlimit.benchmark.problems import VERSION, exact_of
 from gcnlimit.errors import ParameterError
 
 __all__ = ["Line", "Run", "Scores", "merge"]
@@ -121,7 +121,13 @@ class Scores:
             row = f"{line.method:<{widths[0]}}{line.problem:<{widths[1]}}{line.size:<8}{line.graphs:>6}"
             means = f"{line.accuracy:>11.4f}{line.standard_error:>9.4f}{line.share:>8.3f}{line.share_error:>8.3f}"
             lines.append(f"{row}{means}{line.seconds:>10.2f}")
-        return "\n".join(lines)
+        return "\n".join(lines + self._failed())
+
+    def _failed(self) -> list[str]:
+        """Sentence on the runs that failed."""
+        failed = self.failures
+        first = [f"{run.method} on {run.problem}: {run.error}" for run in failed[:1]]
+        return [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
 
 
 def merge(parts: Iterable[Scores]) -> Scores:
@@ -147,10 +153,19 @@ def _numbers(run: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
-    exact = as_problems(problem)[0].exact
+    exact = exact_of(problem)
     found = np.array([run.accuracy for run in runs if not run.error])
     mean = float(found.mean()) if found.size else math.nan
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
-    unit = exact.bayes - exact.features
     seconds = float(np.mean([run.seconds for run in runs if not run.error])) if found.size else math.nan
-    return Line(method, problem, size, found.size, mean, error, exact.share(mean), error / unit, seconds)
+    return Line(
+        method,
+        problem,
+        size,
+        found.size,
+        mean,
+        error,
+        exact.share(mean),
+        error / (exact.bayes - exact.features),
+        seconds,
+    )

@@ -120,7 +120,10 @@ def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) ->
     >>> accuracy([1.0, -1.0, 0.0], np.array([1, 1, 0]), np.ones(3, bool), classes=2)
     0.5
     """
-    table = np.asarray(scores, float)
+    table = np.asarray(scores)
+    if table.dtype.kind not in "biuf":
+        raise ParameterError(f"the model returned {type(scores).__name__} of dtype {table.dtype}; return real numbers")
+    table = table.astype(float)
     if table.ndim == 1 and classes == 2:
         table = np.stack([-table, table], axis=1)
     if table.shape != (truth.size, classes):
