@@ -29,7 +29,7 @@ def _instance(v):
 
 def _graph(v):
     it = _instance(DATA)
-    y = np.where(it.train_mask, it.labels, 0)
+    y = np.where(it.train_mask, it.labels > 0, -1)  # -1 marks a node without a label
     return it.features * v["scale"], y, it.adjacency
 
 
