@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+from typing import Any
 
 from gcnlimit.errors import GCNLimitError
 
-__all__ = ["need"]
+__all__ = ["load", "need"]
 
 
 def need(what: str, extra: str, *packages: str) -> None:
@@ -23,3 +25,13 @@ def need(what: str, extra: str, *packages: str) -> None:
             f"{what} needs {' and '.join(missing)}; install it with pip install 'gcnlimit[{extra}]' "
             f"(in a checkout: pip install '.[{extra}]')"
         )
+
+
+def load(what: str, extra: str, module: str) -> Any:
+    """Return a module of an optional package that `what` needs.
+
+    >>> load("a root", "all", "math").sqrt(4.0)
+    2.0
+    """
+    need(what, extra, module.split(".", maxsplit=1)[0])
+    return importlib.import_module(module)

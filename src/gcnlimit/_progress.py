@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from gcnlimit._validation import flag
+from gcnlimit.errors import ParameterError
 
 __all__ = ["Bar", "block_done", "counting_blocks", "progress_bar", "working"]
 
@@ -35,8 +35,9 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
     """
-    wanted = total != 1 and sys.stderr.isatty() if show is None else flag("progress", show)
-    if not wanted or not _HAS_RICH:
+    if not (show is None or isinstance(show, bool)):
+        raise ParameterError(f"progress must be True, False or None, got {show!r}")
+    if not (total != 1 and sys.stderr.isatty() if show is None else show) or not _HAS_RICH:
         yield Bar()
         return
     from rich import progress

@@ -33,6 +33,10 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
         import networkx as nx
 
         graph = nx.to_scipy_sparse_array(graph, dtype=float)
+    if graph is None:
+        raise ParameterError(
+            "graph = None is not allowed here; give an adjacency matrix (GraphClassifier alone does without)"
+        )
     raw = graph if is_sparse(graph) else _array("graph", graph)
     if raw.dtype.kind not in "biuf":
         raise ParameterError(f"graph has dtype {raw.dtype}; it must hold real numbers, 1 for an edge")
@@ -51,7 +55,7 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
     matrix.eliminate_zeros()
     if matrix.nnz == 0:
         raise ParameterError(
-            f"graph has {raw.shape[0]} nodes and no edge between two of them; leave it out: graph=None"
+            f"graph has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
         )
     return matrix
 

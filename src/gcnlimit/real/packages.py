@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
-from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit._extras import load
+from gcnlimit.errors import ParameterError
 from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.tables import from_edges
@@ -20,7 +20,7 @@ def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Data
 
     A node without a label is unlabelled.
     """
-    nx = _package("networkx")
+    nx = load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
     adjacency = as_adjacency(nx.to_scipy_sparse_array(graph, dtype=float))
@@ -38,7 +38,7 @@ def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Data
 
 def to_networkx(data: Dataset) -> Any:
     """NetworkX graph with ``x`` and ``label`` on its nodes, directed if the matrix is not symmetric."""
-    nx = _package("networkx")
+    nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if (data.graph != data.graph.T).nnz == 0 else nx.DiGraph
     graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
     known = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
@@ -64,7 +64,7 @@ def from_pyg(data: Any) -> Dataset:
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
     """PyTorch Geometric ``Data`` with the masks of one split; classes are numbered in order, -1 where unknown."""
-    torch, geometric = _package("torch"), _package("torch_geometric.data")
+    torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
     coo = data.graph.tocoo()
     y = data.y
     if y.dtype.kind == "U":
@@ -96,10 +96,3 @@ def _numpy(tensor: Any) -> Any:
 
 def _dense(X: Any) -> Any:
     return np.asarray(X.toarray() if is_sparse(X) else X)
-
-
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
-from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit._extras import load
+from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.observation import Latents, Observation
 
 __all__ = ["to_networkx", "to_pyg"]
@@ -15,7 +15,7 @@ __all__ = ["to_networkx", "to_pyg"]
 
 def to_networkx(observation: Observation, latents: Latents) -> Any:
     """Return the graph for NetworkX, directed or not as it is, with ``label``, if known, and ``train`` on the nodes."""
-    nx = _package("networkx")
+    nx = load("a NetworkX graph", "graphs", "networkx")
     _edges(observation)
     kind = nx.DiGraph if observation.data.directed else nx.Graph
     graph = nx.from_scipy_sparse_array(observation.adjacency, create_using=kind)
@@ -32,7 +32,7 @@ def to_pyg(observation: Observation, latents: Latents) -> Any:
     Its fields are ``x, edge_index, y`` (0 to C - 1, and -1 if unknown), ``train_mask`` and ``test_mask``, the nodes to
     measure on.
     """
-    torch, geometric = _package("torch"), _package("torch_geometric.data")
+    torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
     row, column = _edges(observation)
     known = ~np.isnan(latents.labels)
     kinds = latents.labels > 0 if observation.classes == 2 else np.nan_to_num(latents.labels)
@@ -43,14 +43,6 @@ def to_pyg(observation: Observation, latents: Latents) -> Any:
         train_mask=torch.from_numpy(observation.train_mask.copy()),
         test_mask=torch.from_numpy(~observation.train_mask & known),
     )
-
-
-def _package(name: str) -> Any:
-    """Import an optional package, or say how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        raise GCNLimitError(f"this needs {missing.name}; install it with: pip install {missing.name}") from None
 
 
 def _edges(observation: Observation) -> tuple[Any, Any]:
