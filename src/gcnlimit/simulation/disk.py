@@ -183,7 +183,8 @@ def _graph(stored: dict[str, npt.NDArray[Any]], nodes: int) -> tuple[Graph, floa
     weights = stored.get("weights", np.ones(indices.shape))
     if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu" or weights.dtype.kind not in "iuf":
         raise ParameterError(
-            f"indices, indptr and weights have dtypes {indices.dtype}, {indptr.dtype} and {weights.dtype}; they must be numbers"
+            f"indices, indptr and weights have dtypes {indices.dtype}, {indptr.dtype} and {weights.dtype}; they must be whole, "
+            "whole and real numbers"
         )
     try:
         csr = sparse.csr_array((weights, indices.astype(np.int64), indptr.astype(np.int64)), shape=(nodes, nodes))

@@ -28,17 +28,17 @@ import numpy as np
 
 from gcnlimit._display import Labels
 from gcnlimit._memory import require
-from gcnlimit._validation import check_types, number, whole
+from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.points import check_range
 
 __all__ = ["SoftmaxAverages", "message_passing", "softmax_averages"]
 
+_LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _STEP = 0.2  # of the trapezoid rule: the integrands are analytic in a strip of half-width pi/2
 
@@ -77,12 +77,13 @@ def message_passing(
         raise ParameterError(
             f"message_passing needs equal classes and white features, got {data!r}; bayes_optimal takes others"
         )
-    check_range(data)
+    for name, low in (("alpha", 1.0 / _LARGEST), ("lam", -_LARGEST), ("mu", 0.0)):
+        real(name, getattr(data, name), low=low, high=_LARGEST)
     depth, shape = whole("layers", layers, low=1, high=10_000), data.shape
     signal = data.operator(symmetrize=True).signal
     columns = [np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho)]
     given = [
-        None if g is None else number(n, g, low=-1e50, high=1e50)
+        None if g is None else number(n, g, low=-_LARGEST, high=_LARGEST)
         for n, g in zip(("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True)
     ]
     found = [_layers(data.classes, depth, *point, *given) for point in zip(*columns, strict=True)]
