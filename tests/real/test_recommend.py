@@ -39,7 +39,7 @@ def test_the_accuracy_less_the_optimism_is_that_of_new_nodes():
 
 
 def test_many_labels_choose_by_leave_one_out_and_few_by_theory():
-    many, few = (gl.recommend(i.features, y, i.adjacency) for i, y in (sampled(1, 0.2), sampled(1, 0.05)))
+    many, few = (gl.recommend(i.features, y, i.adjacency) for i, y in (sampled(0, 0.2), sampled(0, 0.05)))
     assert many.chosen.rule == "leave-one-out"
     assert few.chosen.rule == "theory"
     for advice in (many, few):
