@@ -13,7 +13,9 @@ import gcnlimit as gl
 from gcnlimit._processes import run
 
 SCRIPT = """
+import signal
 import gcnlimit as gl
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which a shell may have switched off
 data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0))
 print(gl.simulate(data, gcn, nodes=1000, trials=3000, workers=2).trials)
 """

@@ -34,7 +34,7 @@ LIMITS = {
     "depth": Limit(1, 12, whole=True),
     "c": Limit(-10.0, 10.0),
     "t": Limit(-5.0, 5.0),
-    "theta": Limit(-1.0, 1.0),
+    "theta": Limit(-0.99, 0.99),
     "reg": Limit(1e-3, 1e4, log=True),
     "nodes": Limit(100, 20_000, log=True, whole=True),
     "degree": Limit(1.0, 100.0, log=True),

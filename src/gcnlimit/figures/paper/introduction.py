@@ -43,7 +43,7 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     """Accuracies of the best networks and of the Bayes-optimal classifier, over the strength of the signal."""
     import xarray
 
-    lam = np.linspace(0.0, 2.0, 61)
+    lam = np.linspace(0.0, 2.0, 31)
     csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.sqrt(ALPHA) * lam, rho=RHO)
     accuracy = [[best(csbm, depth, symmetrize) for depth in DEPTHS] for symmetrize in (False, True)]
     return xarray.Dataset(
