@@ -177,9 +177,13 @@ class Equations(ABC):
         """Size of the unknowns of the graph."""
         return np.ones_like(rest)
 
-    @abstractmethod
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
+        return (
+            {"max_iterations": 60, "memory": 5},
+            {"max_iterations": 150, "memory": 5},
+            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
+        )[level]
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""

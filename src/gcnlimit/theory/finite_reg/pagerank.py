@@ -7,7 +7,7 @@ With :math:`B = 1 - \theta a` the filter is :math:`g = B^{-1}`, so that :math:`\
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +16,9 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain, PageRank
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.finite_reg.solution import FAR, Solution, status_of
 from gcnlimit.theory.points import Points
 
@@ -89,27 +87,8 @@ class PageRankEquations(Equations):
         """Prepare the equations of the points."""
         theta = points.filter.values
         gain = points.units(1.0 / np.sqrt(1.0 - theta**2))
-        return cls(
-            alpha=points.alpha,
-            mu=points.mu,
-            rho=points.rho,
-            reg=in_units(points.reg, gain),
-            loss=node_loss(points),
-            penalty=points.penalty,
-            features=points.features,
-            spike=1.0 / (1.0 - theta * points.signal) ** 2,
-            gain=gain,
-            theta=theta,
-            signal=points.signal,
-        )
-
-    def effort(self, level: int) -> dict[str, Any]:
-        """Settings of the search, from quick to careful."""
-        return (
-            {"max_iterations": 60, "memory": 5},
-            {"max_iterations": 150, "memory": 5},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
+        spike = 1.0 / (1.0 - theta * points.signal) ** 2
+        return cls(**cls.shared(points, gain, spike), theta=theta, signal=points.signal)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages of the filter of gain 1; the graph has no unknowns of its own."""

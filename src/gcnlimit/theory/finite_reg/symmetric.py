@@ -6,7 +6,7 @@ Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -50,14 +50,6 @@ class SymmetricEquations(Equations):
             e=measure.e,
             excess=measure.excess,
         )
-
-    def effort(self, level: int) -> dict[str, Any]:
-        """Settings of the search, from quick to careful."""
-        return (
-            {"max_iterations": 60, "memory": 5},
-            {"max_iterations": 150, "memory": 5},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum (Eq. 3.20); the graph has no unknowns of its own."""
