@@ -1,4 +1,4 @@
-"""The fuzzer: a few random problems without a finding, and a fault that it finds."""
+"""The fuzzer: a few random problems without a finding, its counts, and a fault that it finds."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,32 @@ import gcnlimit as gl
 from validation import fuzz
 
 
+@pytest.fixture(autouse=True)
+def _few_points(monkeypatch):
+    monkeypatch.setattr(fuzz, "TOGETHER", {"infinite": 25, "finite": 10})
+    monkeypatch.setattr(fuzz, "ONE_IN", 10)
+
+
 @pytest.mark.parametrize("regime", ["infinite", "finite"])
 def test_nothing_is_found_in_random_problems(regime, capsys):
     assert fuzz.main(["--points", "2", "--regime", regime, "--seed", "0"]) == 0
-    assert capsys.readouterr().out.startswith("points")
+    assert "findings: none" in capsys.readouterr().out
+
+
+def test_what_was_tried_is_counted_when_it_is_stopped(monkeypatch, capsys):
+    def interrupted(task):
+        if interrupted.done:
+            raise KeyboardInterrupt
+        interrupted.done = True
+        return examine(task)
+
+    interrupted.done, examine = False, fuzz.examine
+    monkeypatch.setattr(fuzz, "examine", interrupted)
+    assert fuzz.main(["--points", "100", "--regime", "infinite"]) == 0
+    shown = capsys.readouterr().out
+    assert "interrupted\npoints 25," in shown
+    assert "graph" in shown
+    assert "classes" in shown
 
 
 def test_a_fault_is_found_and_its_problem_can_be_made_again(monkeypatch):
@@ -23,8 +45,8 @@ def test_a_fault_is_found_and_its_problem_can_be_made_again(monkeypatch):
         return answer
 
     monkeypatch.setattr(gl, "predict", jumping)
-    counts, lines = fuzz.examine((0, 0, "infinite"))
-    assert counts["above"] + counts["jump"] + counts["bounds"] > 0
+    _, _, wrong, lines = fuzz.examine((0, 0, "infinite"))
+    assert wrong["above"] + wrong["jump"] + wrong["bounds"] > 0
     problem = fuzz.problem(0, 0, "infinite")
     assert f"{fuzz.problem(0, 0, 'infinite').at(0).data!r}" == f"{problem.at(0).data!r}"
     assert lines

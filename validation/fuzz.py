@@ -3,16 +3,19 @@
 ``python -m validation.fuzz --points 1000`` draws batches of data and networks at infinite and finite regularization: the
 losses, filters, both kinds of graph, several classes, correlated features, penalties. Of every point with a status of success
 it checks that no number is NaN, that probabilities are within their bounds and not above the Bayes-optimal accuracy, that a
-change of alpha by 1e-9 moves no accuracy by more than 1e-6, and that one point of the batch, computed alone, is the same.
-Exceptions and warnings are findings too. Each finding is printed with the call that shows it again; the exit status is 1 if
-there is one.
+change of alpha by 1e-9 moves no accuracy by more than 1e-6, and that random points of the batch, computed alone, are the same.
+Exceptions and warnings are findings too. Each finding is printed with the call that shows it again. The number of points of
+each kind, and how many of them were not solved, is printed at the end, and also when the time is over or the program is
+interrupted: batches are tried in random order. The exit status is 1 if there is a finding.
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import signal
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,7 +27,8 @@ import numpy as np
 import gcnlimit as gl
 
 FIELDS = ("test_accuracy", "train_accuracy", "test_loss", "train_loss", "log_test_error")
-TOGETHER = {"infinite": 200, "finite": 20}  # points of a batch
+TOGETHER = {"infinite": 500, "finite": 50}  # points of a batch
+ONE_IN = 25  # points of a batch for each that is computed alone
 NUDGE, JUMP, ABOVE, ALONE = 1e-9, 1e-6, 1e-8, 1e-7
 
 Generator = np.random.Generator
@@ -106,16 +110,23 @@ def _filter(rng: Generator, n: int, radius: Any) -> gl.filters.Filter:
     return gl.Polynomial(rng.normal(size=(n, rng.integers(1, 7))) + 1e-3)
 
 
-def _ceiling(data: gl.CSBM) -> Any:
-    """Bayes-optimal accuracy; 1 for more than two unequal classes, for which it is not known."""
-    if isinstance(data.classes, tuple) and len(data.classes) > 2:
-        return 1.0
-    return gl.bayes_optimal(data).test_accuracy
+def kinds(problem: Problem) -> list[str]:
+    """What a problem is an example of."""
+    data, gcn = problem.data, problem.gcn
+    classes = data.classes if isinstance(data.classes, int) else f"{len(data.classes)} unequal"
+    return [
+        f"filter {type(gcn.filter).__name__}",
+        f"loss {type(gcn.loss).__name__}" if np.all(np.isfinite(gcn.reg)) else "reg infinite",
+        f"penalty {type(gcn.penalty).__name__}",
+        f"graph {'symmetric' if data.operator(gcn.symmetrize).symmetric else 'directed'}",
+        f"classes {classes}",
+        f"features {'white' if data.features.is_white else 'correlated'}",
+        f"normalize {gcn.normalize}",
+    ]
 
 
-def findings(problem: Problem, rng: Generator) -> Iterator[tuple[str, int, str]]:
+def findings(problem: Problem, found: gl.Prediction, rng: Generator) -> Iterator[tuple[str, int, str]]:
     """What is wrong: kind, number of the point, and the numbers that show it."""
-    found, ceiling = problem.predict(), _ceiling(problem.data)
     good = np.asarray(found.status) <= gl.Status.CONVERGED
 
     def where(kind: str, bad: Any, show: Callable[[int], str]) -> Iterator[tuple[str, int, str]]:
@@ -127,39 +138,56 @@ def findings(problem: Problem, rng: Generator) -> Iterator[tuple[str, int, str]]
     for name in ("test_accuracy", "train_accuracy"):
         values = getattr(found, name)
         yield from where("bounds", ~((values >= 0) & (values <= 1)), lambda i, v=values, name=name: f"{name} {v[i]!r}")
-    excess = found.test_accuracy - ceiling
+    some = rng.choice(len(good), len(good) // ONE_IN, replace=False)
+    excess = found.test_accuracy - _ceiling(problem, some)
     yield from where("above", excess > ABOVE, lambda i: f"above the ceiling by {excess[i]:.1e}")
     moved = problem.nudged().predict()
     both = np.asarray(moved.status) <= gl.Status.CONVERGED
     for name in ("test_accuracy", "train_accuracy"):
         jump = np.abs(getattr(found, name) - getattr(moved, name))
         yield from where("jump", both & (jump > JUMP), lambda i, jump=jump, name=name: f"{name} moves by {jump[i]:.1e}")
-    i = int(rng.integers(len(good)))
-    alone = problem.at(i).predict()
-    if good[i] and not abs(alone.test_accuracy - found.test_accuracy[i]) <= ALONE:
-        yield "alone", i, f"{alone.test_accuracy!r} ({alone.status.name}) and {found.test_accuracy[i]!r}"
+    for i in some[good[some]]:
+        alone = problem.at(i).predict()
+        for name in ("test_accuracy", "train_accuracy"):
+            one, among = getattr(alone, name), getattr(found, name)[i]
+            if not abs(one - among) <= ALONE:
+                yield "alone", int(i), f"{name} {one!r} ({alone.status.name}) and {among!r}"
 
 
-def examine(task: tuple[int, int, str]) -> tuple[Counter[str], list[str]]:
-    """Findings of one batch, as text, and how many points were tried, solved and left unsolved."""
+def _ceiling(problem: Problem, some: Any) -> Any:
+    """Bayes-optimal accuracy; of several unequal classes, where it takes a second, at one of `some` points, elsewhere 1."""
+    data = problem.data
+    if isinstance(data.classes, int) or len(data.classes) == 2:
+        return gl.bayes_optimal(data).test_accuracy
+    ceiling = np.ones(data.shape)
+    if len(data.classes) == 3:
+        ceiling[some[0]] = gl.bayes_optimal(problem.at(some[0]).data).test_accuracy
+    return ceiling
+
+
+def examine(task: tuple[int, int, str]) -> tuple[Counter[str], Counter[str], Counter[str], list[str]]:
+    """Findings of one batch: how many of each kind, how many points were tried and not solved, and the findings as text."""
     seed, number, regime = task
     rng = np.random.default_rng([seed, number])
     again = f"validation.fuzz.problem({seed}, {number}, {regime!r})"
-    counts: Counter[str] = Counter()
+    wrong: Counter[str] = Counter()
+    unsolved: Counter[str] = Counter()
     lines: list[str] = []
     problem = draw(rng, regime)
+    names = [regime, *kinds(problem)]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            for kind, i, what in findings(problem, rng):
-                counts[kind] += 1
+            found = problem.predict()
+            left = Counter(gl.Status(int(s)).name for s in np.asarray(found.status) if s > gl.Status.CONVERGED)
+            unsolved = Counter(dict.fromkeys(names, left.total())) + left
+            for kind, i, what in findings(problem, found, rng):
+                wrong[kind] += 1
                 lines.append(f"{kind}: {what}; {again}.at({i})")
-            counts["unsolved"] += int(np.sum(np.asarray(problem.predict().status) > gl.Status.CONVERGED))
     except Exception as error:  # whatever escapes is what is looked for
-        counts["raised"] += 1
+        wrong["raised"] += 1
         lines.append(f"raised: {type(error).__name__}: {str(error)[:200]}; {again}")
-    counts["points"] += TOGETHER[regime]
-    return counts, lines
+    return Counter(dict.fromkeys(names, TOGETHER[regime])), unsolved, wrong, lines
 
 
 def problem(seed: int, number: int, regime: str) -> Problem:
@@ -168,10 +196,37 @@ def problem(seed: int, number: int, regime: str) -> Problem:
 
 
 def tasks(points: int, seed: int, regimes: tuple[str, ...]) -> list[tuple[int, int, str]]:
-    """Batches of at least that many points in all, shared out among the regimes."""
+    """Batches of at least that many points in all, shared out among the regimes, in random order."""
     each = {regime: -(-points // (len(regimes) * TOGETHER[regime])) for regime in regimes}
-    order = [regime for regime in regimes for _ in range(each[regime])]
-    return [(seed, number, regime) for number, regime in enumerate(order)]
+    every = [regime for regime in regimes for _ in range(each[regime])]
+    return [(seed, int(number), every[number]) for number in np.random.default_rng(seed).permutation(len(every))]
+
+
+class Report:
+    """Counts of points tried, not solved, and findings."""
+
+    def __init__(self) -> None:
+        self.tried: Counter[str] = Counter()
+        self.unsolved: Counter[str] = Counter()
+        self.wrong: Counter[str] = Counter()
+
+    def add(self, tried: Counter[str], unsolved: Counter[str], wrong: Counter[str], lines: list[str]) -> None:
+        """Count a batch and print its findings."""
+        self.tried += tried
+        self.unsolved += unsolved
+        self.wrong += wrong
+        print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
+
+    def __str__(self) -> str:
+        """Totals, then a line for each kind of problem."""
+        points = sum(self.tried[regime] for regime in TOGETHER)
+        left = {status.name: self.unsolved[status.name] for status in gl.Status if self.unsolved[status.name]}
+        lines = [f"points {points}, not solved {sum(left.values())} {left or ''}".rstrip()]
+        lines += [
+            f"  {kind:<22} {n:>7} points {self.unsolved[kind]:>6} not solved" for kind, n in sorted(self.tried.items())
+        ]
+        found = ", ".join(f"{kind} {n}" for kind, n in sorted(self.wrong.items()))
+        return "\n".join([*lines, f"findings: {found or 'none'}"])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -181,15 +236,27 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--regime", choices=["infinite", "finite", "both"], default="both")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after that time")
     asked = parser.parse_args(arguments)
     regimes = ("infinite", "finite") if asked.regime == "both" else (asked.regime,)
-    total: Counter[str] = Counter()
-    with multiprocessing.get_context("spawn").Pool(asked.workers) if asked.workers > 1 else _Alone() as pool:
-        for counts, lines in pool.imap_unordered(examine, tasks(asked.points, asked.seed, regimes)):
-            total += counts
-            print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
-    print(", ".join(f"{kind} {count}" for kind, count in sorted(total.items())))
-    return int(any(kind not in ("points", "unsolved") for kind in total))
+    report, end = Report(), time.monotonic() + 60.0 * asked.minutes
+    with _pool(asked.workers) as pool:
+        try:
+            for batch in pool.imap_unordered(examine, tasks(asked.points, asked.seed, regimes)):
+                report.add(*batch)
+                if time.monotonic() > end:
+                    break
+        except KeyboardInterrupt:
+            print("interrupted")
+        print(report)
+    return int(bool(report.wrong))
+
+
+def _pool(workers: int) -> Any:
+    """Processes that leave an interruption to their parent, or none."""
+    if workers == 1:
+        return _Alone()
+    return multiprocessing.get_context("spawn").Pool(workers, signal.signal, (signal.SIGINT, signal.SIG_IGN))
 
 
 class _Alone:
