@@ -35,7 +35,7 @@ __all__ = [
     "reference_methods",
 ]
 
-_STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
+STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of label propagation: eight settings, as for every method
 _STEPS = 50  # of label propagation
 
@@ -70,7 +70,7 @@ def linear_by_leave_one_out(task: Task) -> Array:
     nodes = np.flatnonzero(task.labelled)
     problem = Problem(task.features.astype(float), nodes, task.labels[nodes], task.classes, np.ones(nodes.size))
     found = choose(
-        problem, offers(problem, task.adjacency, strengths=_STRENGTHS, hops=0, operator="paper"), np.array(REG)
+        problem, offers(problem, task.adjacency, strengths=STRENGTHS, hops=0, operator="paper"), np.array(REG)
     )
     S = propagation(task.adjacency, "paper").unit()
     return _two_sided(found.outputs(problem.features, S))

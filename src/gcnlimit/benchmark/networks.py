@@ -1,36 +1,81 @@
-"""Popular graph networks for the study: layers of PyTorch Geometric, one trainer and one budget of tuning for all."""
+"""Popular graph networks for the study: layers of PyTorch Geometric on a few operators of the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy, dropout, relu
+from scipy import sparse
+from torch.nn.functional import dropout, relu
 from torch_geometric import nn as pyg
-from torch_geometric.utils import from_scipy_sparse_matrix, to_undirected
+from torch_geometric.utils import from_scipy_sparse_matrix
 
-from gcnlimit._values import Array
-from gcnlimit.benchmark.task import Task
-from gcnlimit.nn import SymmetricOperator, from_graph
+from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
+from gcnlimit.real.operators import propagation
 
-__all__ = ["NETWORKS", "Setting", "fit_network", "tune_network"]
+__all__ = ["NETWORKS", "Graph", "Network", "Setting"]
 
 HIDDEN, DROPOUT = 64, 0.5
-EVERY = 2  # epochs between two looks at the validation nodes
+DECAYS = (5e-4, 5e-3)
+
+
+class Graph:
+    """Edges in both directions on a device, and the operators of networks, each made when first used."""
+
+    def __init__(self, adjacency: Any, device: str) -> None:
+        self.both = adjacency.maximum(adjacency.T).tocsr()
+        self.given, self.device = adjacency, device
+
+    @cached_property
+    def edges(self) -> Any:
+        """Edges as PyTorch Geometric has them."""
+        return from_scipy_sparse_matrix(self.both.tocoo())[0].to(self.device)
+
+    @cached_property
+    def total(self) -> SymmetricOperator:
+        """Sum over the neighbours."""
+        return as_operator(self.both).to(self.device)
+
+    @cached_property
+    def mean(self) -> Mean:
+        """Mean over the neighbours."""
+        return Mean(self.total, torch.from_numpy(_inverse_degrees(self.both)).to(self.device))
+
+    @cached_property
+    def normalized(self) -> SymmetricOperator:
+        r"""Operator :math:`D^{-1/2}(A + 1)D^{-1/2}`."""
+        return as_operator(propagation(self.both, "normalized").operator.matrix).to(self.device)
+
+    @cached_property
+    def centred(self) -> SymmetricOperator:
+        """Operator of the theory, from which the mean of the adjacency is subtracted."""
+        return from_graph(self.given).to(self.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """Operator that averages over the neighbours."""
+
+    total: SymmetricOperator
+    weight: Any
+
+    def __matmul__(self, block: Any) -> Any:
+        """Product with a block of columns."""
+        return self.weight * (self.total @ block)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is tuned: structure (`depth` layers or `strength`, see `NETWORKS`), weight decay, learning rate, epochs."""
+    """What is tuned: structure (layers, powers or a teleport, see `NETWORKS`), learning rate, weight decay."""
 
     structure: float
-    weight_decay: float
     rate: float
-    epochs: int
+    weight_decay: float
 
 
 @dataclass(frozen=True)
@@ -38,17 +83,46 @@ class Network:
     """How a network is built from numbers of features and classes and a structure, of which two are tried."""
 
     build: Callable[[int, int, float], torch.nn.Module]
+    operator: str
     structures: tuple[float, float]
-    centred: bool = False
-    rate: float = 0.01
+    rates: tuple[float, float] = (0.01, 0.05)
 
-    def settings(self, epochs: int) -> list[Setting]:
-        """Four settings: two structures and two weight decays."""
-        return [Setting(s, decay, self.rate, epochs) for s in self.structures for decay in (5e-4, 5e-3)]
+    def settings(self) -> list[Setting]:
+        """Eight settings: two structures, two learning rates and two weight decays."""
+        return [Setting(*one) for one in product(self.structures, self.rates, DECAYS)]
+
+
+def _product(self: Any, edge_index: Any, x: Any, **_: Any) -> Any:
+    """What a layer does along the edges, as a product with the operator that takes their place."""
+    return edge_index @ (x[0] if isinstance(x, tuple) else x)
+
+
+class GCNConv(pyg.GCNConv):  # type: ignore[misc]
+    """Layer of a graph convolutional network on a normalized operator."""
+
+    propagate = _product
+
+
+class SAGEConv(pyg.SAGEConv):  # type: ignore[misc]
+    """Layer of GraphSAGE on the operator of the mean."""
+
+    propagate = _product
+
+
+class GINConv(pyg.GINConv):  # type: ignore[misc]
+    """Layer of a graph isomorphism network on the operator of the sum."""
+
+    propagate = _product
+
+
+class GCN2Conv(pyg.GCN2Conv):  # type: ignore[misc]
+    """Layer of GCNII on a normalized operator."""
+
+    propagate = _product
 
 
 class Stack(torch.nn.Module):  # type: ignore[misc]
-    """A linear map of the features, then convolutions with dropout and ReLU, then a linear map to the classes."""
+    """A linear map of the features, convolutions with dropout and ReLU, and a linear map to the classes."""
 
     def __init__(self, features: int, classes: int, convolutions: list[Any]) -> None:
         super().__init__()
@@ -57,7 +131,7 @@ class Stack(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, x: Any, edges: Any) -> Any:
         """Logits."""
-        h = relu(self.first(dropout(x, DROPOUT, self.training)))
+        h = self.first(dropout(x, DROPOUT, self.training))
         for convolution in self.convolutions:
             h = relu(convolution(dropout(h, DROPOUT, self.training), edges))
         return self.last(h)
@@ -69,36 +143,13 @@ class GCN(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, features: int, classes: int, layers: float) -> None:
         super().__init__()
         widths = [features, *([HIDDEN] * (int(layers) - 1)), classes]
-        self.layers = torch.nn.ModuleList([pyg.GCNConv(a, b, cached=True) for a, b in pairwise(widths)])
+        self.layers = torch.nn.ModuleList([GCNConv(a, b, normalize=False) for a, b in pairwise(widths)])
 
     def forward(self, x: Any, edges: Any) -> Any:
         """Logits."""
         for k, layer in enumerate(self.layers):
             x = layer(dropout(relu(x) if k else x, DROPOUT, self.training), edges)
         return x
-
-
-class Powers(torch.nn.Module):  # type: ignore[misc]
-    r"""Sum :math:`\sum_k g_k S^k h` of powers of the operator on the output of a perceptron.
-
-    With trained :math:`g` it is GPR-GNN (Chien et al. 2021), with fixed :math:`g` APPNP (Gasteiger et al. 2019), and with the
-    last power alone on a linear map SGC (Wu et al. 2019).
-    """
-
-    def __init__(self, encoder: Any, weights: list[float], trained: bool) -> None:
-        super().__init__()
-        self.encoder = encoder
-        self.step = pyg.APPNP(K=1, alpha=0.0, cached=True)
-        self.weights = torch.nn.Parameter(torch.tensor(weights), requires_grad=trained)
-
-    def forward(self, x: Any, edges: Any) -> Any:
-        """Logits."""
-        h = self.encoder(dropout(x, DROPOUT, self.training))
-        total = self.weights[0] * h
-        for weight in self.weights[1:]:
-            h = edges @ h if isinstance(edges, SymmetricOperator) else self.step(h, edges)
-            total = total + weight * h
-        return total
 
 
 class GCNII(torch.nn.Module):  # type: ignore[misc]
@@ -108,7 +159,7 @@ class GCNII(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.first, self.last = torch.nn.Linear(features, HIDDEN), torch.nn.Linear(HIDDEN, classes)
         self.layers = torch.nn.ModuleList(
-            [pyg.GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=k + 1, cached=True) for k in range(int(layers))]
+            [GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=k + 1, normalize=False) for k in range(int(layers))]
         )
 
     def forward(self, x: Any, edges: Any) -> Any:
@@ -119,18 +170,36 @@ class GCNII(torch.nn.Module):  # type: ignore[misc]
         return self.last(h)
 
 
+class Powers(torch.nn.Module):  # type: ignore[misc]
+    r"""Sum :math:`\sum_k g_k S^k h` of powers of the operator on the output of a perceptron.
+
+    With trained :math:`g` it is GPR-GNN (Chien et al. 2021), with fixed :math:`g` APPNP (Gasteiger et al. 2019), and with the
+    last power alone on a linear map SGC (Wu et al. 2019).
+    """
+
+    def __init__(self, encoder: Any, weights: list[float], trained: bool = False) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.weights = torch.nn.Parameter(torch.tensor(weights), requires_grad=trained)
+
+    def forward(self, x: Any, edges: Any) -> Any:
+        """Logits."""
+        h = self.encoder(dropout(x, DROPOUT, self.training))
+        total = self.weights[0] * h
+        for weight in self.weights[1:]:
+            h = edges @ h
+            total = total + weight * h
+        return total
+
+
 def _perceptron(features: int, classes: int) -> Any:
-    layers = (
-        torch.nn.Linear(features, HIDDEN),
-        torch.nn.ReLU(),
-        torch.nn.Dropout(DROPOUT),
-        torch.nn.Linear(HIDDEN, classes),
-    )
-    return torch.nn.Sequential(*layers)
+    layers = (torch.nn.Linear(features, HIDDEN), torch.nn.ReLU(), torch.nn.Dropout(DROPOUT))
+    return torch.nn.Sequential(*layers, torch.nn.Linear(HIDDEN, classes))
 
 
 def _mlp(features: int, classes: int, layers: float) -> Any:
-    return Stack(features, classes, []) if layers == 2 else Powers(torch.nn.Linear(features, classes), [1.0], False)
+    encoder = _perceptron(features, classes) if layers == 2 else torch.nn.Linear(features, classes)
+    return Powers(encoder, [1.0])
 
 
 def _stack(convolution: Callable[[], Any]) -> Callable[[int, int, float], Any]:
@@ -138,83 +207,47 @@ def _stack(convolution: Callable[[], Any]) -> Callable[[int, int, float], Any]:
 
 
 def _sgc(features: int, classes: int, power: float) -> Any:
-    return Powers(torch.nn.Linear(features, classes), [0.0] * int(power) + [1.0], False)
+    return Powers(torch.nn.Linear(features, classes), [0.0] * int(power) + [1.0])
 
 
-def _appnp(features: int, classes: int, teleport: float) -> Any:
+def _appnp(features: int, classes: int, teleport: float, trained: bool = False) -> Any:
     weights = [teleport * (1.0 - teleport) ** k for k in range(10)] + [(1.0 - teleport) ** 10]
-    return Powers(_perceptron(features, classes), weights, False)
+    return Powers(_perceptron(features, classes), weights, trained)
 
 
 def _gpr(features: int, classes: int, teleport: float) -> Any:
-    network = _appnp(features, classes, teleport)
-    network.weights.requires_grad_(True)
-    return network
+    return _appnp(features, classes, teleport, trained=True)
 
 
 def _gin() -> Any:
     inner = torch.nn.Sequential(torch.nn.Linear(HIDDEN, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, HIDDEN))
-    return pyg.GINConv(torch.nn.Sequential(inner, torch.nn.BatchNorm1d(HIDDEN)))
+    return GINConv(torch.nn.Sequential(inner, torch.nn.BatchNorm1d(HIDDEN)))
+
+
+def _gat() -> Any:
+    return pyg.GATConv(HIDDEN, HIDDEN // 8, heads=8)
+
+
+def _transformer() -> Any:
+    return pyg.TransformerConv(HIDDEN, HIDDEN // 4, heads=4)
 
 
 NETWORKS = {
-    "MLP": Network(_mlp, (1, 2)),
-    "GCN": Network(GCN, (2, 3)),
-    "GraphSAGE": Network(_stack(lambda: pyg.SAGEConv(HIDDEN, HIDDEN)), (1, 2)),
-    "GAT": Network(_stack(lambda: pyg.GATConv(HIDDEN, HIDDEN // 8, heads=8)), (1, 2)),
-    "GIN": Network(_stack(_gin), (1, 2)),
-    "SGC": Network(_sgc, (2, 4), rate=0.1),
-    "APPNP": Network(_appnp, (0.1, 0.3)),
-    "GPR-GNN": Network(_gpr, (0.1, 0.3)),
-    "GPR-GNN, centred": Network(_gpr, (0.1, 0.3), centred=True),
-    "GCNII": Network(GCNII, (4, 8)),
-    "graph transformer": Network(_stack(lambda: pyg.TransformerConv(HIDDEN, HIDDEN // 4, heads=4)), (1, 2)),
+    "GCNII": Network(GCNII, "normalized", (4, 8)),
+    "graph transformer": Network(_stack(_transformer), "edges", (1, 2), rates=(0.005, 0.02)),
+    "GAT": Network(_stack(_gat), "edges", (1, 2), rates=(0.005, 0.02)),
+    "GraphSAGE": Network(_stack(lambda: SAGEConv(HIDDEN, HIDDEN)), "mean", (1, 2)),
+    "GPR-GNN": Network(_gpr, "normalized", (0.1, 0.3)),
+    "GPR-GNN, centred": Network(_gpr, "centred", (0.1, 0.3)),
+    "GCN": Network(GCN, "normalized", (2, 3)),
+    "GIN": Network(_stack(_gin), "total", (1, 2)),
+    "SGC": Network(_sgc, "normalized", (2, 4), rates=(0.05, 0.2)),
+    "APPNP": Network(_appnp, "normalized", (0.1, 0.3)),
+    "MLP": Network(_mlp, "normalized", (1, 2)),
 }
-"""Networks by name, and the two structures of each that are tried: layers, powers of the operator, or teleports."""
+"""Networks by name, their operator, and the two structures that are tried: layers, powers of the operator, or teleports."""
 
 
-def tune_network(task: Task, name: str, epochs: int, device: str) -> Setting:
-    """Setting of the best accuracy on validation nodes."""
-    trials = {s: _train(task, name, s, device)[1] for s in NETWORKS[name].settings(epochs)}
-    return max(trials, key=lambda setting: trials[setting])
-
-
-def fit_network(task: Task, name: str, setting: Setting, device: str) -> Array:
-    """Scores of a network trained on the training nodes, at its best epoch on the validation nodes."""
-    return _train(task, name, setting, device)[0]
-
-
-def _train(task: Task, name: str, setting: Setting, device: str) -> tuple[Array, float]:
-    """Scores at the epoch of the best accuracy on validation nodes, the lowest loss among equal ones, and that accuracy."""
-    torch.manual_seed(task.seed)
-    network = NETWORKS[name]
-    x, edges = torch.from_numpy(task.features).to(device), _edges(task, network.centred, device)
-    y, mask, val = (torch.from_numpy(part).to(device) for part in (task.labels, task.train_mask, task.val_mask))
-    model = network.build(x.shape[1], task.classes, setting.structure).to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=setting.rate, weight_decay=setting.weight_decay)
-    best: tuple[tuple[float, float], Any] | None = None
-    for epoch in range(1, setting.epochs + 1):
-        model.train()
-        optimizer.zero_grad()
-        cross_entropy(model(x, edges)[mask], y[mask]).backward()
-        optimizer.step()
-        if epoch % EVERY == 0:
-            scores = _scores(model, x, edges)
-            accuracy = (scores[val].argmax(1) == y[val]).float().mean().item()
-            merit = (accuracy, -cross_entropy(scores[val], y[val]).item())
-            best = (merit, scores) if best is None or merit > best[0] else best
-    assert best is not None
-    return np.asarray(best[1].float().cpu().numpy()), best[0][0]
-
-
-def _scores(model: Any, x: Any, edges: Any) -> Any:
-    model.eval()
-    with torch.no_grad():
-        return model(x, edges)
-
-
-def _edges(task: Task, centred: bool, device: str) -> Any:
-    """Edges in both directions, or the centred operator."""
-    if centred:
-        return from_graph(task.adjacency).to(device)
-    return to_undirected(from_scipy_sparse_matrix(task.adjacency.tocoo())[0]).to(device)
+def _inverse_degrees(graph: sparse.csr_array) -> Any:
+    degrees = np.asarray(graph.sum(axis=1))
+    return (1.0 / np.maximum(degrees, 1.0))[:, None].astype(np.float32)

@@ -7,12 +7,16 @@ from typing import Any
 
 import torch
 
+from gcnlimit.errors import ParameterError
+from gcnlimit.nn.messages import EdgeMessages, NodeMessages
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index
 
 __all__ = ["NUMBERS", "MessagePassing"]
 
 NUMBERS = ("graph", "features", "shrinkage", "graph_memory", "feature_memory")
 """The trained numbers, of which each layer has the same ones."""
+
+MEMORIES = ("trained", "exact", "none", "reverse")
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -38,7 +42,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     bias
         Whether each class has a trained bias :math:`\beta`, for classes of unequal sizes.
     memory
-        ``"trained"``, ``"exact"`` (1) or ``"none"`` (0).
+        ``"trained"``, ``"exact"`` (1) or ``"none"`` (0); ``"reverse"``, for sparse graphs: messages along the edges, each
+        without the one that came back, in place of the memory of the graph.
     tied
         Whether all layers share their numbers.
     clamp
@@ -59,6 +64,11 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         nonlinear: bool = True,
     ) -> None:
         super().__init__()
+        if memory not in MEMORIES or (memory == "reverse" and not (clamp and nonlinear)):
+            allowed = ", ".join(map(repr, MEMORIES))
+            raise ParameterError(
+                f"memory = {memory!r} is not allowed; use {allowed}, the last with clamp and nonlinear"
+            )
         self.classes, self.layers, self.tied = classes, layers, tied
         self.clamp, self.nonlinear, self.memory = clamp, nonlinear, memory
         start = torch.tensor([0.7, 0.7, 0.7, *([0.0 if memory == "none" else 1.0] * 2)])
@@ -85,35 +95,41 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
 
     def evidence(self, x: Any, S: SymmetricOperator, known: Any) -> Any:
         """Logits from indicators of the known classes, of shape (nodes, batch, classes); rows of 0 are unknown nodes."""
-        nodes, C, shape = x.shape[0], self.classes, known.shape
         seen = known.sum(dim=2, keepdim=True) > 0
         prior = torch.softmax(self.bias, 0)
-        code = math.sqrt(C) * (known - prior)
+        code = math.sqrt(self.classes) * (known - prior)
         y = torch.where(seen, code, 0.0)
-        old, u, logits = torch.zeros_like(y), None, y
+        messages = (EdgeMessages if self.memory == "reverse" else NodeMessages)(S, y)
+        u, logits = None, y
         for layer in range(self.layers):
             gamma, kappa, s, m1, m2 = self._of(layer)
-            q = (y**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (C - 1)
-            shrunk = 1.0 + s * q
-            r = (x.T @ y.reshape(nodes, -1)).reshape(-1, *shape[1:]) / math.sqrt(nodes)
-            u = (r if u is None else r - kappa * m2 * (1.0 - q) * u) / shrunk
-            fields = (x @ u.reshape(x.shape[1], -1)).reshape(shape) / math.sqrt(nodes) - m2 * x.shape[
-                1
-            ] / nodes / shrunk * y
-            field = (S @ y.reshape(nodes, -1)).reshape(shape)
-            b = gamma * field - gamma**2 * m1 * (1.0 - q) * old + kappa * fields
-            logits = math.sqrt(C) * b + self.bias
-            old, y = y, self._means(logits, prior)
+            q = (y**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (self.classes - 1)
+            u, from_features = self._centroids(x, y, u, kappa * m2 * (1.0 - q), 1.0 + s * q, m2)
+            b = messages.evidence(y, q, gamma, m1) + kappa * from_features
+            logits = math.sqrt(self.classes) * b + self.bias
+            y = self._means(logits, prior)
             if self.clamp:
                 y = torch.where(seen, code, y)
+                messages.update(logits, lambda cavity: self._means(cavity, prior), seen, code)
         return logits
+
+    @staticmethod
+    def _centroids(x: Any, y: Any, old: Any, weight: Any, shrunk: Any, memory: Any) -> tuple[Any, Any]:  # noqa: PLR0917
+        """Class centroids of the features, and what they say on each node."""
+        nodes, width = x.shape
+        r = (x.T @ y.reshape(nodes, -1)).reshape(width, *y.shape[1:]) / math.sqrt(nodes)
+        u = (r if old is None else r - weight * old) / shrunk
+        field = (x @ u.reshape(width, -1)).reshape(y.shape) / math.sqrt(nodes)
+        return u, field - memory * width / nodes / shrunk * y
 
     def _of(self, layer: int) -> Any:
         numbers = self.numbers[0 if self.tied else layer]
-        if self.memory == "trained":
+        if self.memory in ("trained", "reverse"):
             return numbers
         return torch.cat([numbers[:3], numbers[3:].detach()])
 
     def _means(self, logits: Any, prior: Any) -> Any:
-        C = math.sqrt(self.classes)
-        return C * (torch.softmax(logits, 2) - prior) if self.nonlinear else (logits - logits.mean(2, keepdim=True)) / C
+        root = math.sqrt(self.classes)
+        if self.nonlinear:
+            return root * (torch.softmax(logits, 2) - prior)
+        return (logits - logits.mean(2, keepdim=True)) / root

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,21 +14,39 @@ from scipy import sparse
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.operator import Operator
 
-__all__ = ["SymmetricOperator", "from_edge_index", "from_graph"]
+__all__ = ["Edges", "SymmetricOperator", "as_operator", "from_edge_index", "from_graph"]
 
 
-class SymmetricOperator(NamedTuple):
-    r"""Operator :math:`S - v v^T`, symmetric, that multiplies blocks of columns and lets gradients through."""
+class Edges(NamedTuple):
+    """Entries of a symmetric matrix, sorted by their row, and the place of the entry across the diagonal of each."""
+
+    row: Any
+    column: Any
+    weight: Any
+    reverse: Any
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricOperator:
+    r"""Operator :math:`S - v v^T`, symmetric, that multiplies blocks of columns and lets gradients through.
+
+    Parameters
+    ----------
+    matrix
+        :math:`S`, of SciPy on a processor, whose product is faster there, and a CSR tensor on other devices.
+    vector
+        :math:`v`, a tensor, or None for 0.
+    """
 
     matrix: Any
-    vector: Any
+    vector: Any = None
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a block of columns."""
         return _Product.apply(block, self.matrix, self.vector)
 
     def to(self, device: Any) -> SymmetricOperator:
-        """The same on another device; the sparse matrix is SciPy's on a processor, whose product is faster there."""
+        """The same on another device."""
         if torch.device(device).type == "cpu" or not sparse.issparse(self.matrix):
             return self
         csr: Any = self.matrix
@@ -34,7 +54,19 @@ class SymmetricOperator(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "sparse CSR is in beta"
             tensor = torch.sparse_csr_tensor(*parts, torch.from_numpy(csr.data), csr.shape)
-        return SymmetricOperator(tensor.to(device), self.vector.to(device))
+        return SymmetricOperator(tensor.to(device), None if self.vector is None else self.vector.to(device))
+
+    @cached_property
+    def edges(self) -> Edges:
+        """Entries of the sparse matrix one by one, for messages along edges."""
+        if not sparse.issparse(self.matrix):
+            parts = (self.matrix.values(), self.matrix.col_indices(), self.matrix.crow_indices())
+            csr: Any = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(self.matrix.shape))
+            return Edges(*(part.to(self.matrix.device) for part in SymmetricOperator(csr).edges))
+        entries = sparse.coo_array(self.matrix)
+        row, column = (part.astype(np.int64) for part in entries.coords)
+        reverse = np.lexsort((row, column))  # rows are sorted: sorting by columns transposes
+        return Edges(*(torch.from_numpy(part) for part in (row, column, entries.data, reverse)))
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
@@ -52,8 +84,8 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _multiply(matrix: Any, vector: Any, block: Any) -> Any:
-    product = torch.from_numpy(matrix @ block.numpy()) if sparse.issparse(matrix) else matrix @ block
-    return product - torch.outer(vector, vector @ block)
+    product = torch.from_numpy(matrix @ block.detach().numpy()) if sparse.issparse(matrix) else matrix @ block
+    return product if vector is None else product - torch.outer(vector, vector @ block)
 
 
 def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
@@ -67,11 +99,11 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     if kind == "paper":
         symmetric = bool((graph != graph.T).nnz == 0)
         a = Operator.of(graph, float(graph.sum()) / nodes, True, symmetric)
-        return _parts(a.matrix, np.full(nodes, np.sqrt(a.shift)))
+        return as_operator(a.matrix, np.full(nodes, np.sqrt(a.shift)))
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
     vector = np.zeros(nodes) if S.operator.u is None else S.operator.u
-    return _parts(S.operator.matrix * scale, vector * np.sqrt(scale))
+    return as_operator(S.operator.matrix * scale, vector * np.sqrt(scale))
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:
@@ -81,7 +113,8 @@ def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> Symmetr
     return from_graph(graph, kind).to(edge_index.device)
 
 
-def _parts(matrix: Any, vector: Any) -> SymmetricOperator:
-    return SymmetricOperator(
-        sparse.csr_array(matrix, dtype=np.float32), torch.from_numpy(np.asarray(vector, np.float32))
-    )
+def as_operator(matrix: Any, vector: Any = None) -> SymmetricOperator:
+    """Operator of a symmetric SciPy matrix and a vector, in single precision."""
+    csr: Any = sparse.csr_array(matrix, dtype=np.float32)
+    csr.sort_indices()
+    return SymmetricOperator(csr, None if vector is None else torch.from_numpy(np.asarray(vector, np.float32)))
