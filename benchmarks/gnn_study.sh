@@ -2,29 +2,33 @@
 # The runs behind docs/gnn-benchmark.md, in two parts that may run side by side:
 #     bash benchmarks/gnn_study.sh card FOLDER         one graphics card, 8 cores, 25 GB of its memory
 #     bash benchmarks/gnn_study.sh processor FOLDER    8 cores
-# Each part resumes from what is in FOLDER. A step is stopped after LIMIT seconds; results in the file KNOWN are not computed again.
+# Each part resumes from what is in FOLDER. It stops after LIMIT seconds; results in the file KNOWN are not computed again.
 set -u
 part=$1 folder=$2 limit=${LIMIT:-100000} known=${KNOWN:-}
 export PYTHONPATH="$PWD/src:$PWD" PYTHONUNBUFFERED=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 mkdir -p "$folder"
 
+limited() {
+    timeout $((limit > SECONDS ? limit - SECONDS : 1)) "$@"
+}
+
 study() {  # name of the step, then arguments
     local step=$1
     shift
     mapfile -t found < <(ls $known "$folder/$step"/scores-*.json 2>/dev/null)
-    timeout "$limit" python -m gcnlimit.benchmark.study --out "$folder/$step" ${found:+--known "${found[@]}"} "$@" > "$folder/$step.log" 2>&1
+    limited python -m gcnlimit.benchmark.study --out "$folder/$step" ${found:+--known "${found[@]}"} "$@" > "$folder/$step.log" 2>&1
     tail -n 3 "$folder/$step.log"
 }
 
 if [ "$part" = card ]; then
     nvidia-cuda-mps-control -d || true  # processes share the card
-    timeout "$limit" python -m benchmarks.network_time --device cuda --out "$folder/time-cuda.json"
+    [ -f "$folder/time-cuda.json" ] || limited python -m benchmarks.network_time --device cuda --out "$folder/time-cuda.json"
     study ablations --device cuda --workers 4 --problems reference deep five-classes sparse --methods ablations &
     study own --device cuda --workers 17 --methods "message-passing network" linear-by-leave-one-out
     known= study networks --device cuda --workers 17 --methods networks
     wait
 else
     study reference --workers 8 --methods features label-propagation correct-and-smooth linear-by-theory amp belief-propagation
-    timeout "$limit" python -m gcnlimit.benchmark.make_record --workers 8 --out "$folder/record.json"
-    OMP_NUM_THREADS=8 timeout "$limit" python -m benchmarks.network_time --threads 8 --out "$folder/time-cpu.json"
+    [ -f "$folder/record.json" ] || limited python -m gcnlimit.benchmark.make_record --workers 8 --out "$folder/record.json"
+    OMP_NUM_THREADS=8 limited python -m benchmarks.network_time --threads 8 --out "$folder/time-cpu.json"
 fi
