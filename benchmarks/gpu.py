@@ -201,7 +201,7 @@ class Bench:
     def trials(self) -> Iterator[Row]:
         """Many trials of smaller graphs, in one process and in several that share the card."""
         gcn = gl.GCN(gl.Diffusion(TIMES))
-        for nodes, trials in ((min(self.nodes, 10_000), 256), (min(self.nodes, 100_000), 64)):
+        for nodes, trials in ((min(self.nodes, 10_000), 128), (min(self.nodes, 100_000), 64)):
             for workers in (1, 4):
                 seconds, peak, found = self.timed(
                     lambda n=nodes, t=trials, w=workers: gl.simulate(

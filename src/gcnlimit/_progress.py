@@ -86,11 +86,11 @@ def counting_blocks(advance: Callable[[int], None]) -> Iterator[None]:
         _advance.reset(token)
 
 
-def block_done() -> None:
-    """Say that a block of a long computation is done, to the bar that counts them, if there is one."""
+def block_done(count: int = 1) -> None:
+    """Say that some blocks of a long computation are done, to the bar that counts them, if there is one."""
     advance = _advance.get()
     if advance is not None:
-        advance(1)
+        advance(count)
 
 
 @contextlib.contextmanager

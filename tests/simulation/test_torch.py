@@ -1,6 +1,7 @@
-"""The backend of PyTorch, on its processor device, against NumPy and against the theory."""
+"""The backend of PyTorch, on its processor device or on a graphics card, against NumPy and against the theory."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from gcnlimit.simulation.graph import bernoulli_graph
 from gcnlimit.simulation.operator import Operator
 
 torch = pytest.importorskip("torch")
-DEVICE = "torch:cpu"
+DEVICE = os.environ.get("GCNLIMIT_TEST_DEVICE", "torch:cpu")  # "cuda" tests a graphics card
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -34,13 +35,13 @@ def test_every_pair_has_its_probability(directed, n):
 def test_filters_act_as_on_the_processor(data, symmetrize, dense):
     A = gl.sample(data, nodes=200, degree=None if dense else 20, seed=1).adjacency
     a, b = (Operator.of(A, None if dense else 20, symmetrize, device=d) for d in ("cpu", DEVICE))
-    block = np.random.default_rng(0).standard_normal((200, 2))
+    block, backend = np.random.default_rng(0).standard_normal((200, 2)), backend_of(DEVICE)
     for g in (gl.Diffusion([1.0, 2.0]), gl.PageRank([0.3, 0.2]), gl.Residual([[1.0, 0.5], [0.2, 0.3]])):
         for one, other in ((a, b), (a.T, b.T)):
             shared, own = (g.apply(one, block, radius=a.radius), g.apply_each(one, block, radius=a.radius))
-            there = torch.from_numpy(block)
-            assert np.allclose(g.apply(other, there, radius=b.radius), shared, atol=1e-9)
-            assert np.allclose(g.apply_each(other, there, radius=b.radius), own, atol=1e-9)
+            there = backend.place(block)
+            assert np.allclose(backend.host(g.apply(other, there, radius=b.radius)), shared, atol=1e-9)
+            assert np.allclose(backend.host(g.apply_each(other, there, radius=b.radius)), own, atol=1e-9)
     assert b.radius == pytest.approx(a.radius) if symmetrize else b.growth == pytest.approx(a.growth)
 
 
@@ -67,19 +68,58 @@ def test_features_belong_to_the_device_that_drew_them(data, tmp_path):
     instance = gl.sample(data, 200, 20, device=DEVICE)
     instance.save(tmp_path / "i.npz")
     assert np.array_equal(gl.Instance.load(tmp_path / "i.npz").features, instance.features)
-    with pytest.raises(gl.ParameterError, match=r"device = 'cpu' is not allowed: .* those of device = 'torch:cpu'"):
+    with pytest.raises(gl.ParameterError, match=rf"device = 'cpu' is not allowed: .* those of device = '{DEVICE}'"):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cpu")
 
 
-def test_too_little_memory_is_a_sentence(data, monkeypatch):
-    instance = gl.sample(data, 200, 20, device=DEVICE)
+@pytest.fixture
+def small_memory(monkeypatch):
+    """A function that lets blocks of more than so many features exceed the memory."""
+    empty = torch.empty
 
-    def full(*shape, **options):
-        raise torch.OutOfMemoryError
+    def at_most(features):
+        def full(shape, **options):
+            if isinstance(shape, tuple) and shape[0] > features:
+                raise torch.OutOfMemoryError
+            return empty(shape, **options)
 
-    monkeypatch.setattr(torch, "randn", full)
-    with pytest.raises(gl.ParameterError, match=r"too little memory.* a block of \d+ features of 200 nodes"):
-        gl.fit(instance, gl.GCN(gl.Diffusion(1.0)))
+        monkeypatch.setattr(torch, "empty", full)
+
+    return at_most
+
+
+def test_blocks_shrink_until_they_fit_and_the_answer_stays(data, small_memory, monkeypatch):
+    instance = gl.sample(data, 1200, 20, device=DEVICE, dtype=np.float64)
+    gcn = gl.GCN(gl.Diffusion(1.0), "square", reg=[math.inf, 10.0])
+
+    def answers():
+        return np.asarray(instance.features), gl.fit(instance, gcn).outputs, gl.amp(instance, max_iterations=3).labels
+
+    whole = answers()
+    monkeypatch.setenv("GCNLIMIT_BLOCK", "192")
+    chosen = answers()
+    monkeypatch.delenv("GCNLIMIT_BLOCK")
+    small_memory(128)
+    for other in (chosen, answers()):
+        assert np.array_equal(other[0], whole[0])
+        assert all(np.allclose(x, y, rtol=0, atol=1e-10) for x, y in zip(other, whole, strict=True))
+
+
+def test_too_little_memory_is_a_sentence_that_names_the_block(data, small_memory, monkeypatch):
+    instance, gcn = gl.sample(data, 1200, 20, device=DEVICE), gl.GCN(gl.Diffusion(1.0))
+    small_memory(63)
+    with pytest.raises(
+        gl.ParameterError, match=r"too little memory.* a block of 64 features of 1200 nodes.*; take fewer"
+    ):
+        gl.fit(instance, gcn)
+    monkeypatch.setenv("GCNLIMIT_BLOCK", "256")
+    with pytest.raises(
+        gl.ParameterError, match=r"a block of 256 features .*; lower GCNLIMIT_BLOCK or take fewer nodes"
+    ):
+        gl.amp(instance)
+    monkeypatch.setenv("GCNLIMIT_BLOCK", "100")
+    with pytest.raises(gl.ParameterError, match="GCNLIMIT_BLOCK = '100' is not allowed; set it to a multiple of 64"):
+        gl.fit(instance, gcn)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a graphics card")

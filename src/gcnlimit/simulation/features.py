@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class StreamedFeatures:
 
     Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
     number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
-    bit for any number of threads. Nothing but one tile for each thread is held.
+    bit for any number of threads. Nothing but one tile for each thread is held; on a graphics card a block of several tiles,
+    as many as its memory allows, or the environment variable ``GCNLIMIT_BLOCK`` says, in features.
 
     Parameters
     ----------
@@ -86,22 +88,22 @@ class StreamedFeatures:
     def columns(self, start: int, stop: int) -> Block:
         """Columns from `start` to `stop`."""
         out, width = np.empty((self.shape[0], stop - start), self.dtype), self.backend.tile
-        for tile in range(start // width, -(-stop // width)):
-            part, rows = self._columns(tile)
-            first, last = max(start, part.start), min(stop, part.stop)
-            out[:, first - start : last - start] = rows[first - part.start : last - part.start].T
+        for begin in range(start - start % width, stop, width):
+            part = slice(begin, min(begin + width, self.shape[1]))
+            first, last = max(start, begin), min(stop, part.stop)
+            out[:, first - start : last - start] = self._columns(part, self._noise(part))[
+                first - begin : last - begin
+            ].T
         return out
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
         """The whole matrix."""
         out = np.empty(self.shape, self.dtype)
 
-        def fill(tile: int) -> None:
-            part, rows = self._columns(tile)
-            out[:, part] = rows.T
+        def fill(part: slice, noise: Any) -> None:
+            out[:, part] = self._columns(part, noise).T
 
-        for _ in self._in_order(fill):
-            pass
+        self._by_blocks(lambda size: list(self._in_order(fill, size)))
         return out.astype(dtype or self.dtype, copy=False)
 
     def __matmul__(self, block: Block) -> Block:
@@ -125,25 +127,27 @@ class StreamedFeatures:
 
     def _pass(self, block: Any, weigh: Weigh) -> tuple[Any, Any]:
         r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
-        codes, spike, _ = self._placed
         against = None if block is None else self._against(block)
 
-        def one(tile: int) -> tuple[slice, Any, Any]:
-            part, noise = self._tile(tile)
+        def one(part: slice, noise: Any) -> tuple[slice, Any, Any]:
             weights = weigh(part, None if against is None else self._weights(part, noise, *against))
             return part, weights, self._scaled(part, weights).T @ noise
 
+        return self._by_blocks(lambda size: self._sums(self._in_order(one, size)))
+
+    def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
+        """Weights of all features, and the sum of the products with their noise and their signal."""
+        codes, spike, _ = self._placed
         kept, total, along = [], None, 0.0
-        with self.backend.guard(self.shape[0]):
-            for part, weights, product in self._in_order(one):
-                block_done()
-                kept.append(weights)
-                along = along + spike[part].T @ weights
-                if total is None:
-                    total = self.backend.cast(product, np.dtype(np.float64))
-                else:
-                    total += product
-            return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
+        for part, weights, product in parts:
+            block_done(-(-(part.stop - part.start) // self.backend.tile))
+            kept.append(weights)
+            along = along + spike[part].T @ weights
+            if total is None:
+                total = self.backend.cast(product, np.dtype(np.float64))
+            else:
+                total += product
+        return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
 
     @cached_property
     def _placed(self) -> tuple[Any, Any, Any]:
@@ -157,27 +161,37 @@ class StreamedFeatures:
         return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[0].T @ block
 
     def _weights(self, part: slice, noise: Any, columns: Any, signal: Any) -> Any:
-        r"""Rows of :math:`X^T B` of one tile."""
+        r"""Rows of :math:`X^T B` of some features."""
         return self._scaled(part, (columns @ noise.T).T) + self._placed[1][part] @ signal
 
     def _scaled(self, part: slice, rows: Any) -> Any:
         scale = self._placed[2]
         return rows if scale is None else rows * scale[part]
 
-    def _columns(self, tile: int) -> tuple[slice, Block]:
-        """Place of a tile among the features, and these features, one row each."""
-        (part, noise), (codes, spike, _) = self._tile(tile), self._placed
-        return part, self.backend.host(self._scaled(part, noise) + spike[part] @ codes.T)
+    def _columns(self, part: slice, noise: Any) -> Block:
+        """Some features, one row each."""
+        codes, spike, _ = self._placed
+        return self.backend.host(self._scaled(part, noise) + spike[part] @ codes.T)
 
-    def _in_order(self, function: Callable[[int], R]) -> Iterator[R]:
-        """Answers of a function of the tiles, one after the other."""
-        return self.backend.in_order(function, range(self.tiles), math.prod(self.shape))
+    def _by_blocks(self, attempt: Callable[[int], R]) -> R:
+        """Answer of an attempt that holds a number of features at once, the largest for which the memory suffices."""
+        *larger, least = self.backend.blocks()
+        with self.backend.guard(self.shape[0]):
+            for size in larger:
+                with contextlib.suppress(self.backend.full):
+                    return attempt(size)
+            return attempt(least)
 
-    def _tile(self, tile: int) -> tuple[slice, Any]:
-        """Place of a tile among the features, and its noise, one row for each of them."""
-        start = tile * self.backend.tile
-        part = slice(start, min(start + self.backend.tile, self.shape[1]))
-        return part, self.backend.normals(self.key, tile, (part.stop - start, self.shape[0]), self.dtype)
+    def _in_order(self, function: Callable[[slice, Any], R], size: int) -> Iterator[R]:
+        """Answers of a function of the place of `size` features and of their noise, block after block."""
+        width = self.shape[1]
+        parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
+        return self.backend.in_order(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
+
+    def _noise(self, part: slice) -> Any:
+        """Noise of some features, from the first of a tile on, one row for each of them."""
+        shape = part.stop - part.start, self.shape[0]
+        return self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,11 +203,10 @@ class _Transposed:
         X = self.features
         against = X._against(X.backend.place(block.reshape(len(block), -1)))
 
-        def one(tile: int) -> Any:
-            return X._weights(*X._tile(tile), *against)
+        def one(part: slice, noise: Any) -> Any:
+            return X._weights(part, noise, *against)
 
-        with X.backend.guard(X.shape[0]):
-            found = X.backend.join(list(X._in_order(one)))
+        found = X._by_blocks(lambda size: X.backend.join(list(X._in_order(one, size))))
         return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
 
 

@@ -27,6 +27,13 @@ class Backend(Protocol):
     def tile(self) -> int:
         """Features drawn from one key of the generator: part of the definition of a streamed matrix."""
 
+    @property
+    def full(self) -> type[Exception]:
+        """What is raised when the memory is used up."""
+
+    def blocks(self) -> tuple[int, ...]:
+        """Features to hold at once, multiples of `tile`: the first to try, then those for less memory."""
+
     def place(self, array: npt.NDArray[Any]) -> Any:
         """Array on the device."""
 
@@ -40,7 +47,7 @@ class Backend(Protocol):
         """Array in another precision, or itself."""
 
     def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
-        """Standard Gaussian numbers, a function of `key` and `counter`; the first rows do not depend on their number."""
+        """Standard Gaussian numbers, a function of `key` and the number `counter` of the first tile; a tile has `tile` rows."""
 
     def rng(self, seed: np.random.SeedSequence) -> Any:
         """Generator with the methods ``random(size)`` and ``geometric(p, size)``."""

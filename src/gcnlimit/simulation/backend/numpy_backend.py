@@ -28,6 +28,11 @@ class NumpyBackend:
     """
 
     tile: int = 32
+    full: type[Exception] = MemoryError
+
+    def blocks(self) -> tuple[int, ...]:
+        """One tile for each thread is enough."""
+        return (self.tile,)
 
     def place(self, array: Array) -> Array:
         """Return the array itself."""
@@ -46,9 +51,13 @@ class NumpyBackend:
         return array.astype(dtype, copy=False)
 
     def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        """Standard Gaussian numbers of a key and a counter."""
-        seed = np.random.SeedSequence(key, spawn_key=(counter,))
-        return np.random.Generator(np.random.SFC64(seed)).standard_normal(shape, dtype=dtype.type)
+        """Standard Gaussian numbers of a key, tile by tile."""
+        noise = np.empty(shape, dtype)
+        for k, start in enumerate(range(0, shape[0], self.tile)):
+            seed = np.random.SeedSequence(key, spawn_key=(counter + k,))
+            part = noise[start : start + self.tile]
+            np.random.Generator(np.random.SFC64(seed)).standard_normal(dtype=dtype.type, out=part)
+        return noise
 
     def rng(self, seed: np.random.SeedSequence) -> np.random.Generator:
         """NumPy's default generator."""

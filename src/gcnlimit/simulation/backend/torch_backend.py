@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +20,7 @@ __all__ = ["TorchBackend"]
 
 A = TypeVar("A")
 B = TypeVar("B")
+VARIABLE = "GCNLIMIT_BLOCK"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,19 @@ class TorchBackend:
     """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
 
     device: torch.device
-    tile: int = 512
+    tile: int = 64
+    full: type[Exception] = torch.OutOfMemoryError
+
+    def blocks(self) -> tuple[int, ...]:
+        """512 features, then fewer; or the number in ``GCNLIMIT_BLOCK`` and no other. The matrix is the same for all."""
+        given = os.environ.get(VARIABLE, "").strip()
+        if not given:
+            return tuple(self.tile << k for k in (3, 2, 1, 0))
+        if not given.isdecimal() or int(given) < 1 or int(given) % self.tile:
+            raise ParameterError(
+                f"{VARIABLE} = {given!r} is not allowed; set it to a multiple of {self.tile} features, or unset it"
+            )
+        return (int(given),)
 
     @classmethod
     def of(cls, device: str) -> TorchBackend:
@@ -50,10 +64,12 @@ class TorchBackend:
         return array.to(_TYPES[dtype])
 
     def normals(self, key: int, counter: int, shape: tuple[int, int], dtype: np.dtype[Any]) -> torch.Tensor:
-        """Standard Gaussian numbers of a key and a counter; a whole tile is drawn, since the numbers depend on the size."""
-        generator = self._generator(np.random.SeedSequence(key, spawn_key=(counter,)))
-        whole = max(shape[0], self.tile), shape[1]
-        return torch.randn(whole, generator=generator, dtype=_TYPES[dtype], device=self.device)[: shape[0]]
+        """Standard Gaussian numbers of a key, tile by tile; each is drawn whole, since the numbers depend on the size."""
+        tiles = -(-shape[0] // self.tile)
+        noise = torch.empty((tiles * self.tile, shape[1]), dtype=_TYPES[dtype], device=self.device)
+        for k, part in enumerate(noise.split(self.tile)):
+            part.normal_(generator=self._generator(np.random.SeedSequence(key, spawn_key=(counter + k,))))
+        return noise[: shape[0]]
 
     def rng(self, seed: np.random.SeedSequence) -> _Random:
         """Generator on the device."""
@@ -102,11 +118,12 @@ class TorchBackend:
         """Say what would need less memory, in one sentence."""
         try:
             yield
-        except torch.OutOfMemoryError:
-            size = self.tile * nodes * 4 / 1e9
+        except self.full:
+            least, given = self.blocks()[-1], f"lower {VARIABLE} or " if len(self.blocks()) == 1 else ""
             raise ParameterError(
                 f"device = {str(self.device)!r} has too little memory, {self.free() / 1e9:.3g} GB free, where a block of "
-                f"{self.tile} features of {nodes} nodes takes {size:.3g} GB; take fewer nodes, networks at once or workers"
+                f"{least} features of {nodes} nodes takes {4e-9 * least * nodes:.3g} GB; {given}take fewer nodes, networks at "
+                "once or workers"
             ) from None
 
     def free(self) -> float:
