@@ -83,7 +83,7 @@ def test_the_bias_of_unequal_classes_stays_in_the_loss_at_infinite_regularizatio
     assert found.train_loss[0] == pytest.approx(found.train_loss[1], rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
 def test_almost_equal_classes_are_equal_ones(loss):
     network = gl.GCN(gl.Diffusion(1.0), loss, reg=1.0, symmetrize=False)
     two, near = (gl.predict(gl.CSBM(**DATA, classes=c), network) for c in (2, (0.5 + 1e-7, 0.5 - 1e-7)))
@@ -95,6 +95,51 @@ def test_the_names_of_the_two_classes_do_not_matter():
     network = gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0)
     one, other = (gl.predict(gl.CSBM(**DATA, classes=c), network) for c in ((0.2, 0.8), (0.8, 0.2)))
     assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-10)
+
+
+class Rounded:
+    """Hinge loss whose corner is rounded over a width: the logistic loss in units of it."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def value(self, z):
+        return self.width * gl.Logistic().value((np.asarray(z) - 1.0) / self.width)
+
+    def prox(self, omega, v):
+        return 1.0 + self.width * gl.Logistic().prox((np.asarray(omega) - 1.0) / self.width, v / self.width)
+
+    def prox_derivative(self, omega, v):
+        return gl.Logistic().prox_derivative((np.asarray(omega) - 1.0) / self.width, v / self.width)
+
+    def breakpoints(self, v):
+        return gl.Hinge().breakpoints(v)
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_the_hinge_loss_on_unequal_classes_is_the_limit_of_rounded_corners(symmetrize):
+    """The error is linear in the width: the next order is left after Richardson's extrapolation."""
+    data = gl.CSBM(**DATA, classes=(0.25, 0.75))
+    exact, wide, narrow = (
+        gl.predict(data, gl.GCN(gl.PageRank(0.2), loss, 0.7, symmetrize)).order_parameters.test_margin
+        for loss in ("hinge", Rounded(0.02), Rounded(0.01))
+    )
+    assert 1e-3 < abs(narrow - exact) < 0.01
+    assert abs(2 * narrow - wide - exact) < 0.1 * abs(narrow - exact)
+
+
+@pytest.mark.parametrize("filter, symmetrize", [(gl.Diffusion(0.8), True), (gl.Residual([1.0, 0.5]), False)])
+def test_a_strong_regularization_pins_outputs_at_the_corner_of_the_hinge_loss(filter, symmetrize):
+    """The margin no longer depends on it, and differs from that of smooth losses, in which all nodes of a class pull alike."""
+    data = gl.CSBM(**DATA, classes=(0.25, 0.75))
+    hinge = gl.predict(data, gl.GCN(filter, "hinge", [100.0, 1e12, math.inf], symmetrize))
+    margin = hinge.order_parameters.test_margin
+    assert margin == pytest.approx([margin[0]] * 3, rel=1e-9)
+    assert abs(margin[2] - gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).order_parameters.test_margin) > 1e-3
+    assert hinge.test_accuracy[2] == 0.75
+    assert hinge.order_parameters.output.mean[1] == pytest.approx(
+        hinge.order_parameters.output.mean[0] * 1e-10, rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic"])

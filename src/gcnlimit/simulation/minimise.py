@@ -18,11 +18,12 @@ from scipy.optimize import brentq
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss, Softmax
+from gcnlimit.losses.bias import at_corner, resting_bias
 from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, one_hot_basis
 from gcnlimit.simulation.multinomial import Multinomial
 from gcnlimit.simulation.solvers import TrainingRows
 
-__all__ = ["Minimum", "Shifted", "Training", "balancing_bias", "check_loss_of_classes", "square_targets"]
+__all__ = ["Minimum", "Shifted", "Training", "balancing_bias", "check_loss_of_classes", "is_pinned", "square_targets"]
 
 
 class Minimum(NamedTuple):
@@ -154,10 +155,14 @@ def balancing_bias(loss: Loss, kinds: Indices) -> float:
     """
     first = float(np.mean(kinds == 0))
 
-    def excess(bias: float) -> float:
-        return float((1.0 - first) * loss.derivatives(-bias)[0] - first * loss.derivatives(bias)[0])
+    return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
 
-    return _decreasing_root(excess) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
+
+def is_pinned(loss: Loss, classes: Classes) -> bool:
+    """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization has no explicit weights."""
+    if isinstance(classes, int) or len(classes) > 2 or loss.training == "ridge":
+        return False
+    return at_corner(loss, resting_bias(loss, classes[0]))
 
 
 def _decreasing_root(function: Callable[[float], float]) -> float:

@@ -26,7 +26,7 @@ from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, 
 from gcnlimit.simulation.codes import Classes, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
-from gcnlimit.simulation.minimise import Minimum, Training
+from gcnlimit.simulation.minimise import Minimum, Training, is_pinned
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
@@ -174,7 +174,9 @@ def trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
     equal = isinstance(classes, int) and (gcn.loss.training == "ridge" or isinstance(gcn.loss, Softmax))
     solved = equal or (gcn.loss.training == "logistic" and classes == 2)
-    return isinstance(gcn.penalty, L2) and (solved or bool(np.isinf(gcn.reg).all()))
+    return isinstance(gcn.penalty, L2) and (
+        solved or bool(np.isinf(gcn.reg).all() and not is_pinned(gcn.loss, classes))
+    )
 
 
 def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
@@ -192,22 +194,31 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
     filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
     width, directions = observation.features.shape[1], observation.train_codes.shape[1]
     weights = np.empty((reg.size, width, directions), observation.features.dtype)
-    bias, gap, explicit = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
+    bias, gap, infinite = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
+    explicit = infinite & (not is_pinned(gcn.loss, observation.classes))
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
-        bias[explicit] = _limiting_bias(observation)
     kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
     for where, F in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
-        scaled = reg[where] * gain[where] ** 2
+        strong = np.where(infinite[where], _strong(F), 1.0)
+        scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
             task = Training(F, kinds, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
+            weights[where] *= strong[:, None, None]
         else:
             for k in where:
                 signed = np.where(kinds == 0, 1.0, -1.0)[:, None] * F
                 weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
+    bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
+
+
+def _strong(F: Array) -> float:
+    """Regularization at which no pull of a size up to 1 on each training row gives outputs above a thousandth."""
+    norms = np.linalg.norm(F, axis=1)
+    return float(1e3 * np.max(norms) * np.sum(norms)) or 1.0
 
 
 def _outputs(

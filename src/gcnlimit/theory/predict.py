@@ -18,10 +18,17 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.order_parameters import OrderParameters, gathered
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_at_zero, node_loss, offset, train_push
+from gcnlimit.theory.finite_reg.class_losses import (
+    is_pinned,
+    limiting_offset,
+    loss_at_zero,
+    node_loss,
+    offset,
+    train_push,
+)
 from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.finite_reg.solution import Solution
-from gcnlimit.theory.finite_reg.solve import kind, solve
+from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.uncertainty import with_errors
@@ -84,9 +91,10 @@ def predict(
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
     usable = np.ones_like(infinite) if throw else points.usable()
+    at_infinity = _pinned if is_pinned(points) else _explicit
     found = [
         *_refused(np.flatnonzero(~usable)),
-        *_explicit(points, np.flatnonzero(usable & infinite)),
+        *at_infinity(points, np.flatnonzero(usable & infinite)),
         *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations, progress),
     ]
     prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
@@ -133,6 +141,19 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         status = np.where(np.isnan(test + train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
+
+
+def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
+    """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
+    points = points.take(rows)
+    at_zero, limit = loss_at_zero(points), limiting_offset(points.classes)
+    for where, chunk in points.chunks(kind(points).cost(points), _HISTORY) if rows.size else ():
+        far = chunk._replace(reg=asymptote(chunk)[1])
+        for found in _self_consistent(far, np.arange(far.size), 1e-10, 5000, progress=False):
+            loss = np.full(found.rows.size, at_zero)
+            yield found._replace(
+                rows=rows[where[found.rows]], offset=0.0 * loss + limit, test_loss=loss, train_loss=loss, solution=None
+            )
 
 
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:

@@ -10,11 +10,10 @@ from gcnlimit._validation import broadcast, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Square
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.series import Series
 from gcnlimit.theory.expansion.graphs import Averages, directed_averages, symmetric_averages
-from gcnlimit.theory.expansion.losses import eta_series, pull_at_zero
+from gcnlimit.theory.expansion.losses import expansion_of
 from gcnlimit.theory.points import Points
 
 __all__ = ["large_reg_expansion"]
@@ -30,10 +29,10 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     for two equal classes, with :math:`\Phi_C` for more (Eq. 8.3).
     The self-consistent equations are solved as power series in :math:`1/r`: what a coefficient depends on is known from those
     before it. Nothing is fitted: the relative error of each :math:`z_n` is below :math:`10^{-9}` (in units in which the mean
-    squared gain of the filter is 1, and of the largest of the :math:`z_n`). The loss must be smooth at 0. The hinge loss is
-    linear there, so that its :math:`z_n` vanish for :math:`n \ge 1`: its corner shows in terms smaller than any power of
-    :math:`1/r`. The `reg` of `gcn` is not used. With classes other than two equal ones the loss must be the square loss, whose
-    margin is the same for all classes.
+    squared gain of the filter is 1, and of the largest of the :math:`z_n`). The loss must be smooth at 0, or at the bias of two
+    unequal classes. The hinge loss is linear at 0, so that its :math:`z_n` vanish for :math:`n \ge 1`: its corner shows in terms
+    smaller than any power of :math:`1/r`; the bias of unequal classes sits at the corner, and there is no series. The `reg` of
+    `gcn` is not used. Losses and classes are those that `predict` takes at finite regularization.
 
     Parameters
     ----------
@@ -53,22 +52,18 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     check_problem("large_reg_expansion", data, gcn)
     order = whole("order", order, low=0, high=_HIGHEST)
     gcn.squared_penalty("large_reg_expansion")
-    if data.classes != 2 and type(gcn.loss) is not Square:
-        raise ParameterError(
-            f"loss = {gcn.loss!r} is expanded in 1/reg for two equal classes only, got classes = {data.classes}; "
-            "take loss='square'"
-        )
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
     averages, gain = (symmetric_averages if points.symmetric else directed_averages)(points, order)
     equations = _Equations(points, averages)
-    pull = pull_at_zero(points.loss, order)
-    constant = Series(np.zeros((order + 1, points.size)))
-    pulls = _Pulls(constant, constant, constant, constant)
+    eta = expansion_of(points, order)
+    zero = Series(np.zeros((order + 1, points.size)))
+    output = _Output(zero, zero + 1.0, zero, zero)
+    pulls = equations.pulls(output, eta(zero, zero + 1.0, zero))  # right at order 0, which needs no output
     for _ in range(order + 2):  # each time one more order is right
         output = equations.output(pulls)
-        pulls = equations.pulls(output, eta_series(pull, output.mean, output.variance, output.v))
+        pulls = equations.pulls(output, eta(output.mean, output.variance, output.v))
     output = equations.output(pulls)
     with np.errstate(over="ignore"):
         margin = (output.mean / output.variance.sqrt()).c.T * gain[:, None] ** (2 * np.arange(order + 1))

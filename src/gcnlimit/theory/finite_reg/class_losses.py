@@ -7,11 +7,11 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
+from gcnlimit.losses.bias import at_corner, resting_bias
 from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
 from gcnlimit.theory.decision import Classes, two_codes
@@ -19,7 +19,7 @@ from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, 
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
 
-__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
+__all__ = ["Biased", "is_pinned", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
 
 _STEPS = 60  # of the search for a bias; Newton's method needs about six
 
@@ -44,12 +44,14 @@ def node_loss(points: Points) -> Loss:
         raise ParameterError(
             f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
         )
-    if loss.breakpoints(np.ones(1)) is not None:
-        raise ParameterError(
-            f"loss = {loss!r} has a corner, at which a free bias pins the outputs of the larger class; "
-            "take loss='square' or 'logistic', or equal classes"
-        )
     return Biased(loss, classes)
+
+
+def is_pinned(points: Points) -> bool:
+    """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization is no explicit formula."""
+    if isinstance(points.classes, int) or len(points.classes) > 2 or type(points.loss) is Square:
+        return False
+    return at_corner(points.loss, resting_bias(points.loss, points.classes[0]))
 
 
 def train_push(points: Points) -> float:
@@ -76,10 +78,8 @@ def loss_at_zero(points: Points) -> float:
     if isinstance(classes, int) or len(classes) > 2 or type(loss) is Square:
         return float(loss.value(0.0))
 
-    def average(bias: float) -> float:
-        return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
-
-    return float(minimize_scalar(average, bounds=(-50.0, 50.0), method="bounded", options={"xatol": 1e-9}).fun)
+    bias = resting_bias(loss, classes[0])
+    return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
 
 
 def offset(classes: Classes, loss: Loss, output: Output) -> Array:
@@ -106,7 +106,7 @@ def _unit(classes: Classes) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Biased(Loss):
-    r"""A smooth loss on two classes of fractions :math:`p` and :math:`1 - p`, with a bias that is not regularized.
+    r"""A loss on two classes of fractions :math:`p` and :math:`1 - p`, with a bias that is not regularized.
 
     A node of class :math:`t = \pm 1` with the code :math:`\eta_t` has the output :math:`\omega = \bar\omega\eta_t + \sigma z`
     and the pull :math:`f_t = t\,f(t(\omega + b))`, :math:`f` that of the loss; the bias :math:`b` makes the sum of the pulls
@@ -135,21 +135,27 @@ class Biased(Loss):
         return Output(mean * upper + bias, variance, v), Output(-(mean * lower + bias), variance, v)
 
     def bias(self, mean: Array, variance: Array, v: Array) -> Array:
-        """Bias at which the pulls of the two classes balance; a decreasing function's root, by Newton's method in a bracket."""
+        """Bias at which the pulls of the two classes balance, the root of a decreasing function.
+
+        Newton's method, by halves where it does not halve its step, in an interval that is first found by doubling.
+        """
         p, other = self.fractions
         bias = np.full_like(mean, np.log(p / other))
         low, high = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
+        reach, last = np.abs(mean) + np.sqrt(variance) + v, np.full_like(mean, np.inf)
         for _ in range(_STEPS):
             first, second = self._classes(mean, variance, v, bias)
             excess = p * first.pull - other * second.pull
             slope = p * first.stiffness + other * second.stiffness
-            low, high = np.where(excess > 0.0, bias, low), np.where(excess < 0.0, bias, high)
-            step = np.clip(excess / slope, -2.0, 2.0)
-            ahead = bias + step
-            outside = np.isfinite(low) & np.isfinite(high) & ~((ahead > low) & (ahead < high))
-            ahead[outside] = 0.5 * (low[outside] + high[outside])
-            moved = np.abs(ahead - bias) > 1e-14 * (1.0 + np.abs(bias))
-            bias = ahead
+            low, high = np.where(excess >= 0.0, bias, low), np.where(excess <= 0.0, bias, high)
+            open_ended = np.isinf(high - low)
+            step = np.clip(excess / np.maximum(slope, 1e-300), -reach, reach)
+            outside = ~((bias + step >= low) & (bias + step <= high)) | (np.abs(step) > 0.5 * np.abs(last))
+            halve = ~open_ended & outside
+            step[halve] = (0.5 * (low + high) - bias)[halve]
+            last, reach = np.where(open_ended, np.inf, step), np.where(open_ended, 2.0 * reach, reach)
+            moved = np.abs(step) > 1e-15 * (1.0 + np.abs(bias))
+            bias = bias + step
             if not np.any(moved):
                 break
         return bias

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,9 @@ from scipy.special import expit, gammaln, ndtri, wrightomega
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
+from gcnlimit.numerics.series import Series
 
-__all__ = ["SoftmaxOf"]
+__all__ = ["SoftmaxOf", "class_averages", "softmax_series"]
 
 _NARROW, _NARROWEST = (
     0.35,
@@ -75,7 +76,7 @@ class SoftmaxOf(Loss):
         C = self.classes
         found = self._each(mean, variance, v)
         missed, square, other, trace = (np.array([getattr(a, name) for a in found]) for name in _Averages._fields[:4])
-        return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
+        return class_averages(C, missed, square, other, trace)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages of the cross-entropy at the output and at its proximal point."""
@@ -88,30 +89,65 @@ class SoftmaxOf(Loss):
     def _averages(self, mean: float, deviation: float, v: float) -> _Averages:
         if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e5):
             return _Averages(*[np.nan] * 5)  # not the output of a network: the search steps back
-        if deviation < (_NARROW if len(_counts(self.classes)[0]) > 5 else _NARROWEST):
+        if deviation < (_NARROW if _nodes(self.classes) > 5 else _NARROWEST):
             return _by_counts(self.classes, mean, deviation, v)
         return _by_convolution(self.classes, mean, deviation, v)
 
 
 def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
-    node, count, weight = _counts(C)
-    common = deviation * (np.sqrt(C) - 1.0) / (C - 1.0) * (count @ node) - np.sqrt(C) * mean
-    omega = deviation * node + common[:, None]
+    node, count, weight = _counts(C, _nodes(C))
+    omega = _differences(C, count, node, mean, deviation)
     top = np.maximum(0.0, np.max(omega, axis=1))
     L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
         first, rest = (_probability(x - y, v) for x, y in ((v, L), (omega, L[:, None])))
-        q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
-        total = q_first + np.sum(count * q_rest, axis=1)
-        step = (first + np.sum(count * rest, axis=1) - 1.0) / total
+        slope = first / (1.0 + v * first) + np.sum(count * (rest / (1.0 + v * rest)), axis=1)
+        step = (first + np.sum(count * rest, axis=1) - 1.0) / slope
         L = L + step
         if np.max(np.abs(step)) < 1e-13 * (1.0 + np.max(np.abs(L))):
             break
-    squares = q_first**2 + np.sum(count * q_rest**2, axis=1)
-    others = np.sum(count * rest**2, axis=1) / (C - 1.0)
-    terms = (1.0 - first, (1.0 - first) ** 2, others, total - squares / total, -np.log(first))
+    terms = (*_terms(C, count, first, rest, v), -np.log(first))
     return _Averages(*(float(weight @ term) for term in terms))
+
+
+def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
+    r"""The first four of `_Averages` for small outputs, as series in :math:`\epsilon`.
+
+    `mean`, `variance` and `v` multiply :math:`\epsilon, \epsilon^2, \epsilon`. At a node of the Gauss-Hermite rule the
+    probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
+    higher degree than its order, so that the rule is exact.
+    """
+    order = mean.order
+    node, count, weight = _counts(C, order // 2 + 1)
+    omega, v = _differences(C, count, node, mean.raised(), variance.sqrt().raised()), v.raised()
+    first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
+    for _ in range(order):  # each time one more order is right
+        own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
+        inverse = 1.0 / (own + (count * others) @ np.ones(node.size))
+        first, rest = own * inverse, others * Series(inverse.c[..., None])
+    return [Series(term.c @ weight) for term in _terms(C, count, first, rest, v)]
+
+
+def class_averages(C: int, missed: Any, square: Any, other: Any, trace: Any) -> tuple[Any, Any, Any]:
+    """Averages of Eq. 8.6 from those of the probabilities."""
+    return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
+
+
+def _differences(C: int, count: Array, node: Array, mean: Any, deviation: Any) -> Any:
+    """Outputs of the other classes less that of a node's own, at the nodes of the rule; numbers, or series of them."""
+    place = node + (np.sqrt(C) - 1.0) / (C - 1.0) * (count @ node)[:, None]
+    return deviation * place - mean * np.full_like(place, np.sqrt(C))
+
+
+def _terms(C: int, count: Array, first: Any, rest: Any, v: Any) -> tuple[Any, Any, Any, Any]:
+    """First four of `_Averages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
+    each = np.ones(count.shape[1])
+    q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
+    total = q_first + (count * q_rest) @ each
+    squares = q_first * q_first + (count * (q_rest * q_rest)) @ each
+    missed, others = 1.0 - first, (count * (rest * rest)) @ each / (C - 1.0)
+    return missed, missed * missed, others, total - squares / total
 
 
 def _probability(x: Array, v: float) -> Array:
@@ -119,10 +155,14 @@ def _probability(x: Array, v: float) -> Array:
     return np.asarray(wrightomega(np.log(v) + x).real / v)
 
 
+def _nodes(C: int) -> int:
+    """Nodes of the rule for narrow outputs."""
+    return max([4, *(n for n in range(5, 25) if comb(n + C - 2, C - 1) <= _TERMS)])
+
+
 @lru_cache(maxsize=16)
-def _counts(C: int) -> tuple[Array, Array, Array]:
+def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
     """Nodes of the rule, how many of the other classes are at each, and the weights."""
-    nodes = max([4, *(n for n in range(5, 25) if comb(n + C - 2, C - 1) <= _TERMS)])
     node, weight = hermite_e.hermegauss(nodes)
     count = np.zeros((1, 0))
     for _ in range(nodes - 1):

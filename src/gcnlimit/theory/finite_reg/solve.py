@@ -9,17 +9,24 @@ from a large regularization, where it is explicit.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
+from gcnlimit.theory.finite_reg.class_losses import is_pinned
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
-from gcnlimit.theory.finite_reg.solution import Solution
+from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric_solution import SymmetricSolution
 from gcnlimit.theory.points import Points
 
 __all__ = ["asymptote", "kind", "solve"]
+
+_STRONG = (
+    2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
+)
 
 
 def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
@@ -30,9 +37,19 @@ def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
 
 
 def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:
-    """Solve the equations of each point; a `chain` takes the place of its filter."""
+    """Solve the equations of each point; a `chain` takes the place of its filter.
+
+    Outputs that a bias pins at a corner of the loss are proportional to 1/reg where it is large; they are solved for where
+    they are not yet lost in rounding beside the bias.
+    """
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        return kind(points, chain).solve(points, chain, tol=tol, max_iterations=max_iterations)
+        strongest = asymptote(points, chain)[1] * (_STRONG / FAR) if is_pinned(points) else np.inf
+        near = points._replace(reg=np.minimum(points.reg, strongest))
+        found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
+    if np.all(near.reg == points.reg):
+        return found
+    factor = near.reg / points.reg
+    return replace(found, output=found.output.without_powers(factor), weights=found.weights.without_powers(factor))
 
 
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
