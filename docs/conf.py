@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "mathml",
+    "notebook",
     "signatures",
     "verbs",
 ]

@@ -1,0 +1,60 @@
+"""How far below the best possible is my network of PyTorch Geometric?
+
+Replace `Network` by yours: it is trained on graphs of one problem of the benchmark, whose best possible accuracy is known.
+
+    python examples/benchmark_a_pyg_network.py --problem reference --graphs 3
+"""
+
+import argparse
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch_geometric.nn import GCNConv
+from torch_geometric.utils import from_scipy_sparse_matrix, to_undirected
+
+import gcnlimit as gl
+
+
+class Network(torch.nn.Module):
+    """Two layers of graph convolution."""
+
+    def __init__(self, features: int, classes: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.first, self.second = GCNConv(features, hidden), GCNConv(hidden, classes)
+
+    def forward(self, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+        """Scores of the nodes."""
+        return self.second(F.dropout(self.first(x, edges).relu(), 0.5, self.training), edges)
+
+
+def trained(task: gl.benchmark.Task, epochs: int = 100) -> np.ndarray:
+    """Scores of all nodes, from the epoch that is best on the validation nodes."""
+    torch.manual_seed(task.seed)
+    x, y = torch.from_numpy(task.features).float(), torch.from_numpy(task.labels)  # labels are -1 where hidden
+    edges = to_undirected(from_scipy_sparse_matrix(task.adjacency)[0])
+    train, val = torch.from_numpy(task.train_mask), torch.from_numpy(task.val_mask)
+    network = Network(x.shape[1], task.classes)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=5e-4)
+    best, scores = -1.0, np.zeros(0)
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        F.cross_entropy(network.train()(x, edges)[train], y[train]).backward()
+        optimizer.step()
+        with torch.no_grad():
+            output = network.eval()(x, edges)
+        right = (output[val].argmax(1) == y[val]).float().mean().item()
+        best, scores = (right, output.numpy()) if right > best else (best, scores)
+    return scores
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problem", default="reference")
+    parser.add_argument("--graphs", type=int, default=3)
+    given = parser.parse_args()
+    table = gl.benchmark.evaluate(trained, given.problem, size="small", graphs=given.graphs, name="my network")
+    exact = next(problem.exact for problem in gl.benchmark.problems() if problem.name == given.problem)
+    print(table)
+    print(f"features alone {exact.features:.3f}, linear networks {exact.linear:.3f}, best possible {exact.bayes:.3f}")
+    print(f"Conclusion: {100 * (exact.bayes - table.lines[0].accuracy):.1f} points of accuracy are left to gain.")
