@@ -20,7 +20,7 @@ class Quartic:
     def prox(self, omega, v):
         omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
         x = omega / (1 + v)
-        for _ in range(100):
+        for _ in range(30):
             x = x - (x + v * (x + x**3) - omega) / (1 + v * (1 + 3 * x**2))
         return x
 
@@ -65,13 +65,15 @@ def test_the_filter_may_be_scaled(penalty):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("symmetrize", [False, True])
-@pytest.mark.parametrize("penalty", [gl.ElasticNet(0.5), Quartic()], ids=["elastic net", "quartic"])
-def test_trained_networks_are_as_predicted(penalty, symmetrize, loss):
-    gcn = gl.GCN(gl.Residual([1.0, 0.5]), loss, 0.8, symmetrize, penalty=penalty)
+@pytest.mark.parametrize("loss, symmetrize", [("square", False), ("logistic", True), ("hinge", False)])
+@pytest.mark.parametrize(
+    "penalty, flip", [(gl.ElasticNet(0.5), False), (Quartic(), True)], ids=["elastic net", "quartic"]
+)
+def test_trained_networks_are_as_predicted(penalty, flip, loss, symmetrize):
+    """Each penalty with each loss; a loss meets one kind of graph with one penalty, the other kind with the other."""
+    gcn = gl.GCN(gl.Residual([1.0, 0.5]), loss, 0.8, symmetrize != flip, penalty=penalty)
     predicted = gl.predict(DATA, gcn)
-    measured = gl.simulate(DATA, gcn, nodes=1200, degree=None, trials=16, seed=0, workers=1)
+    measured = gl.simulate(DATA, gcn, nodes=600, degree=None, trials=16, seed=0, workers=1)
     for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
         error = getattr(measured.standard_error, name)
         assert abs(getattr(measured, name) - getattr(predicted, name)) < 4 * error, name

@@ -47,7 +47,7 @@ def test_known_values():
 
 
 def test_the_ceiling_is_above_every_tuned_family_and_below_bayes():
-    data = random_data(12, seed=3)
+    data = random_data(5, seed=3)
     ceiling = filter_ceiling(data)
     families = [
         (gl.Diffusion(1.0), {"t": (-20, 20)}),
@@ -67,9 +67,9 @@ def test_random_filters_at_random_regularizations_stay_below():
     for data in (DATA, MANY_LABELS, gl.CSBM(alpha=1, lam=-0.6, mu=1.0, rho=0.8)):
         best = filter_ceiling(data)
         centre = np.polynomial.polynomial.polyfit(best.x, best.g, 8)  # around the best, and anywhere
-        anything = rng.normal(size=(4000, 9)) * 10.0 ** rng.uniform(-4, 0, (4000, 1)) / 2.0 ** np.arange(9)
-        coefficients = anything + centre * (rng.uniform(size=(4000, 1)) < 0.7)
-        reg = best.reg * 10.0 ** rng.normal(size=4000)
+        anything = rng.normal(size=(1500, 9)) * 10.0 ** rng.uniform(-4, 0, (1500, 1)) / 2.0 ** np.arange(9)
+        coefficients = anything + centre * (rng.uniform(size=(1500, 1)) < 0.7)
+        reg = best.reg * 10.0 ** rng.normal(size=1500)
         found = gl.predict(data, gl.GCN(gl.Polynomial(coefficients), reg=reg), throw=False)
         assert margin(found).max() <= best.margin + 1e-10
 
@@ -141,11 +141,11 @@ def test_without_a_graph_infinite_regularization_is_the_best():
 
 
 def test_without_features_the_sign_of_the_filter_is_free_and_the_ceiling_is_resolved():
-    data = gl.CSBM(alpha=[4.0, 1.0], lam=[0.75, 1.0], mu=0.0, rho=[0.5, 0.1])
+    data = gl.CSBM(alpha=4.0, lam=0.75, mu=0.0, rho=0.5)
     ceiling = filter_ceiling(data)
-    assert np.all(ceiling.error < 1e-9)
+    assert ceiling.error < 1e-9
     nearby = filter_ceiling(gl.CSBM(data.alpha, data.lam, 1e-6, data.rho))
-    np.testing.assert_allclose(ceiling.margin, nearby.margin, atol=1e-5)
+    assert ceiling.margin == pytest.approx(nearby.margin, abs=1e-5)
 
 
 def test_without_any_signal_nothing_is_learnt():
@@ -168,10 +168,10 @@ def test_heterophily_mirrors_the_filter():
 
 
 def test_all_points_at_once_give_what_each_gives_alone():
-    data = random_data(3, seed=7)
+    data = random_data(2, seed=7)
     points = Points.of(data, gl.GCN(gl.Polynomial(np.ones(1))))
     together = spectral_ceiling(points, infinite=False, tol=1e-9)
-    for k in range(3):
+    for k in range(2):
         alone = spectral_ceiling(points.take(np.array([k])), infinite=False, tol=1e-9)
         assert alone.margin[0] == pytest.approx(together.margin[k], abs=2e-9)
 
@@ -179,7 +179,7 @@ def test_all_points_at_once_give_what_each_gives_alone():
 def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
     best = gl.best_filter(MANY_LABELS, 12)
     assert best.ceiling.test_accuracy - best.prediction.test_accuracy < 1e-6
-    measured = gl.simulate(MANY_LABELS, best.gcn, nodes=3000, degree=60, trials=4, seed=3)
+    measured = gl.simulate(MANY_LABELS, best.gcn, nodes=3000, degree=60, trials=4, seed=3, workers=1)
     error = measured.standard_error.test_accuracy
     assert abs(measured.test_accuracy - best.prediction.test_accuracy) < 4 * error + 1e-3
     assert measured.test_accuracy > best.ceiling_at_infinite_reg.test_accuracy + 4 * error

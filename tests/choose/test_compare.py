@@ -11,7 +11,7 @@ DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
 def test_families_contained_in_one_another_are_in_order():
-    data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4, 1.0, 1.6]), mu=2.0, rho=[0.1, 0.5, 0.1, 0.02])
+    data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4]), mu=2.0, rho=[0.02, 0.5])
     comparison = gl.compare(data, depth=2, order=10)
     equal, free, diffusion, pagerank, polynomial, explicit, linear, pca, bayes = comparison.test_accuracy
     assert np.all(free >= equal - 1e-11)
@@ -19,19 +19,15 @@ def test_families_contained_in_one_another_are_in_order():
     assert np.all(linear >= np.max([polynomial, pagerank, diffusion, explicit], axis=0) - 1e-9)
     assert np.all(bayes > np.maximum(linear, pca))
     assert np.all(comparison.gap[-1] == 0)
-    assert comparison["diffusion"].parameters["t"].shape == (4,)
+    assert comparison["diffusion"].parameters["t"].shape == (2,)
 
 
-def test_table_of_one_point():
+def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
     comparison = gl.compare(DATA, depth=1, order=4)
     lines = str(comparison).splitlines()
     assert len(lines) == 1 + len(comparison.methods) == 10
     assert "t = 1.521; reg = 50.54" in lines[3]
     assert comparison.methods[-1] == "Bayes-optimal"
-
-
-def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
-    comparison = gl.compare(DATA, depth=1, order=4)
     for entry in comparison.entries:
         if entry.gcn is not None:
             assert gl.predict(DATA, entry.gcn).test_accuracy == pytest.approx(entry.test_accuracy, abs=1e-9)

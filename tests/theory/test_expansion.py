@@ -10,8 +10,9 @@ DATA = gl.CSBM(alpha=[1.5, 4.0], lam=[0.8, 1.0], mu=[1.0, 2.0], rho=[0.5, 0.1])
 FILTERS = [gl.Residual([1.0, 0.4]), gl.Diffusion(0.7), gl.PageRank(0.3)]
 
 
-@pytest.mark.parametrize("symmetrize", [False, True])
-@pytest.mark.parametrize("point", [(4, 1.0, 2.0, 0.1, 1.0), (1.5, 3.0, 1.0, 0.5, 0.3)], ids=str)
+@pytest.mark.parametrize(
+    "point, symmetrize", [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)], ids=str
+)
 def test_every_order_is_that_of_a_solver_of_many_digits(point, symmetrize):
     gcn = gl.GCN(gl.Residual([point[4]]), symmetrize=symmetrize)
     ours = gl.theory.large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=6)

@@ -49,7 +49,7 @@ def test_deep_networks_forget_a_weak_graph(symmetrize):
     data = random_data(lam=RNG.uniform(0.1, 0.5, N))
     assert np.all(limits.constant_residual_limit(data.effective_signal(symmetrize), 0.0, symmetrize) == 0)
     shallow, deep = (
-        margin(data, gl.Residual.constant(0.0, K), symmetrize) for K in ((500, 2000) if symmetrize else (150, 600))
+        margin(data, gl.Residual.constant(0.0, K), symmetrize) for K in ((200, 800) if symmetrize else (150, 600))
     )
     assert np.all(deep < 0.15)
     assert np.allclose(shallow / deep, 4.0 ** (3 / 4 if symmetrize else 1 / 2), rtol=0.1)

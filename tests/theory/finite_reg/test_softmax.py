@@ -39,7 +39,7 @@ def proximal(omega, v):
 
 @pytest.mark.parametrize("classes, mean, deviation, v", [(5, 1.0, 2.0, 5.0), (12, 0.5, 1.2, 3.0), (4, 1.5, 3.0, 20.0)])
 def test_averages_of_a_wide_output_against_a_draw(classes, mean, deviation, v):
-    nodes = 40_000
+    nodes = 10_000
     omega = deviation * np.random.default_rng(0).standard_normal((nodes, classes))
     omega[:, 0] += np.sqrt(classes) * mean
     p = proximal(omega, v)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, RHO = 4.0, 0.1
+SIGNALS = np.linspace(0.0, 2.0, 31)
 DEPTHS = ("1", "2", "inf")
 ANY_REG = (0.0, math.inf)
 
@@ -43,15 +44,14 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
     """Accuracies of the best networks and of the Bayes-optimal classifier, over the strength of the signal."""
     import xarray
 
-    lam = np.linspace(0.0, 2.0, 31)
-    csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.sqrt(ALPHA) * lam, rho=RHO)
+    csbm = CSBM(alpha=ALPHA, lam=SIGNALS, mu=np.sqrt(ALPHA) * SIGNALS, rho=RHO)
     accuracy = [[best(csbm, depth, symmetrize) for depth in DEPTHS] for symmetrize in (False, True)]
     return xarray.Dataset(
         {
             "test_accuracy": (("symmetrize", "K", "lam"), np.array(accuracy)),
             "bayes_optimal": ("lam", bayes_optimal(csbm).test_accuracy),
         },
-        {"symmetrize": [0, 1], "K": list(DEPTHS), "lam": lam},
+        {"symmetrize": [0, 1], "K": list(DEPTHS), "lam": SIGNALS},
         {"alpha": ALPHA, "rho": RHO, "mu": "sqrt(alpha) lam", "reg": "best"},
     )
 
