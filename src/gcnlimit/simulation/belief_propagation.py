@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.performance import Status
 from gcnlimit.simulation.absent_edges import AbsentEdges
-from gcnlimit.simulation.amp import Inference, _half_log_odds, _measure
-from gcnlimit.simulation.backend import Device
-from gcnlimit.simulation.codes import class_codes, indices_of
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.codes import class_codes
 from gcnlimit.simulation.edge_messages import Affinity, EdgeMessages, normalized
 from gcnlimit.simulation.feature_messages import FeatureMessages
+from gcnlimit.simulation.inference import Inference, iterate, log_prior
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.observation import Observation
 
@@ -80,19 +77,13 @@ def belief_propagation(
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     observation = instance.observation if isinstance(instance, Instance) else instance
-    iteration = _Iteration(observation, seed, observation.device(device))
-    status, change = Status.NOT_CONVERGED, math.inf
-    for count in range(1, steps + 1):  # noqa: B007
-        change = iteration.step(keep)
-        if change <= tol:
-            status = Status.CONVERGED
-            break
-    logs = log_softmax(iteration.logarithms, axis=1)
-    performance = _measure(instance, logs) if isinstance(instance, Instance) else None
-    means = iteration.marginals @ iteration.codes, iteration.features.centroids * iteration.features.deviation
-    labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in means)
-    odds, entropy = _half_log_odds(logs), iteration.free_entropy()
-    return Beliefs(np.exp(logs), labels, odds, centroid, status, count, change, performance, entropy)
+    place = observation.device(device)
+    with backend_of(place).guard(observation.nodes):
+        iteration = _Iteration(observation, seed, place)
+        ended, features = iterate(lambda: iteration.step(keep), steps, tol), iteration.features
+    means, centroid = iteration.marginals @ iteration.codes, features.centroids * features.deviation
+    entropy = iteration.free_entropy()
+    return Beliefs.of(instance, iteration.logarithms, means, centroid, ended, free_entropy=entropy)
 
 
 class _Iteration:
@@ -104,13 +95,11 @@ class _Iteration:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
         fractions = data.fractions
         self.codes = class_codes(data.classes)
-        self.classes = indices_of(np.where(observation.train_mask, observation.train_labels, np.nan), data.classes)
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes)
         self.edges = EdgeMessages(observation.adjacency, affinity, data.directed)  # type: ignore[arg-type]
         self.features = FeatureMessages(observation, self.codes, device)
-        self.prior = np.where(self.classes[:, None] < 0, np.log(fractions), 0.0)
-        self.prior[(self.classes[:, None] >= 0) & (self.classes[:, None] != np.arange(fractions.size))] = -np.inf
+        self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
         self.marginals = normalized(self.prior + 1e-2 * noise)
         self.old = np.broadcast_to(fractions, self.marginals.shape)

@@ -21,7 +21,7 @@ from gcnlimit.losses import Loss, Softmax
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.performance import FullPerformance, scalar_or_array
-from gcnlimit.simulation.backend import Device
+from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.codes import Classes, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
@@ -138,8 +138,12 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     if observation.classes != 2:
         gcn.squared_penalty(f"training on classes = {observation.classes}")
-    with np.errstate(all="ignore"):  # what is not finite is refused at the end
-        return _train(observation, gcn, tol, observation.device(device))
+    place = observation.device(device)
+    with (
+        backend_of(place).guard(observation.nodes),
+        np.errstate(all="ignore"),
+    ):  # what is not finite is refused at the end
+        return _train(observation, gcn, tol, place)
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
