@@ -1,6 +1,7 @@
 # Everything runs in a private environment, .venv, installed from the pinned and hashed requirements.lock.
 PYTHON ?= python3
 BIN := .venv/bin
+TORCH ?= torch>=2.6
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
@@ -26,10 +27,10 @@ test-fast: install       ## without the statistical checks
 test-torch: .venv-torch/.installed  ## tests of the backend of PyTorch, on its processor device
 	.venv-torch/bin/python -m pytest tests/simulation/test_torch.py tests/simulation/test_features.py tests/simulation/test_graph.py
 
-.venv-torch/.installed: requirements.lock pyproject.toml  # TORCH_INDEX=URL takes the wheels of another index
+.venv-torch/.installed: requirements.lock pyproject.toml  # TORCH_INDEX=URL: wheels of another index, TORCH=torch==2.9.0: a version
 	$(PYTHON) -m venv .venv-torch
 	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
-	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "torch>=2.6"
+	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) "$(TORCH)"
 	.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
