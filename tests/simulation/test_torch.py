@@ -8,9 +8,11 @@ import pytest
 from scipy.stats import chi2
 
 import gcnlimit as gl
+from gcnlimit._processes import run
 from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.graph import bernoulli_graph
 from gcnlimit.simulation.operator import Operator
+from gcnlimit.simulation.size import Size
 
 torch = pytest.importorskip("torch")
 DEVICE = os.environ.get("GCNLIMIT_TEST_DEVICE", "torch:cpu")  # "cuda" tests a graphics card
@@ -120,6 +122,23 @@ def test_too_little_memory_is_a_sentence_that_names_the_block(data, small_memory
     monkeypatch.setenv("GCNLIMIT_BLOCK", "100")
     with pytest.raises(gl.ParameterError, match="GCNLIMIT_BLOCK = '100' is not allowed; set it to a multiple of 64"):
         gl.fit(instance, gcn)
+
+
+@pytest.mark.parametrize("room, together", [(0.5, 1), (2.5, 2), (99.0, 4)])
+def test_as_many_trials_are_in_flight_as_the_memory_holds(data, monkeypatch, room, together):
+    gcn, asked = gl.GCN(gl.Diffusion([1.0, 2.0])), []
+    one = Size.of("simulate", data, 200, 20, None, None, DEVICE).device_bytes(points=2)
+    monkeypatch.setattr(type(backend_of(DEVICE)), "free", lambda self: room * one)
+    for name, value in (("MANY", 1), ("cores", lambda: 8)):
+        monkeypatch.setattr(f"gcnlimit.simulation.simulate.{name}", value)
+
+    def spy(tasks, workers, **options):
+        asked.append(workers)
+        return run(tasks, 1)
+
+    monkeypatch.setattr("gcnlimit.simulation.simulate.run", spy)
+    gl.simulate(data, gcn, 200, 20, trials=2, device=DEVICE)
+    assert asked == [together]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a graphics card")
