@@ -129,7 +129,7 @@ def test_as_many_trials_are_in_flight_as_the_memory_holds(data, monkeypatch, roo
     gcn, asked = gl.GCN(gl.Diffusion([1.0, 2.0])), []
     one = Size.of("simulate", data, 200, 20, None, None, DEVICE).device_bytes(points=2)
     monkeypatch.setattr(type(backend_of(DEVICE)), "free", lambda self: room * one)
-    for name, value in (("MANY", 1), ("cores", lambda: 8)):
+    for name, value in (("MANY", 800), ("cores", lambda: 8)):
         monkeypatch.setattr(f"gcnlimit.simulation.simulate.{name}", value)
 
     def spy(tasks, workers, **options):
@@ -137,8 +137,19 @@ def test_as_many_trials_are_in_flight_as_the_memory_holds(data, monkeypatch, roo
         return run(tasks, 1)
 
     monkeypatch.setattr("gcnlimit.simulation.simulate.run", spy)
-    gl.simulate(data, gcn, 200, 20, trials=2, device=DEVICE)
-    assert asked == [together]
+    for trials in (2, 4):  # two are too few to pay for the start of a process
+        gl.simulate(data, gcn, 200, 20, trials=trials, device=DEVICE)
+    assert asked == [1, together]
+
+
+def test_points_of_a_sweep_share_the_device_and_their_numbers_stay(data, monkeypatch):
+    pytest.importorskip("xarray")
+    shared, options = [], {"data": data, "gcn": gl.GCN(gl.Diffusion(1.0)), "axes": {"lam": [0.5, 1.0]}}
+    monkeypatch.setattr("gcnlimit.simulation.simulate.in_flight", lambda *size: shared.append(size) or 2)
+    fixed = {"nodes": 200, "degree": 20, "trials": 3, "device": DEVICE}
+    two, one = (gl.sweep("simulate", fixed=fixed, workers=w, **options) for w in (None, 1))
+    assert shared[0][1:] == (1, 6)
+    assert two.equals(one)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a graphics card")

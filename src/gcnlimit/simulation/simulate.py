@@ -29,7 +29,7 @@ from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
 from gcnlimit.simulation.train import train, trains_by_products
 
-__all__ = ["simulate"]
+__all__ = ["in_flight", "simulate"]
 
 SHARING = 4  # processes that share a graphics card, at most
 MANY = 4_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
@@ -104,7 +104,7 @@ def simulate(  # noqa: PLR0917
         for child in group.spawn(trials)
     ]
     if workers is None and size.device != "cpu":
-        workers = _sharing(size, math.prod(gcn.shape)) if len(tasks) * size.nodes >= MANY else 1
+        workers = in_flight(size, math.prod(gcn.shape), len(tasks))
     small = size.nodes * len(tasks) < 40_000
     here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
@@ -181,8 +181,10 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
     return together if together < cores() else None
 
 
-def _sharing(size: Size, points: int) -> int:
-    """Number of processes whose trials fit into the memory of a graphics card together."""
+def in_flight(size: Size, points: int, trials: int) -> int:
+    """Number of processes that share a graphics card: its memory holds a trial of each, and the trials pay for their start."""
+    if trials * size.nodes < MANY:
+        return 1
     together = backend_of(size.device).free() // size.device_bytes(points)
     return int(min(max(together, 1), cores(), SHARING))
 

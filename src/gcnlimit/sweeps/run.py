@@ -11,6 +11,7 @@ from gcnlimit._extras import need
 from gcnlimit._progress import progress_bar
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN
+from gcnlimit.parameters import SIMULATION, build_data
 
 if TYPE_CHECKING:
     import xarray
@@ -86,7 +87,7 @@ def sweep(
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
     alone = workers is None and executor is None and scheduler is None
     if alone and (fixed or {}).get("device", "cpu") != "cpu":
-        workers = 1  # a graphics card is busy with one; several share it if they are asked for
+        workers = _in_flight(plan)
     with (
         runner(plan.producer, workers, executor, scheduler) as run,
         Store(store) as kept,
@@ -104,6 +105,24 @@ def sweep(
             )
             raise
     return answers.dataset(plan.producer.name)
+
+
+def _in_flight(plan: Plan) -> int:
+    """Processes that share a graphics card: its memory holds a trial of each at the largest of the points."""
+    if plan.producer.name != "simulate":
+        return 1
+    from gcnlimit.simulation.simulate import in_flight
+    from gcnlimit.simulation.size import Size
+
+    grid, common = plan.grid, next(plan.grid.blocks()).common
+    swept = {axis.name: axis.values for axis in grid.axes if axis.name in SIMULATION}
+    largest = {name: None if None in values else max(values) for name, values in swept.items()}
+    given = plan.producer.defaults | common | largest
+    nodes, degree, streamed, dtype, device = (
+        given.get(name) for name in ("nodes", "degree", "streamed", "dtype", "device")
+    )
+    size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(device))
+    return in_flight(size, grid.columns, given["trials"] * grid.rows)
 
 
 def _kept_in(store: object) -> str:
