@@ -6,7 +6,7 @@ and x = 1/sqrt(d) for more. Belief propagation is compared with `amp` on the sam
 
     python -m validation.finite_degree --out results                                    # measure on this machine, minutes
     python -m validation.finite_degree --methods networks --device cuda --nodes 100000  # on a graphics card
-    python -m validation.finite_degree --fit results --figure law.png                   # tables of what was measured, a picture
+    python -m validation.finite_degree --fit validation/finite_degree.jsonl --figure law.png   # tables of measurements, a picture
 
 Each measurement is written as one line of JSON when it is done.
 """
@@ -155,14 +155,21 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=None, help="processes; one for each core by default")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path, default=None, help="folder of the measurements")
-    parser.add_argument("--fit", type=Path, default=None, help="measure nothing, fit what is in this folder")
+    parser.add_argument(
+        "--fit", type=Path, default=None, help="measure nothing, fit a file or a folder of measurements"
+    )
     parser.add_argument("--figure", type=Path, default=None, help="file of a picture of the deviations")
     args = parser.parse_args()
-    lines = (line for path in sorted(args.fit.glob("*.jsonl")) for line in path.open()) if args.fit else ()
-    rows = [json.loads(line) for line in lines] if args.fit else measure(args)
+    rows = read(args.fit) if args.fit else measure(args)
     print(tables(rows))
     if args.figure:
         draw(rows, args.figure)
+
+
+def read(path: Path) -> list[Row]:
+    """Measurements in a file, or in all files of a folder."""
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
 def measure(args: argparse.Namespace) -> list[Row]:
