@@ -48,12 +48,17 @@ def test_filters_act_as_on_the_processor(data, symmetrize, dense):
 
 
 @pytest.mark.parametrize("loss", ["square", "logistic", "hinge"])
-def test_stored_features_train_and_infer_as_on_the_processor(instance, loss):
+def test_stored_features_train_as_on_the_processor(instance, loss):
     gcn = gl.GCN(gl.Diffusion([0.3, 0.8, 0.8]), loss, reg=[3.0, math.inf, 1.0])
     here, there = (gl.fit(instance, gcn, device=d) for d in ("cpu", DEVICE))
     assert np.allclose(here.weights, there.weights, atol=1e-8)
     assert np.allclose(here.outputs, there.outputs, atol=1e-8)
-    assert np.allclose(gl.amp(instance).labels, gl.amp(instance, device=DEVICE).labels, atol=1e-8)
+
+
+@pytest.mark.parametrize("infer", [gl.amp, gl.belief_propagation])
+def test_inference_is_that_of_the_processor(instance, infer):
+    here, there = (infer(instance, device=d, max_iterations=5) for d in ("cpu", DEVICE))
+    assert np.allclose(here.labels, there.labels, atol=1e-8)
 
 
 def test_a_simulation_agrees_with_the_theory():
