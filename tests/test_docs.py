@@ -55,7 +55,9 @@ def test_python_gives_what_is_shown(page):
 
 @pytest.mark.parametrize("command, shown", [c for page in PAGES for c in commands(page)])
 def test_commands_print_what_is_shown(command, shown):
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=ENVIRONMENT, check=True, cwd=ROOT)
+    strict = {"PYTHONWARNINGS": "error"} if command.startswith("python examples") else {}
+    environment = ENVIRONMENT | strict
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment, check=True, cwd=ROOT)
     assert done.stdout.split() == shown.split()
 
 

@@ -36,7 +36,7 @@ def test_left_out_predictions_are_those_of_refitting(width, weights):
     Z, Y = rng.standard_normal((20, width)), targets(rng.integers(3, size=20), 3)
     w = np.ones(20) if weights is None else weights
     ridge = Ridge(rows=Z, weights=weights)
-    found = ridge.path(Y, np.array([0.2])).left_out[0]
+    found = ridge.left_out(Y, np.array([0.2]))[0]
     for i in range(20):
         rest = np.arange(20) != i
         A = np.column_stack([Z, np.ones(20)])[rest]
@@ -52,7 +52,7 @@ def test_rows_and_their_gram_matrix_give_the_same_regression():
     assert by_rows.scale == pytest.approx(by_columns.scale)
     assert np.allclose(by_rows.dual(Y, 0.3), by_columns.dual(Y, 0.3), atol=1e-10)
     reg = np.logspace(-3, 3, 7)
-    assert np.allclose(by_rows.path(Y, reg).left_out, by_columns.path(Y, reg).left_out, atol=1e-9)
+    assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 
 
 @pytest.mark.parametrize("operator", ["auto", "normalized", "centred", "paper"])

@@ -72,6 +72,7 @@ def network(point):
 
 
 FINITE = [p for p in REFERENCE if p["reg"] != "inf"]
+SOME = [p for k, p in enumerate(FINITE) if k % 8 in (0, 3, 5, 6)]  # half of each filter, loss and kind of graph
 REFERENCE_SIZE, GRID_SIZE = (500, 60, 20), (300, 60, 40)  # nodes, degree, trials
 
 
@@ -92,7 +93,7 @@ def within_four_standard_errors(data, gcn, expected, size, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", FINITE, ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
+@pytest.mark.parametrize("point", SOME, ids=lambda p: f"{p['filter']['kind']}-{p['loss']}-{p['reg']}")
 def test_finite_regularization_as_in_the_reference(point):
     assert within_four_standard_errors(gl.CSBM(**point["data"]), network(point), point, REFERENCE_SIZE, seed=0)
 
