@@ -8,11 +8,12 @@ import pytest
 import xarray
 from scipy.stats import norm, t
 
-from gcnlimit.figures.agreement import agreement, normal_deviate, write_agreement, z_scores
+from gcnlimit.figures.agreement import agreement, write_agreement, z_scores
 from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.paper import residual_strength, symmetry, train_error
 from gcnlimit.figures.produce import produce
 from gcnlimit.figures.registry import find
+from gcnlimit.numerics.gaussian import normal_deviate
 
 
 def dots(simulated, trials=10**6):
@@ -39,7 +40,7 @@ def test_few_trials_weigh_less():
 
 def test_the_tables_are_written(tmp_path):
     figure = find("depth")
-    write_agreement({"depth": figure.data(None), "symmetry": symmetry.data()}, tmp_path)
+    write_agreement({"depth": figure.data(), "symmetry": symmetry.data()}, tmp_path)
     with (tmp_path / "statements.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["verdict"] for row in rows} == {"holds"}
@@ -73,7 +74,7 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
 def test_training_errors_agree_with_the_theory(monkeypatch):
     monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
     monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
-    dataset = train_error.data(Simulation(nodes=600, trials=6))
+    dataset = train_error.FIGURE.numbers(Simulation(nodes=600, trials=6))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5

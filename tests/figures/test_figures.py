@@ -27,7 +27,7 @@ def test_the_numbers_bear_out_the_paper_and_are_all_that_a_picture_needs(name, t
         introduction, "SIGNALS", introduction.SIGNALS[::5]
     )  # each a search over filter and regularization
     figure = find(name)
-    dataset = figure.data(None)
+    dataset = figure.data()
     for row in statements({name: dataset}):
         expected = "fails" if (name, row["statement"]) in FAILING else "holds"
         assert row["verdict"] == expected, row
@@ -73,7 +73,7 @@ def test_rates_are_the_slopes_of_the_curves():
 
 def test_a_file_of_another_figure_is_refused(tmp_path):
     figure = find("depth")
-    numbers, _ = write(figure, figure.data(None), tmp_path)
+    numbers, _ = write(figure, figure.data(), tmp_path)
     with pytest.raises(ParameterError, match="holds the figure depth, not gap"):
         read(find("gap"), numbers)
     with pytest.raises(ParameterError, match="there is no file"):

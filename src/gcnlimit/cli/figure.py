@@ -12,7 +12,7 @@ import click
 from gcnlimit._extras import need
 from gcnlimit.errors import ParameterError
 
-__all__ = ["check_figures", "command", "form_option", "nodes_option", "resumable", "trials_option"]
+__all__ = ["check_folder", "command", "form_option", "need_figures", "nodes_option", "resumable", "trials_option"]
 
 form_option = click.option(
     "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
@@ -23,9 +23,13 @@ trials_option = click.option(
 )
 
 
-def check_figures(folder: Path) -> None:
-    """Refuse, before anything is computed, figures that could not be drawn or written."""
+def need_figures() -> None:
+    """Refuse figures that could not be drawn, before their modules are imported."""
     need("a figure", "figures", "matplotlib", "xarray", "h5netcdf")
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before anything is computed, a folder that cannot be written."""
     existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
@@ -62,25 +66,24 @@ def command(
       gcnlimit figure introduction --format pdf
       gcnlimit figure introduction --data introduction.nc --format svg
     """
+    if name is None and not listing:
+        raise click.UsageError("give the NAME of a figure; --list shows them.")
+    need_figures()
+    from gcnlimit.figures.dots import QUICK
+    from gcnlimit.figures.files import read, write
+    from gcnlimit.figures.produce import produce
     from gcnlimit.figures.registry import FIGURES, find
 
-    if listing:
+    if name is None:
         width = max(map(len, FIGURES))
         for figure in FIGURES.values():
             click.echo(f"{figure.name:{width}}  {figure.title}")
         return
-    if name is None:
-        raise click.UsageError("give the NAME of a figure; --list shows them.")
     figure = find(name)
-    check_figures(out)
-    from gcnlimit.figures.files import read, write
-
+    check_folder(out)
     if source is not None:
         dataset = read(figure, source)
     else:
-        from gcnlimit.figures.dots import QUICK
-        from gcnlimit.figures.produce import produce
-
         with resumable(out):
             ((_, dataset),) = produce([figure], out, QUICK.sized(nodes, trials))
     for path in write(figure, dataset, out, form):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import check_figures, form_option, nodes_option, resumable, trials_option
+from gcnlimit.cli.figure import check_folder, form_option, need_figures, nodes_option, resumable, trials_option
 
 __all__ = ["command"]
 
@@ -37,7 +37,8 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
     """
     from gcnlimit.cli.output import show
 
-    check_figures(out)
+    need_figures()
+    check_folder(out)
     from gcnlimit.figures.agreement import agreement, statements, write_agreement
     from gcnlimit.figures.dots import FULL, QUICK
     from gcnlimit.figures.files import write

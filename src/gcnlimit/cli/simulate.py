@@ -9,6 +9,7 @@ import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, graph_options, network_options
 from gcnlimit.cli.output import output_options, show
+from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.performance import FullPerformance, Measurement, Status
 
 __all__ = ["command"]
@@ -97,8 +98,6 @@ def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[st
 
     Accuracies at other thresholds follow where they differ from that of the network.
     """
-    from gcnlimit.figures.agreement import normal_deviate
-
     names, fields = list(measured.as_dict()), {}
     if np.any(np.ravel(exact.best_accuracy) > np.ravel(exact.test_accuracy) + _ROUNDING):
         names += [name for name in _OTHERS if getattr(measured, name) is not None]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtri, stdtr
+import xarray
 
 from gcnlimit._values import Array
 from gcnlimit.figures.registry import find
+from gcnlimit.numerics.gaussian import normal_deviate
 
-if TYPE_CHECKING:
-    import xarray
-
-__all__ = ["agreement", "normal_deviate", "statements", "write_agreement", "z_scores"]
+__all__ = ["agreement", "statements", "write_agreement", "z_scores"]
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:
@@ -32,15 +31,6 @@ def z_scores(dataset: xarray.Dataset) -> Array:
             z = (dataset[name] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
             found.append(z.values[np.isfinite(z.values)])
     return normal_deviate(np.concatenate([np.empty(0), *found]), int(dataset.attrs.get("trials", 2)) - 1)
-
-
-def normal_deviate(quotient: Array, freedom: int) -> Array:
-    """Normal deviate of the same probability as a quotient by Student's law.
-
-    >>> normal_deviate(np.array([-12.706, 12.706]), 1).round(2)
-    array([-1.96,  1.96])
-    """
-    return np.asarray(-np.sign(quotient) * ndtri(stdtr(freedom, -np.abs(quotient))))
 
 
 def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -66,8 +56,6 @@ def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
 
 def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> list[Path]:
     """Write both tables as ``agreement.csv``, ``statements.csv`` and, together, ``agreement.md``."""
-    import csv
-
     tables = {"agreement": agreement(datasets), "statements": statements(datasets)}
     paths = [folder / f"{name}.csv" for name in tables]
     for path, rows in zip(paths, tables.values(), strict=True):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
+import xarray
+from matplotlib.axes import Axes
 
-    from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.dots import Simulation
 
 __all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
 
@@ -50,29 +48,35 @@ class PaperFigure:
     name, title
         How the user asks for it, and what it shows.
     data
-        From the simulation to run (``None``: theory alone) to the numbers.
+        Theory: the numbers of the curves.
     draw
         From the numbers and one axes for each panel to the picture.
     panels
         Rows and columns of panels.
     size
         Width and height in inches.
+    dots
+        From these numbers and the simulation to run to the dots, with the theory at their places; ``None`` if there are none.
     curves
-        Number of simulated curves of dots; 0 for a figure of theory alone.
+        Number of curves of dots, by which the progress is counted.
     statements
         The sentences of the paper that the numbers should support.
     """
 
     name: str
     title: str
-    data: Callable[[Simulation | None], xarray.Dataset]
+    data: Callable[[], xarray.Dataset]
     draw: Callable[[xarray.Dataset, Sequence[Axes]], None]
     panels: tuple[int, int] = (1, 1)
     size: tuple[float, float] = (5.0, 3.6)
-    curves: int = 0
+    dots: Callable[[xarray.Dataset, Simulation], xarray.Dataset] | None = None
+    curves: int = 1
     statements: tuple[Callable[[xarray.Dataset], Statement], ...] = ()
 
-    @property
-    def simulated(self) -> bool:
-        """Whether the figure has simulated dots."""
-        return self.curves > 0
+    def numbers(self, simulation: Simulation | None = None) -> xarray.Dataset:
+        """Return the numbers, with dots if the figure has them and a simulation is given."""
+        theory = self.data()
+        if simulation is None or self.dots is None:
+            return theory
+        dots = self.dots(theory, simulation)
+        return theory.merge(dots, compat="no_conflicts", join="outer", combine_attrs="no_conflicts")

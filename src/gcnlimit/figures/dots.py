@@ -7,18 +7,16 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
 
-if TYPE_CHECKING:
-    import xarray
-
-__all__ = ["FULL", "QUICK", "Simulation", "with_dots"]
+__all__ = ["FULL", "QUICK", "Simulation"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,6 @@ class Simulation:
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
         """
-        import xarray
-
         (first, values), *others = axes.items()
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
         trials = xarray.concat(
@@ -76,7 +72,8 @@ class Simulation:
         self.advance()
         error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
         mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
-        return mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        dots = mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
 
     def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
         """Simulated values of each trial, on graphs of consecutive seeds."""
@@ -96,18 +93,6 @@ class Simulation:
         if reasons:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
         return answer.assign_coords(seed=np.arange(self.trials))
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Sizes of the simulation, to be stored with the numbers of a figure."""
-        return {"nodes": self.nodes, "degree": self.degree, "trials": self.trials}
-
-
-def with_dots(dataset: xarray.Dataset, dots: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """The numbers of a figure together with its dots, and how these were simulated."""
-    return dataset.merge(dots, compat="no_conflicts", join="outer", combine_attrs="override").assign_attrs(
-        dataset.attrs | simulation.attributes
-    )
 
 
 QUICK = Simulation()

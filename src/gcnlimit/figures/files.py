@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import xarray
 
 from gcnlimit._version import __version__
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.style import picture, save
-
-if TYPE_CHECKING:
-    import xarray
 
 __all__ = ["read", "write"]
 
@@ -32,8 +30,6 @@ def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str 
 
 def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
     """Numbers of a figure, from the file that `write` made."""
-    import xarray
-
     if not path.exists():
         raise ParameterError(f"there is no file {path}; give a file {figure.name}.nc made here")
     try:

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import xarray
 
 from gcnlimit._processes import process_pool
 from gcnlimit._progress import progress_bar
@@ -15,9 +16,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
 
-if TYPE_CHECKING:
-    import xarray
-
 __all__ = ["produce"]
 
 
@@ -25,13 +23,13 @@ def produce(
     figures: Sequence[PaperFigure], folder: Path, simulation: Simulation | None, *, progress: bool | None = None
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
-    total = sum(figure.curves if simulation and figure.simulated else 1 for figure in figures)
+    total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
     with progress_bar("figures", total, progress, unit="curves") as bar, _simulation(folder, simulation) as ready:
         for figure in figures:
             bar.rename(f"{figure.name:22}")
-            dots = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.simulated else None
-            dataset = figure.data(dots)
-            if dots is None:
+            counted = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.dots else None
+            dataset = figure.numbers(counted)
+            if counted is None:
                 bar.advance(1)
             yield figure, dataset
 

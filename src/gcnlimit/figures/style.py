@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
+from matplotlib import colormaps, rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 from gcnlimit.errors import ParameterError
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from gcnlimit.figures.base import PaperFigure
+from gcnlimit.figures.base import PaperFigure
 
 __all__ = [
     "BLACK",
@@ -59,12 +58,8 @@ _RC: Any = {
 
 def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
     """Draw a figure from its numbers; no screen is needed."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
     with rc_context(_RC):
-        canvas = Canvas(figsize=figure.size, layout="constrained")
+        canvas = Figure(figsize=figure.size, layout="constrained")
         FigureCanvasAgg(canvas)
         axes = canvas.subplots(*figure.panels, squeeze=False).ravel().tolist()
         figure.draw(dataset, axes)
@@ -73,8 +68,6 @@ def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
 
 def save(canvas: Figure, path: Path) -> Path:
     """Write the picture; the same numbers give the same file."""
-    from matplotlib import rc_context
-
     undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
     try:
         with rc_context(_RC):
@@ -115,8 +108,6 @@ def legend_below(axes: Sequence[Axes], *, columns: int) -> None:
 
 def shades(count: int) -> list[Any]:
     """Colours of an ordered quantity, light to dark, without the palest of viridis."""
-    from matplotlib import colormaps
-
     return [colormaps["viridis"](0.88 * (1 - k / max(count - 1, 1))) for k in range(count)]
 
 

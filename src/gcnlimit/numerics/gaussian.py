@@ -1,4 +1,4 @@
-r"""Averages over one Gaussian variable.
+r"""Averages over one Gaussian variable, and its quantiles.
 
 The trapezoid rule on :math:`\pm 8.5\sigma` converges exponentially for smooth functions. A function with kinks is integrated
 piece by piece with the Gauss-Legendre rule.
@@ -10,10 +10,11 @@ import math
 from functools import cache, lru_cache
 
 import numpy as np
+from scipy.special import ndtri, stdtr
 
 from gcnlimit._values import Array
 
-__all__ = ["gaussian_grid"]
+__all__ = ["gaussian_grid", "normal_deviate"]
 
 _REACH = 8.5
 _PIECE = 64
@@ -63,3 +64,12 @@ def _trapezoid(half: int) -> tuple[Array, Array]:
 def _legendre() -> tuple[Array, Array]:
     node, weight = np.polynomial.legendre.leggauss(_PIECE)
     return node, weight
+
+
+def normal_deviate(quotient: Array, freedom: int) -> Array:
+    """Normal deviate of the same probability as a quotient by Student's law.
+
+    >>> normal_deviate(np.array([-12.706, 12.706]), 1).round(2)
+    array([-1.96,  1.96])
+    """
+    return np.asarray(-np.sign(quotient) * ndtri(stdtr(freedom, -np.abs(quotient))))

@@ -10,25 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.dots import with_dots
+from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, shades
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
 
 __all__ = ["FIGURE", "data", "draw"]
 
@@ -38,16 +33,14 @@ SIGNALS = (0.25, 0.5)
 DOTS, DEGREE = (2, 3, 4, 6), 200.0
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies of the network and of the ceiling, along the signal and along the number of classes."""
-    import xarray
-
     lam, classes = np.linspace(0.0, 1.5, 61), np.arange(2, 13)
     along = {C: CSBM(ALPHA, lam, MU, RHO, classes=C) for C in SHOWN}
     across = {int(C): CSBM(ALPHA, SIGNALS, MU, RHO, classes=int(C)) for C in classes}
     best = tune(along[2], GCN(Diffusion(1.0)), {"t": (0, 20)}).gcn
     few = tune(across[2], GCN(Diffusion(1.0)), {"t": (0, 20)}).gcn
-    dataset = xarray.Dataset(
+    return xarray.Dataset(
         {
             "test_accuracy": (("C", "lam"), np.array([predict(d, best).test_accuracy for d in along.values()])),
             "bayes_optimal": (("C", "lam"), np.array([bayes_optimal(d).test_accuracy for d in along.values()])),
@@ -58,18 +51,13 @@ def data(simulation: Simulation | None = None) -> xarray.Dataset:
         {"C": list(SHOWN), "lam": lam, "classes": classes, "signal": list(SIGNALS)},
         {"alpha": ALPHA, "mu": MU, "rho": RHO, "reg": "inf"},
     )
-    if simulation is None:
-        return dataset
-    dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 4))
-    return with_dots(dataset, _dots(dataset, dense), dense)
 
 
-def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies at some numbers of classes, and the theory there."""
-    import xarray
-
+    dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 4))
     measured = [
-        simulation.measure(
+        dense.measure(
             CSBM(ALPHA, lam, MU, RHO),
             GCN(Diffusion(float(dataset.best_t.sel(signal=lam)))),
             {"classes": DOTS},
@@ -117,6 +105,7 @@ FIGURE = PaperFigure(
     draw,
     panels=(1, 2),
     size=(8.0, 3.9),
+    dots=dots,
     curves=len(SIGNALS),
     statements=(never_above_the_ceiling,),
 )

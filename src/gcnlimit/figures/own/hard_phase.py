@@ -9,9 +9,10 @@ the phase; between the lines two states are stable, and they meet at :math:`\rho
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -21,12 +22,6 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import hard_phase
 from gcnlimit.theory.posterior import posterior
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 SHOWN = 10
@@ -34,10 +29,8 @@ CLOSING = (7, 10, 20)
 _HALVINGS = 28  # of an interval below 1/2, to 1e-9
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies at ten classes, the lines of the phase diagram, and how labels close it."""
-    import xarray
-
     lam, classes = np.linspace(0.8, 1.1, 301), np.arange(4, 21)
     ceiling = bayes_optimal(_graph(lam, 0.0, SHOWN))
     phases = [hard_phase(int(C)) for C in classes]

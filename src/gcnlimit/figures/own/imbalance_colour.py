@@ -9,9 +9,10 @@ at the best regularization, and on whitened ones. The ceiling does not depend on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
@@ -22,22 +23,14 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies along the fraction of a class and along the spread of the variances."""
-    import xarray
-
     p, spread = np.linspace(0.04, 0.5, 24), np.linspace(0.0, 0.96, 25)
     classes = [CSBM(ALPHA, 1.0, MU, RHO, classes=[x, 1.0 - x]) for x in p]
     trained = [predict(d, GCN(Diffusion(1.0), "logistic", reg=1.0)) for d in classes]

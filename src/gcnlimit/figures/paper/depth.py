@@ -10,9 +10,10 @@ network; depths up to 100, on a logarithmic axis.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 from scipy.special import ndtr
 
 from gcnlimit._values import Array
@@ -27,12 +28,6 @@ from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.predict import predict
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, RHO = 4.0, 0.1
@@ -41,10 +36,8 @@ DEPTHS = np.unique(np.geomspace(1, 100, 28).round().astype(int))
 SCALINGS = {"0": r"$c=0$", "1": r"$c=1$", "K/t*": r"$c=K/t^*$"}
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies over the depth, and their limits."""
-    import xarray
-
     lam, mu = np.array(SIGNALS).T
     csbm = CSBM(alpha=ALPHA, lam=lam, mu=mu, rho=RHO)
     continuous = tuned_depth(csbm, np.inf, symmetrize=False)

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.paper import readings
 from gcnlimit.figures.style import (
     MARKERS,
@@ -35,10 +37,6 @@ from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.performance import Status
 from gcnlimit.theory.predict import predict
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
 
 __all__ = ["DIRECTED", "SYMMETRIZED", "data", "draw"]
 
@@ -58,15 +56,13 @@ TIMES, SOLVED, DOTS = (
 )
 
 
-def data(symmetrize: bool, simulation: Simulation | None = None) -> xarray.Dataset:
-    """Accuracies over the time: explicit at infinite regularization, solved at finite ones, simulated."""
-    import xarray
-
+def data(symmetrize: bool) -> xarray.Dataset:
+    """Accuracies over the time: explicit at infinite regularization, solved at finite ones."""
     alpha, lam, mu, rho = np.array(SIGNALS).T[:, :, None]
     csbm = CSBM(alpha=alpha, lam=lam, mu=mu, rho=rho)
     limit = predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy
     columns = {"alpha": alpha, "lam": lam, "mu": mu, "rho": rho}
-    dataset = xarray.Dataset(
+    return xarray.Dataset(
         {
             "limit": (("signal", "t"), limit),
             "test_accuracy": (("signal", "reg", "solved"), _finite(csbm, symmetrize)),
@@ -74,7 +70,6 @@ def data(symmetrize: bool, simulation: Simulation | None = None) -> xarray.Datas
         {"t": TIMES, "reg": list(REG), "solved": SOLVED} | {k: ("signal", v[:, 0]) for k, v in columns.items()},
         {"symmetrize": int(symmetrize), "loss": "square"},
     )
-    return dataset if simulation is None else with_dots(dataset, _dots(dataset, simulation), simulation)
 
 
 def _finite(csbm: CSBM, symmetrize: bool) -> Any:
@@ -85,10 +80,8 @@ def _finite(csbm: CSBM, symmetrize: bool) -> Any:
     )
 
 
-def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies, and the theory at the same times."""
-    import xarray
-
     network = GCN(Diffusion(1.0), symmetrize=bool(dataset.symmetrize))
     measured = [
         simulation.measure(CSBM(*signal), network, {"t": DOTS, "reg": REG}, "test_accuracy").rename(t="dot")
@@ -152,6 +145,7 @@ def _figure(name: str, graph: str, symmetrize: bool) -> PaperFigure:
         draw,
         panels=(1, 3),
         size=(9.6, 3.6),
+        dots=dots,
         curves=len(SIGNALS),
         statements=(infinite_is_nearly_best, converges_quickly),
     )

@@ -10,9 +10,10 @@ and 0.7 with :math:`\mu = 2` and 1 at :math:`\alpha = 1`, and with :math:`\mu = 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
@@ -22,22 +23,14 @@ from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 SETTINGS = ((1.0, 1.5, 2.0, 0.1), (2.0, 1.5, 1.0, 0.3), (1.0, 0.7, 1.0, 0.1), (2.0, 0.7, 1.0, 0.3))
 DEPTHS = (1.0, 2.0, 4.0, 16.0, np.inf)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies over the diffusion time, for each depth."""
-    import xarray
-
     t = np.linspace(0.04, 4.0, 100)
     alpha, lam, mu, rho = np.array(SETTINGS).T
     csbm = CSBM(alpha=alpha[:, None], lam=lam[:, None], mu=mu[:, None], rho=rho[:, None])

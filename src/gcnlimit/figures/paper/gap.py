@@ -10,9 +10,10 @@ Chosen here, where the paper leaves it open: :math:`\lambda` up to 2, :math:`\mu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.choose.compare import gap_map
 from gcnlimit.csbm import CSBM
@@ -22,21 +23,13 @@ from gcnlimit.figures.style import label_panels
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 SETTINGS = ((1.0, 0.1), (2.0, 0.3))
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Gap, best time and signal-to-noise ratio over both signals."""
-    import xarray
-
     lam, mu = np.linspace(0.0, 2.0, 27), np.linspace(0.0, 3.0, 27)
     alpha, rho = np.array(SETTINGS).T
     csbm = CSBM(alpha=alpha[:, None, None], lam=lam, mu=mu[:, None], rho=rho[:, None, None])

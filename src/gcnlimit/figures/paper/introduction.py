@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
@@ -26,12 +28,6 @@ from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, RHO = 4.0, 0.1
@@ -40,10 +36,8 @@ DEPTHS = ("1", "2", "inf")
 ANY_REG = (0.0, math.inf)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies of the best networks and of the Bayes-optimal classifier, over the strength of the signal."""
-    import xarray
-
     csbm = CSBM(alpha=ALPHA, lam=SIGNALS, mu=np.sqrt(ALPHA) * SIGNALS, rho=RHO)
     accuracy = [[best(csbm, depth, symmetrize) for depth in DEPTHS] for symmetrize in (False, True)]
     return xarray.Dataset(

@@ -11,21 +11,17 @@ Chosen here, where the paper leaves it open: the two strengths of the features a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.paper.networks import tuned_depth
 from gcnlimit.figures.style import BLACK, COLOURS, label_panels, legend_below
 from gcnlimit.theory.bayes import bayes_optimal
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
 
 __all__ = ["FIGURE", "data", "draw"]
 
@@ -34,10 +30,8 @@ DEPTHS = (1, 2, 3)
 FAR = (40.0, 60.0)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Logarithms of the error over the signal, and the rates."""
-    import xarray
-
     lam = np.linspace(1.0, 4.0, 25)
     csbm = CSBM(alpha=ALPHA, lam=np.concatenate([lam, FAR]), mu=np.array(MU)[:, None], rho=RHO)
     network = np.array(

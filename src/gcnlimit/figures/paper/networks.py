@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
 from gcnlimit._values import Array
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
+from gcnlimit.figures.dots import Simulation
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
-
-if TYPE_CHECKING:
-    import xarray
-
-    from gcnlimit.figures.dots import Simulation
 
 __all__ = ["LONGEST", "name_depth", "of_depth", "strength_dots", "tuned_depth"]
 
@@ -48,8 +45,6 @@ def strength_dots(
     simulation: Simulation, data: CSBM, loss: str, depths: Sequence[int], axes: Mapping[str, Any], *names: str
 ) -> xarray.Dataset:
     """Simulated values over the depth `K` and the axes, of networks with one residual strength in all layers."""
-    import xarray
-
     networks = [GCN(Residual.constant(1.0, K), loss=loss, symmetrize=False) for K in depths]
     return xarray.concat([simulation.measure(data, network, axes, *names) for network in networks], "K")
 

@@ -10,9 +10,10 @@ and the inset gives :math:`t^*` of the continuous network on both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
@@ -21,22 +22,14 @@ from gcnlimit.figures.paper.networks import LONGEST, name_depth, tuned_depth
 from gcnlimit.figures.style import BLACK, TEST_ACCURACY, label_panels, legend_below, shades
 from gcnlimit.theory.bayes import bayes_optimal
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 SETTINGS = ((4.0, 1.0, 0.1), (1.0, 2.0, 0.1), (2.0, 1.0, 0.3))
 DEPTHS = (1.0, 2.0, 4.0, 16.0, np.inf)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies at the best time, and the best time of the continuous network."""
-    import xarray
-
     lam = np.linspace(0.0, 2.5, 41)
     alpha, mu, rho = np.array(SETTINGS).T
     csbm = CSBM(alpha=alpha[:, None], lam=lam, mu=mu[:, None], rho=rho[:, None])

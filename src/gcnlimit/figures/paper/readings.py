@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import xarray
 
 from gcnlimit.figures.base import Statement
-
-if TYPE_CHECKING:
-    import xarray
 
 __all__ = ["grows_with_depth", "infinite_is_nearly_best"]
 

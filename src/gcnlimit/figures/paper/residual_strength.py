@@ -9,13 +9,15 @@ Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.paper import readings
 from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import (
@@ -33,32 +35,25 @@ from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-__all__ = ["FIGURE", "data", "draw", "draw_strengths", "strengths"]
+__all__ = ["FIGURE", "data", "dots", "draw", "draw_strengths", "strengths"]
 
 SETTINGS = {"logistic": CSBM(4.0, 1.5, 3.0, 0.1), "square": CSBM(4.0, 1.0, 2.0, 0.1)}
 DEPTHS, REG = (1, 2, 3), (0.1, 1.0, 10.0, np.inf)
 STRENGTHS, DOTS = np.linspace(0.0, 4.0, 65), (0.0, 1.0, 2.0, 3.0)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """The accuracies among the numbers of the networks, and the map of the inset."""
-    everything = strengths(simulation)
-    return everything.drop_vars([name for name in everything.data_vars if str(name).startswith("train_loss")])
+    return strengths().drop_vars("train_loss")
 
 
-def strengths(simulation: Simulation | None = None) -> xarray.Dataset:
+def strengths() -> xarray.Dataset:
     """Accuracy and training error over the strength, for each loss, depth and regularization; the map of the inset."""
-    import xarray
-
     found = [[_predicted(loss, K) for K in DEPTHS] for loss in SETTINGS]
     pair = np.linspace(0.0, 4.0, 33)
     both = Residual(np.stack(np.meshgrid(pair, pair, indexing="ij"), axis=-1))
     dims = ("loss", "K", "reg", "c")
-    dataset = xarray.Dataset(
+    return xarray.Dataset(
         {
             "test_accuracy": (dims, np.array([[p.test_accuracy for p in row] for row in found])),
             "train_loss": (dims, np.array([[p.train_loss for p in row] for row in found])),
@@ -71,7 +66,6 @@ def strengths(simulation: Simulation | None = None) -> xarray.Dataset:
         {"loss": list(SETTINGS), "K": list(DEPTHS), "reg": list(REG), "c": STRENGTHS, "c1": pair, "c2": pair},
         {"alpha": 4.0, "rho": 0.1, "symmetrize": 0},
     )
-    return dataset if simulation is None else with_dots(dataset, _dots(dataset, simulation), simulation)
 
 
 def _predicted(loss: str, depth: int) -> Any:
@@ -79,18 +73,16 @@ def _predicted(loss: str, depth: int) -> Any:
     return predict(SETTINGS[loss], network)
 
 
-def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies and training errors, and the theory at the same strengths."""
-    import xarray
-
-    names = ("test_accuracy", "train_loss")
+def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+    """Simulated accuracies or training errors, whichever the numbers are, and the theory at the same strengths."""
+    names = [name for name in ("test_accuracy", "train_loss") if name in dataset]
     measured = [
         strength_dots(simulation, csbm, loss, DEPTHS, {"c": DOTS, "reg": REG}, *names)
         for loss, csbm in SETTINGS.items()
     ]
-    at_dots = dataset[list(names)].sel(c=list(DOTS))
-    theory = at_dots.rename({name: f"{name}_predicted" for name in at_dots})
-    return xarray.concat(measured, "loss").merge(theory, join="override", compat="override").rename(c="dot")
+    theory = dataset[names].sel(c=list(DOTS)).rename({name: f"{name}_predicted" for name in names})
+    found = xarray.concat(measured, "loss").sel(reg=dataset.reg)
+    return found.merge(theory, join="override", compat="override").rename(c="dot")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -179,6 +171,7 @@ FIGURE = PaperFigure(
     draw,
     panels=(2, 3),
     size=(9.6, 5.6),
+    dots=dots,
     curves=6,
     statements=(
         infinite_is_nearly_best,

@@ -10,22 +10,19 @@ strength :math:`c`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation, with_dots
+from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, name_reg
 from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.predict import predict
-
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
 
 __all__ = ["FIGURE", "data", "draw"]
 
@@ -34,28 +31,23 @@ DEPTHS, REG = (1, 2, 3), (1.0, np.inf)
 STRENGTHS, DOTS = np.linspace(0.0, 4.0, 65), (0.0, 1.0, 2.0, 3.0)
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """Accuracies over the strength on both graphs, for each depth and regularization."""
-    import xarray
-
     networks = [GCN(Residual.constant(STRENGTHS, K), reg=np.array(REG)[:, None], symmetrize=False) for K in DEPTHS]
     found = [[predict(csbm, network).test_accuracy for network in networks] for csbm in GRAPHS.values()]
-    dataset = xarray.Dataset(
+    return xarray.Dataset(
         {"test_accuracy": (("graph", "K", "reg", "c"), np.array(found))},
         {"graph": list(GRAPHS), "K": list(DEPTHS), "reg": list(REG), "c": STRENGTHS},
         {"alpha": 4.0, "lam": 1.5, "mu": 3.0, "rho": 0.1, "loss": "square"},
     )
-    return dataset if simulation is None else with_dots(dataset, _dots(dataset, simulation), simulation)
 
 
-def _dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies, and the theory at the same strengths."""
-    import xarray
-
     axes = {"c": DOTS, "reg": REG}
     measured = [strength_dots(simulation, csbm, "square", DEPTHS, axes, "test_accuracy") for csbm in GRAPHS.values()]
-    dots = xarray.concat(measured, "graph")
-    return dots.assign(test_accuracy_predicted=dataset.test_accuracy.sel(c=list(DOTS))).rename(c="dot")
+    found = xarray.concat(measured, "graph")
+    return found.assign(test_accuracy_predicted=dataset.test_accuracy.sel(c=list(DOTS))).rename(c="dot")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -89,6 +81,7 @@ FIGURE = PaperFigure(
     draw,
     panels=(1, 3),
     size=(9.6, 3.4),
+    dots=dots,
     curves=6,
     statements=(symmetry_matters_little,),
 )

@@ -9,28 +9,22 @@ The figure shows the same networks, and the same simulated graphs, as ``residual
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray
+from matplotlib.axes import Axes
 
 from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.paper import residual_strength
 from gcnlimit.figures.style import legend_below
 
-if TYPE_CHECKING:
-    import xarray
-    from matplotlib.axes import Axes
-
-    from gcnlimit.figures.dots import Simulation
-
 __all__ = ["FIGURE", "data", "draw"]
 
 
-def data(simulation: Simulation | None = None) -> xarray.Dataset:
+def data() -> xarray.Dataset:
     """The training errors among the numbers of the accuracies, at finite regularization."""
-    everything = residual_strength.strengths(simulation)
-    names = [name for name in everything.data_vars if str(name).startswith("train_loss")]
-    return everything[names].sel(reg=np.isfinite(everything.reg))
+    everything = residual_strength.strengths()
+    return everything[["train_loss"]].sel(reg=np.isfinite(everything.reg))
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
@@ -56,6 +50,7 @@ FIGURE = PaperFigure(
     draw,
     panels=(2, 3),
     size=(9.6, 5.6),
+    dots=residual_strength.dots,
     curves=residual_strength.FIGURE.curves,
     statements=(strength_diverges,),
 )
