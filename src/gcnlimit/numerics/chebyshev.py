@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
@@ -59,26 +58,32 @@ class Panels(NamedTuple):
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Value and derivative; outside the panels the value at their end, and 0."""
-        place, panel, t = self._place(x)
-        value, slope = self.coefficients[-1][panel], np.zeros_like(t)
-        for row in self.coefficients[-2::-1]:
+        place, t, rows = self._at(x)
+        value, slope = next(rows), 0.0
+        for row in rows:
             slope = slope * t + value
-            value = value * t + row[panel]
+            value = value * t + row
         outside = (place < 0.0) | (place > self.coefficients.shape[1])
-        return value, np.where(outside, 0.0, slope * (2.0 / self.width))
+        return np.reshape(value, x.shape), np.where(outside, 0.0, slope * (2.0 / self.width))
 
     def value(self, x: Array) -> Array:
         """Value alone, in half the time."""
-        _, panel, t = self._place(x)
-        value = self.coefficients[-1][panel]
-        for row in self.coefficients[-2::-1]:
+        _, t, rows = self._at(x)
+        value = next(rows)
+        for row in rows:
             value *= t
-            value += row[panel]
-        return np.asarray(value)
+            value += row
+        return np.reshape(value, x.shape)
 
-    def _place(self, x: Array) -> tuple[Array, npt.NDArray[np.intp], Array]:
-        """Place in units of panels, the panel, and the distance from its middle in units of half its width."""
+    def _at(self, x: Array) -> tuple[Array, Any, Iterator[Any]]:
+        """Place in units of panels, distance from the middle of the panel in half widths, and coefficients, highest first.
+
+        Those of a single place are plain numbers: their arithmetic is the same, and faster.
+        """
         place = (x - self.start) / self.width
         last = self.coefficients.shape[1] - 1.0
         panel = np.minimum(np.fmax(place, 0.0), last).astype(np.intp)  # the first for NaN, which the distance keeps
-        return place, panel, np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)
+        t = np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)
+        if x.size == 1:
+            return place, t.item(), iter(self.coefficients[::-1, panel.item()].tolist())
+        return place, t, (row[panel] for row in self.coefficients[::-1])

@@ -139,7 +139,8 @@ class StateEvolution:
         active = np.arange(m.size)
         for _ in range(_STEPS):
             at = m[active]
-            value, slope, rounding = self.take(active).balance(at)
+            here = self if active.size == m.size else self.take(active)
+            value, slope, rounding = here.balance(at)
             residual[active], iterations[active] = np.abs(value) / (1.0 + at), iterations[active] + 1
             high[active] = np.where(value > 0.0, at, high[active])
             low[active] = np.where(value < 0.0, at, low[active])
