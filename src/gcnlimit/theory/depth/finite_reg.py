@@ -88,7 +88,7 @@ def directed_functions(points: Points, times: Array, x: Array) -> OrderFunctions
     equations = _Collocation.on(points, times, grid)
     found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
     check_converged(found.converged)
-    f = directed_layers(equations, found.state).in_units(equations.gain, np.ones((points.size, grid.x.size + 1)))
+    f = directed_layers(equations, found.state)
     t = times[:, None, None]
     smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
     read, back = grid.interpolation(x), grid.interpolation(x) / grid.w  # conjugates are densities
@@ -123,6 +123,7 @@ class _Collocation(DirectedEquations):
             **cls.shared(points, gain, labels / bulk),
             signal=points.signal,
             chain=Chain(b, np.zeros_like(b), readout),
+            layers=np.ones(size),
             back=np.broadcast_to(grid.convolution(np.ones_like), (*size, size[1])),
         )
 

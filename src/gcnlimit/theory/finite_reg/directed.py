@@ -110,13 +110,14 @@ class Medium(NamedTuple):
 
 @dataclass(frozen=True)
 class DirectedEquations(Equations):
-    """The equations for a batch of points, each with a chain of the same depth."""
+    """The equations for a batch of points, each with a chain of the same depth; `layers` are the gains divided out of it."""
 
     signal: Array
     chain: Chain
+    layers: Array
     back: Array
 
-    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "signal", "back")
+    _POINTWISE: ClassVar[tuple[str, ...]] = (*Equations._POINTWISE, "signal", "layers", "back")
 
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain) -> Self:
@@ -125,6 +126,7 @@ class DirectedEquations(Equations):
             **cls.shared(points, scaled.gain, scaled.spike),
             signal=points.signal,
             chain=scaled.chain,
+            layers=scaled.layers,
             back=backwards(scaled.chain),
         )
 

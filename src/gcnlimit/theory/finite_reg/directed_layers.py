@@ -31,7 +31,7 @@ _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 
 def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
-    """Order functions at the layers of a scaled chain at a solution, in its units; NaN where they were not found."""
+    """Order functions at the layers of a chain at a solution; NaN where they were not found."""
     chain, back = equations.chain, equations.back
     b = chain.b
     pulls, medium = equations.pulls(state), equations.medium(state)
@@ -56,7 +56,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
     Lt = node.L.mT
     Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
-    return OrderFunctions(
+    scaled = OrderFunctions(
         x=np.arange(chain.depth) / max(chain.depth, 1),
         m=h,
         Q=Q,
@@ -68,6 +68,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
         V_qh=b[:, :, None] * Lt,
         weights=weights,
     )
+    return scaled.in_units(equations.gain, equations.layers)
 
 
 class _Node(NamedTuple):

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain, PageRank
-from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.solution import FAR, Solution, status_of
+from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
 
 __all__ = ["PageRankEquations", "PageRankSolution", "pagerank_transforms"]
@@ -107,7 +105,7 @@ class PageRankEquations(Equations):
 
 
 @dataclass(frozen=True, eq=False)
-class PageRankSolution(Solution):
+class PageRankSolution(FollowedSolution):
     """Solution for PageRank on a directed graph."""
 
     equations: PageRankEquations
@@ -122,25 +120,10 @@ class PageRankSolution(Solution):
         """Numbers that the search keeps at a time, for each point."""
         return np.full(points.size, _COST)
 
-    @classmethod
-    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
-        """Solve the equations of each point."""
-        equations = PageRankEquations.of(points)
-        return cls._at(points, equations, follow(equations, tol=tol, max_iterations=max_iterations))
-
-    @classmethod
-    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
-        equations = PageRankEquations.of(points)
-        reg = FAR * equations.far
-        return cls._at(points, equations.at(reg), explicit(equations.at(reg).start())), reg * equations.gain**2
-
-    @classmethod
-    def _at(cls, points: Points, equations: PageRankEquations, found: FixedPoint) -> Self:
-        side, _ = equations.evaluate(found.state)
-        weights = side.weights.in_units(equations.gain)
-        state, residual, iterations, _ = found
-        return cls(points, state, side.output, weights, residual, iterations, status_of(found), equations)
+    @staticmethod
+    def prepare(points: Points, chain: Chain | None) -> PageRankEquations:
+        """Equations of the points."""
+        return PageRankEquations.of(points)
 
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the geometric series, whose own equations are solved for them."""

@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics.fixed_point import FixedPoint
+from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions, Output, Weights
 from gcnlimit.performance import Status
+from gcnlimit.theory.finite_reg.continuation import follow
+from gcnlimit.theory.finite_reg.equations import Equations
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
-__all__ = ["ACCURACY", "FAR", "Solution", "scaled_chain", "status_of"]
+__all__ = ["ACCURACY", "FAR", "FollowedSolution", "Solution", "scaled_chain", "status_of"]
 
 FAR = 1e15
 """Regularization, over that beyond which the loss is negligible, which is numerically infinite."""
@@ -64,6 +66,39 @@ class Solution(ABC):
         filter = self.points.filter
         long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
         return None if long else self.chain_layers()
+
+
+@dataclass(frozen=True, eq=False)
+class FollowedSolution(Solution):
+    """Solution of equations that all points share, followed down from a large regularization."""
+
+    equations: Equations
+
+    @staticmethod
+    @abstractmethod
+    def prepare(points: Points, chain: Chain | None) -> Equations:
+        """Equations of the points; a `chain` takes the place of their filter."""
+
+    @classmethod
+    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
+        """Solve the equations of each point."""
+        equations = cls.prepare(points, chain)
+        return cls._at(points, equations, follow(equations, tol=tol, max_iterations=max_iterations))
+
+    @classmethod
+    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
+        """Return the explicit solution at a large regularization, and that regularization."""
+        equations = cls.prepare(points, chain)
+        reg = FAR * equations.far
+        far = equations.at(reg)
+        return cls._at(points, far, explicit(far.start())), reg * far.gain**2
+
+    @classmethod
+    def _at(cls, points: Points, equations: Equations, found: FixedPoint) -> Self:
+        side, _ = equations.evaluate(found.state)
+        weights = side.weights.in_units(equations.gain)
+        state, residual, iterations, _ = found
+        return cls(points, state, side.output, weights, residual, iterations, status_of(found), equations)
 
 
 def status_of(found: FixedPoint) -> npt.NDArray[np.int64]:
