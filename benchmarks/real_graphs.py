@@ -27,7 +27,8 @@ from scipy.stats import rankdata
 
 from gcnlimit import real
 from gcnlimit.given.inputs import as_adjacency, as_features, as_labels
-from gcnlimit.real.trained import Options, pair, train
+from gcnlimit.real.offers import Options
+from gcnlimit.real.trained import pair, train
 
 Outputs = tuple[Any, Any]
 Scores = Callable[[real.Dataset, Any, int], Outputs]

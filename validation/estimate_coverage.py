@@ -19,7 +19,8 @@ import numpy as np
 from scipy import sparse
 
 import gcnlimit as gl
-from gcnlimit.given.standard import Standard, simplex_code
+from gcnlimit.given.standard import Standard
+from gcnlimit.numerics.simplex import simplex_codes
 from gcnlimit.real.estimate import estimate_standard
 
 NETWORK = gl.GCN(gl.Diffusion(1.0))
@@ -70,7 +71,7 @@ def sampled(data, nodes, rng):
     """Features, labels with some hidden, and graph of a model of equal classes."""
     classes, width = data.fractions.size, round(nodes / data.alpha)
     y = rng.integers(classes, size=nodes)
-    Y = simplex_code(data.fractions)[y]
+    Y = simplex_codes(data.fractions)[y]
     X = np.sqrt(data.mu / nodes) * Y @ rng.standard_normal((classes - 1, width)) + rng.standard_normal((nodes, width))
     labelled = rng.permutation(nodes) < data.rho * nodes
     return Graph(X, np.where(labelled, y, -1), edges(Y, data.lam, data.directed, rng), data)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Bar", "block_done", "counting_blocks", "progress_bar", "working"]
+__all__ = ["Bar", "block_done", "counting_blocks", "progress_bar"]
 
 _advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
 
@@ -91,22 +91,3 @@ def block_done(count: int = 1) -> None:
     advance = _advance.get()
     if advance is not None:
         advance(count)
-
-
-@contextlib.contextmanager
-def working(title: str) -> Iterator[None]:
-    """Sign of life with the time that has passed, for a single long computation; only if standard error is a terminal.
-
-    >>> with working("solving"):
-    ...     pass
-    """
-    if not sys.stderr.isatty() or not _HAS_RICH:
-        yield
-        return
-    from rich import progress
-    from rich.console import Console
-
-    columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.TimeElapsedColumn())
-    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        shown.add_task(title, total=None)
-        yield

@@ -18,7 +18,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.real.leave_one_out import REG, Problem, choose
-from gcnlimit.real.offers import offers
+from gcnlimit.real.offers import Options, offers
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.amp import amp
 from gcnlimit.simulation.belief_propagation import belief_propagation
@@ -69,9 +69,8 @@ def linear_by_leave_one_out(task: Task) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
     nodes = np.flatnonzero(task.labelled)
     problem = Problem(task.features.astype(float), nodes, task.labels[nodes], task.classes, np.ones(nodes.size))
-    found = choose(
-        problem, offers(problem, task.adjacency, strengths=STRENGTHS, hops=0, operator="paper"), np.array(REG)
-    )
+    options = Options(strengths=STRENGTHS, hops=0, operator="paper")
+    found = choose(problem, offers(problem, task.adjacency, options), np.array(REG))
     S = propagation(task.adjacency, "paper").unit()
     return _two_sided(found.outputs(problem.features, S))
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from gcnlimit._progress import working
 from gcnlimit.cli.options import Grid, data_options, symmetrize_option
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
@@ -39,8 +38,7 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
 
     grid = Grid(given)
     check_plot(plot, grid.axes, fewest=0, most=1)
-    with working("comparing"):
-        comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
+    comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods, size = comparison.methods, max(grid.size, 1)
     columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
     columns["method"] = np.repeat(methods, size)

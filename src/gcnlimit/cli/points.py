@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import click
 import numpy as np
 
-from gcnlimit._progress import progress_bar, working
+from gcnlimit._progress import progress_bar
 from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
@@ -56,9 +55,8 @@ def at_points(what: str, grid: Grid, **settings: Any) -> Answer:
     columns = grid.columns()
     solved = producer.network and not np.all(np.isinf(columns.get("reg", common.get("reg", np.inf))))
     step = _SOLVED if solved else _EXPLICIT
-    shown = None if solved and grid.size > 1 else False
     parts = []
-    with contextlib.nullcontext() if shown is None else working(what), progress_bar(what, grid.size, shown) as bar:
+    with progress_bar(what, grid.size, None if solved else False) as bar:
         for start in range(0, grid.size, step):
             size = min(step, grid.size - start)
             arrays = {name: values[start : start + size] for name, values in columns.items()}

@@ -8,7 +8,6 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._progress import working
 from gcnlimit.cli.options import Grid, data_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
@@ -62,8 +61,7 @@ def command(
     if per_layer:
         intervals |= _each_layer(intervals, gcn.filter)
     check_plot(plot, grid.axes)
-    with working("tuning"):
-        best = tune(data, gcn, intervals)
+    best = tune(data, gcn, intervals)
     columns: dict[str, Any] = dict(grid.columns())
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))

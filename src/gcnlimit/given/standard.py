@@ -13,8 +13,9 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, is_sparse
 from gcnlimit.given.matrix import SparseLessRankOne
+from gcnlimit.numerics.simplex import simplex_codes
 
-__all__ = ["Standard", "simplex_code"]
+__all__ = ["Standard"]
 
 
 class Standard(NamedTuple):
@@ -40,8 +41,8 @@ class Standard(NamedTuple):
         if labels.labelled.size < 3:
             raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs at least 3")
         directed = bool((adjacency != adjacency.T).nnz > 0)
-        code = simplex_code(np.bincount(labels.codes) / labels.codes.size)
-        return cls(_operator(adjacency), directed, features, labels, code[labels.codes])
+        codes = simplex_codes(np.bincount(labels.codes) / labels.codes.size)[labels.codes]
+        return cls(_operator(adjacency), directed, features, labels, codes)
 
     @property
     def nodes(self) -> int:
@@ -89,20 +90,6 @@ class Standard(NamedTuple):
             start = np.random.default_rng(0).standard_normal(self.nodes)
             values = eigsh(linear, k=count, which="LM", v0=start, tol=1e-4, return_eigenvectors=False)
         return np.asarray(sorted(values, key=abs, reverse=True)[:count])
-
-
-def simplex_code(fractions: Array) -> Array:
-    r"""Codes :math:`y_k`, one row for each class: :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1`.
-
-    >>> code = simplex_code(np.array([0.2, 0.3, 0.5]))
-    >>> np.allclose(code @ code.T, np.diag([5, 10 / 3, 2]) - 1)
-    True
-    >>> np.abs(simplex_code(np.array([0.5, 0.5]))).ravel().round(12).tolist()
-    [1.0, 1.0]
-    """
-    root = np.sqrt(fractions)
-    basis = np.linalg.svd(root[None])[2][1:].T  # the complement of the roots
-    return np.asarray(basis / root[:, None])
 
 
 def _operator(adjacency: Any) -> SparseLessRankOne:

@@ -14,7 +14,8 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
 from gcnlimit.real.leave_one_out import REG
-from gcnlimit.real.trained import Options, pair, train
+from gcnlimit.real.offers import Options
+from gcnlimit.real.trained import pair, train
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -91,7 +91,7 @@ def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
     best: tuple[Trial, Ridge, list[Array]] | None = None
     for operator, network, ridge, designs in _regressions(problem, offers):
         found = []
-        for r, left_out in zip(reg, ridge.path(Y, reg).left_out, strict=True):
+        for r, left_out in zip(reg, ridge.left_out(Y, reg), strict=True):
             hits.append(correct(left_out, problem.classes))
             squares = np.mean((left_out - Y) ** 2, axis=1)
             gains.append(hits[-1] - squares)
@@ -158,4 +158,4 @@ def _solve(
     coefficients = [Z.T @ dual for Z in designs]
     share = problem.weights / problem.weights.sum()
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(designs, coefficients, strict=True)), np.zeros(()))
-    return coefficients, intercept, ridge.path(Y, np.array([best.reg])).left_out[0]
+    return coefficients, intercept, ridge.left_out(Y, np.array([best.reg]))[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 from scipy import sparse
@@ -11,27 +12,33 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.given.matrix import SparseLessRankOne
 from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
-from gcnlimit.real.leave_one_out import Offer, Problem
+from gcnlimit.real.leave_one_out import REG, Offer, Problem
 from gcnlimit.real.operators import Propagation, propagation
 
-__all__ = ["AUTO", "identity", "most_hops", "offers"]
+__all__ = ["AUTO", "Options", "identity", "most_hops", "offers"]
 
 AUTO = ("normalized", "centred")
 HOPS = 4
 PER_COLUMN = 4  # labelled nodes for each column of features that hops need
 
 
-def offers(  # noqa: PLR0917
-    problem: Problem,
-    adjacency: Any,
-    filter: str | Filter = "auto",
-    strengths: npt.ArrayLike | None = None,
-    hops: int | str = "auto",
-    operator: str = "auto",
-    self_loops: bool = True,
-    direction: str = "both",
-) -> list[Offer]:
+class Options(NamedTuple):
+    """Parameters of `GraphClassifier`."""
+
+    filter: str | Filter = "auto"
+    operator: str = "auto"
+    self_loops: bool = True
+    direction: str = "both"
+    strengths: npt.ArrayLike | None = None
+    hops: int | str = "auto"
+    reg: npt.ArrayLike = REG
+    scale: str | None = "auto"
+    class_weight: str | Mapping[Any, float] | None = None
+
+
+def offers(problem: Problem, adjacency: Any, options: Options) -> list[Offer]:
     """Networks of a family, and hops where features are few, on each operator; no graph once. See `GraphClassifier`."""
+    filter, operator, self_loops, direction, strengths, hops, *_ = options
     most = most_hops(problem, hops)
     kinds = families("pagerank" if filter == "auto" else filter, strengths, HOPS if hops == "auto" else most)
     if filter == "auto" and problem.bare and strengths is None:

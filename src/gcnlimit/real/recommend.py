@@ -18,7 +18,7 @@ from gcnlimit.given.standard import Standard
 from gcnlimit.network import GCN
 from gcnlimit.real.estimate import Estimate, estimate_standard
 from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
-from gcnlimit.real.offers import offers
+from gcnlimit.real.offers import Options, offers
 from gcnlimit.real.scaling import Scaling
 
 __all__ = ["Recommendation", "Rule", "optimism", "recommend"]
@@ -103,7 +103,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     adjacency = as_adjacency(graph)
     problem = _problem(X, y, adjacency)
     model = _model(Standard.of(X, y, adjacency))
-    wide = choose(problem, offers(problem, adjacency), np.array(REG))
+    wide = choose(problem, offers(problem, adjacency, Options()), np.array(REG))
     rules = [_rule("leave-one-out", problem, wide, {})]
     for name, strength in (("theory", _by_theory(model)), ("fixed strength", FIXED), ("no graph", 0.0)):
         if strength is not None:
@@ -152,7 +152,7 @@ def _by_theory(model: Estimate) -> float | None:
 
 
 def _only(problem: Problem, adjacency: Any, strength: float) -> Choice:
-    return choose(problem, offers(problem, adjacency, "pagerank", [strength], 0), np.array(REG))
+    return choose(problem, offers(problem, adjacency, Options("pagerank", strengths=[strength], hops=0)), np.array(REG))
 
 
 def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) -> Rule:

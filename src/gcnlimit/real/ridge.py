@@ -2,20 +2,11 @@ r"""Ridge regression with exact leave-one-out, for every regularization from one
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["Path", "Ridge"]
-
-
-class Path(NamedTuple):
-    """Leave-one-out predictions, one matrix (nodes by outputs) for each regularization."""
-
-    reg: Array
-    left_out: Array
+__all__ = ["Ridge"]
 
 
 class Ridge:
@@ -43,7 +34,7 @@ class Ridge:
     >>> rng = np.random.default_rng(0)
     >>> Z, y = rng.standard_normal((20, 3)), rng.standard_normal((20, 1))
     >>> ridge = Ridge(rows=Z)
-    >>> left_out = ridge.path(y, np.array([0.5])).left_out[0, 0, 0]
+    >>> left_out = ridge.left_out(y, np.array([0.5]))[0, 0, 0]
     >>> r = 0.5 * ridge.scale
     >>> A = np.column_stack([Z, np.ones(20)])[1:]
     >>> w = np.linalg.solve(A.T @ A + r * np.diag([1, 1, 1, 0]), A.T @ y[1:, 0])  # without the first row
@@ -67,8 +58,8 @@ class Ridge:
         self.scale = max(float(self.squares.sum()) / n, 1e-300)
         """Mean squared norm of a centred row, the unit of the regularization."""
 
-    def path(self, targets: Array, reg: Array) -> Path:
-        """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`."""
+    def left_out(self, targets: Array, reg: Array) -> Array:
+        """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""
         root = np.sqrt(self.weights)[:, None]
         mean = self.weights @ targets / self.weights.sum()
         projected = self.P.T @ (root * (targets - mean))
@@ -78,7 +69,7 @@ class Ridge:
             fitted = mean + self.P @ (shrink[:, None] * projected) / root
             leverage = self.weights / self.weights.sum() + self.P**2 @ shrink
             left_out[k] = targets - (targets - fitted) / np.maximum(1.0 - leverage, 1e-12)[:, None]
-        return Path(np.asarray(reg), left_out)
+        return left_out
 
     def dual(self, targets: Array, reg: float) -> Array:
         r"""Weights :math:`a` of the rows in the solution, :math:`W = Z^T a`; they sum to 0 over the rows."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
@@ -16,26 +15,12 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.given.inputs import Labels, as_features
 from gcnlimit.real.candidates import NO_GRAPH, families
-from gcnlimit.real.leave_one_out import REG, Choice, Offer, Problem, choose, correct
-from gcnlimit.real.offers import identity, most_hops, offers
+from gcnlimit.real.leave_one_out import Choice, Offer, Problem, choose, correct
+from gcnlimit.real.offers import Options, identity, most_hops, offers
 from gcnlimit.real.operators import DIRECTIONS, OPERATORS, propagation
 from gcnlimit.real.scaling import Scaling
 
-__all__ = ["Options", "Trained", "pair", "train"]
-
-
-class Options(NamedTuple):
-    """Parameters of `GraphClassifier`."""
-
-    filter: str | Filter = "auto"
-    operator: str = "auto"
-    self_loops: bool = True
-    direction: str = "both"
-    strengths: npt.ArrayLike | None = None
-    hops: int | str = "auto"
-    reg: npt.ArrayLike = REG
-    scale: str | None = "auto"
-    class_weight: str | Mapping[Any, float] | None = None
+__all__ = ["Trained", "pair", "train"]
 
 
 class Trained(NamedTuple):
@@ -110,8 +95,7 @@ def _offers(problem: Problem, adjacency: Any, given: Options) -> list[Offer]:
         )  # a wrong name is an error here too
         most_hops(problem, given.hops)
         return [Offer("none", identity(problem.features.shape[0]), [NO_GRAPH])]
-    chosen = (given.filter, given.strengths, given.hops, given.operator, given.self_loops, given.direction)
-    return offers(problem, adjacency, *chosen)
+    return offers(problem, adjacency, given)
 
 
 def _weights(labels: Labels, class_weight: object) -> Array:
