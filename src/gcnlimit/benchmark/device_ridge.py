@@ -59,7 +59,7 @@ def linear_by_leave_one_out(task: Task, strengths: tuple[float, ...], device: st
 
 def _scored(ridge: DeviceRidge, strength: float, Y: Array, classes: Any) -> Iterator[Found]:
     """Leave-one-out accuracy less square error, at each regularization."""
-    for reg, left_out in zip(REG, ridge.path(Y, np.array(REG)).left_out, strict=True):
+    for reg, left_out in zip(REG, ridge.left_out(Y, np.array(REG)), strict=True):
         yield Found(ridge, reg, strength, float(correct(left_out, classes).mean() - np.mean((left_out - Y) ** 2)))
 
 
