@@ -51,8 +51,7 @@ def threads() -> int:
 def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
     """Call `function` on each block, in threads if there are several blocks and `size`, their numbers, are many.
 
-    Each call writes its own part of the result, which is bit-identical for any number of threads. The first error in the
-    order of the blocks is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
+    Each call writes its own part of the result, which is bit-identical for any number of threads.
 
     >>> out = [0, 0, 0]
     >>> over_blocks(lambda k: out.__setitem__(k, k * k), range(3), size=1 << 20)
@@ -60,25 +59,15 @@ def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int)
     [0, 1, 4]
     """
     parts = list(blocks)
-    if len(parts) < 2 or size < LARGE:
-        for part in parts:
-            function(part)
-        return
-    with one_thread_of_linear_algebra(), ThreadPoolExecutor(min(threads(), len(parts))) as pool:
-        futures = [pool.submit(copy_context().run, function, part) for part in parts]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    for _ in in_order(function, parts, size if len(parts) > 1 else 0):
+        pass
 
 
 def in_order(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iterator[R]:
     """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
 
     So what is made of the answers one after the other is bit-identical for any number of threads. There is one if `size`, the
-    numbers in all blocks, are few.
+    numbers in all blocks, are few. The first error is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
 
     >>> list(in_order(lambda k: k * k, range(4), size=1 << 20))
     [0, 1, 4, 9]

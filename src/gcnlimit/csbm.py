@@ -16,7 +16,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["CSBM"]
+__all__ = ["CSBM", "PARAMETERS"]
 
 PARAMETERS = ("alpha", "lam", "mu", "rho")
 

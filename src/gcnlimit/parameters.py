@@ -7,6 +7,7 @@ written in a file and given on the command line without further code.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, cast
@@ -153,14 +154,18 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     }
 
 
-def spaced(name: str, first: float, last: float, count: int, *, log: bool = False) -> Array:
+def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
     """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale.
 
-    >>> spaced("reg", 0.01, 100.0, 3, log=True).round(6).tolist()
+    >>> spaced("reg", 0.01, 100.0, 3, "log").round(6).tolist()
     [0.01, 1.0, 100.0]
     """
+    if scale not in ("linear", "log"):
+        raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
+    count, log = whole(f"number of values of {name}", count, low=1), scale == "log"
+    low, high = np.asarray(real(f"range of {name}", [first, last], low=0.0 if log else -math.inf, open_low=log))
     require(f"a range of {count:.3g} values of {name}", 100.0 * count, "take fewer")
-    return np.asarray(np.geomspace(first, last, count) if log else np.linspace(first, last, count))
+    return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))
 
 
 def suggestion(name: object, allowed: Collection[str]) -> str:

@@ -10,7 +10,11 @@ def test_many_linear_problems_at_once_even_expanding_ones():
     maps = rng.normal(size=(20, 5, 5)) * np.geomspace(0.1, 3, 20)[:, None, None]
     shift = rng.normal(size=(20, 5))
     result = fixed_point(
-        lambda x, rows: (maps[rows] @ x[:, :, None])[:, :, 0] + shift[rows], np.zeros((20, 5)), tol=1e-12, memory=6
+        lambda x, rows: (maps[rows] @ x[:, :, None])[:, :, 0] + shift[rows],
+        np.zeros((20, 5)),
+        scale=np.ones_like,
+        tol=1e-12,
+        memory=6,
     )
     expected = np.linalg.solve(np.eye(5) - maps, shift[:, :, None])[:, :, 0]
     assert result.converged.all()
@@ -24,15 +28,15 @@ def test_a_row_does_not_depend_on_its_neighbours():
     def update(x, rows):
         return np.stack([np.cos(x[:, 1]), np.exp(-x[:, 0])], axis=1)
 
-    together = fixed_point(update, starts, tol=1e-13)
+    together = fixed_point(update, starts, scale=np.abs, tol=1e-13)
     for i, start in enumerate(starts):
-        alone = fixed_point(update, start[None], tol=1e-13)
+        alone = fixed_point(update, start[None], scale=np.abs, tol=1e-13)
         assert alone.iterations[0] == together.iterations[i]
         assert np.array_equal(alone.state[0], together.state[i])
 
 
 def test_no_fixed_point_is_said():
-    result = fixed_point(lambda x, rows: x + 1.0 + x**2, np.zeros((1, 1)), max_iterations=50)
+    result = fixed_point(lambda x, rows: x + 1.0 + x**2, np.zeros((1, 1)), scale=np.abs, max_iterations=50)
     assert not result.converged[0]
     assert result.iterations[0] == 50
     assert result.residual[0] > 1e-10
@@ -44,7 +48,7 @@ def test_forbidden_states_are_left():
     def update(x, rows):
         return np.where(x < 1.0, -4.0 * x + 2.0, np.nan)
 
-    result = fixed_point(update, np.full((1, 1), 0.9), tol=1e-12, memory=1)
+    result = fixed_point(update, np.full((1, 1), 0.9), scale=np.abs, tol=1e-12, memory=1)
     assert result.converged[0]
     assert abs(result.state[0, 0] - 0.4) < 1e-10
 
@@ -60,7 +64,7 @@ def test_a_start_that_is_not_allowed_ends_at_once_and_alone():
     def update(x, rows):
         return np.where(x < 1.0, 0.5 * x + 0.2, np.nan)
 
-    result = fixed_point(update, np.array([[2.0], [0.5]]), tol=1e-12)
+    result = fixed_point(update, np.array([[2.0], [0.5]]), scale=np.abs, tol=1e-12)
     assert list(result.converged) == [False, True]
     assert result.iterations[0] == 1
     assert np.isinf(result.residual[0])

@@ -24,6 +24,7 @@ __all__ = [
     "MARKERS",
     "TEST_ACCURACY",
     "draw_dots",
+    "draw_smooth",
     "label_panels",
     "legend_below",
     "name_reg",

@@ -19,6 +19,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 __all__ = [
+    "WIDTH",
     "Block",
     "chebyshev_series",
     "chebyshev_sum",
@@ -83,7 +84,8 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float, ac
     here = operator @ block
     here *= float(1.0 / radius)
     _add(total, weights[1], here)
-    double = _double_terms(weights, accuracy) if _has_single(operator, block) else len(weights)
+    rough = block.dtype == np.float64 and hasattr(operator, "single")
+    double = _double_terms(weights, accuracy) if rough else len(weights)
     pair = _recursion(total, weights, operator, (1.0 * block, here), radius, range(2, double))
     if double < len(weights):
         total += _rough_terms(weights, operator.single, pair, radius, range(max(double, 2), len(weights)))
@@ -114,10 +116,6 @@ def _recursion(  # noqa: PLR0917
         before, here = here, before
         _add(total, weights[k] if k % 4 < 2 else -weights[k], here)
     return before, here
-
-
-def _has_single(operator: Any, block: Block) -> bool:
-    return bool(block.dtype == np.float64 and hasattr(operator, "single"))
 
 
 def _double_terms(weights: Block, accuracy: float) -> int:

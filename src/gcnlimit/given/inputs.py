@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Labels", "as_adjacency", "as_features", "as_labels", "is_sparse"]
+__all__ = ["Labels", "as_adjacency", "as_features", "as_labels", "column_spread", "is_sparse", "squared"]
 
 _LARGEST = 1e100  # feature: squares are summed
 
@@ -104,11 +105,12 @@ def as_labels(y: Any, nodes: int) -> Labels:
     values = raw[known]
     if raw.dtype.kind == "O" and len({isinstance(v, str) for v in values}) > 1:
         raise ParameterError("y mixes strings and numbers; use one kind for all classes")
-    if values.dtype.kind == "f" and np.any(values != np.round(values)):
+    if values.dtype.kind == "f" and np.any(fractions := values != np.round(values)):
         raise ParameterError(
-            f"Unknown label type: y contains {_fraction(values):g}; classes are whole numbers or strings"
+            f"Unknown label type: y contains {values[fractions][0]:g}; classes are whole numbers or strings"
         )
-    classes, codes = np.unique(values.astype(str) if _strings(values) else values, return_inverse=True)
+    strings = values.dtype.kind == "O" and isinstance(values[0], str)
+    classes, codes = np.unique(values.astype(str) if strings else values, return_inverse=True)
     if classes.dtype.kind == "O":
         classes = np.array(classes.tolist())
     if classes.size < 2:
@@ -122,6 +124,18 @@ def as_labels(y: Any, nodes: int) -> Labels:
 def is_sparse(matrix: Any) -> bool:
     """Whether it is a SciPy sparse matrix."""
     return bool(sparse.issparse(matrix))
+
+
+def squared(X: Any) -> Any:
+    """Entry by entry."""
+    return X.multiply(X) if is_sparse(X) else X**2
+
+
+def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    """Mean and standard deviation of each column of features, and whether it varies."""
+    mean, square = (np.asarray(part.mean(axis=0)).ravel() for part in (X, squared(X)))
+    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return mean, spread, spread > 1e-7 * np.sqrt(square)
 
 
 def _array(name: str, value: Any) -> npt.NDArray[Any]:
@@ -158,11 +172,3 @@ def _is_class(value: Any) -> bool:
     if value is None:
         return False
     return bool(value == value and not (not isinstance(value, str | bool) and value == -1))  # noqa: PLR0124
-
-
-def _strings(values: npt.NDArray[Any]) -> bool:
-    return bool(values.dtype.kind == "O" and isinstance(values[0], str))
-
-
-def _fraction(values: npt.NDArray[Any]) -> float:
-    return float(values[values != np.round(values)][0])

@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, is_sparse
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, column_spread, is_sparse
 from gcnlimit.given.matrix import SparseLessRankOne
 from gcnlimit.numerics.simplex import simplex_codes
 
@@ -103,10 +103,7 @@ def _operator(adjacency: Any) -> SparseLessRankOne:
 
 
 def _features(X: Any) -> SparseLessRankOne | None:
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    square = np.asarray((X.multiply(X) if is_sparse(X) else X**2).mean(axis=0)).ravel()
-    spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-    varies = spread > 1e-7 * np.sqrt(square)
+    mean, spread, varies = column_spread(X)
     if not varies.any():
         return None
     scaled = X[:, varies] @ sparse.diags_array(1.0 / spread[varies]) if is_sparse(X) else X[:, varies] / spread[varies]

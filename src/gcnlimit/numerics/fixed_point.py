@@ -39,7 +39,7 @@ def fixed_point(
     update: Update,
     start: Array,
     *,
-    scale: Callable[[Array], Array] | None = None,
+    scale: Callable[[Array], Array],
     tol: float | Array = 1e-10,
     max_iterations: int = 5000,
     memory: int = 6,
@@ -59,8 +59,7 @@ def fixed_point(
     start
         First states, one per row.
     scale
-        Size of each entry of the states, by which residuals are measured; by default the largest entry of a row. The residual of
-        a row is the largest :math:`|G(x) - x|` over the scale of :math:`G(x)`.
+        Size of each entry of the states: the residual of a row is the largest :math:`|G(x) - x|` over the scale of :math:`G(x)`.
     tol
         Residual at which a row has converged; one number, or one for each row.
     damping
@@ -70,14 +69,13 @@ def fixed_point(
 
     Examples
     --------
-    >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), tol=1e-13, memory=1)
+    >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), scale=np.abs, tol=1e-13, memory=1)
     >>> bool(np.all(np.abs(np.cos(result.state) - result.state) < 1e-13))
     True
     >>> bool(np.all(result.iterations < 12))
     True
     """
     rows = len(start)
-    measure = scale or _largest
     state, residual = start.copy(), np.full(rows, np.inf)
     iterations, converged = np.zeros(rows, np.int64), np.zeros(rows, bool)
     active = np.arange(rows)
@@ -88,7 +86,7 @@ def fixed_point(
             break
         after = update(search.x, active)
         step = after - search.x
-        weight = _weight(measure(after))
+        weight = _weight(scale(after))
         error = np.max(np.abs(step) * weight, axis=1, initial=0.0)
         search.judge(step, error, weight)
         iterations[active] = iteration
@@ -103,10 +101,6 @@ def fixed_point(
             search.keep(stay)
         search.move(step)
     return FixedPoint(state, residual, iterations, converged)
-
-
-def _largest(states: Array) -> Array:
-    return np.broadcast_to(np.max(np.abs(states), axis=1, keepdims=True), states.shape)
 
 
 def _weight(size: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["Series"]
+__all__ = ["Series", "cauchy"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,6 +150,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
     two = given.labels.classes.size == 2
+    same, adjusted = homophily(adjacency, given.labels)
     return Description(
         nodes=given.nodes,
         edges=adjacency.nnz if given.directed else adjacency.nnz // 2,
@@ -161,8 +162,8 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         largest_degree=float(degrees.max()),
         classes=dict(zip(map(str, given.labels.classes.tolist()), counts.tolist(), strict=True)),
         labelled=given.labels.labelled.size,
-        homophily=homophily(adjacency, given.labels)[0],
-        adjusted_homophily=homophily(adjacency, given.labels)[1],
+        homophily=same,
+        adjusted_homophily=adjusted,
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=_spectrum(given),
         estimate=estimate_standard(given),

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import is_sparse
+from gcnlimit.given.inputs import column_spread, is_sparse, squared
 
 __all__ = ["Scaling"]
 
@@ -47,9 +47,7 @@ class Scaling(NamedTuple):
         if how == "auto":
             filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
             how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
-        mean, square = (np.asarray(part.mean(axis=0)).ravel() for part in (X, _squared(X)))
-        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-        varies = spread > 1e-7 * np.sqrt(square)
+        mean, spread, varies = column_spread(X)
         return cls(how, np.zeros_like(mean) if is_sparse(X) else mean, np.where(varies, spread, 1.0))
 
     def __call__(self, X: Any) -> Any:
@@ -57,13 +55,9 @@ class Scaling(NamedTuple):
         if self.how is None:
             return X
         if self.how == "rows":
-            norms = np.sqrt(np.asarray(_squared(X).sum(axis=1)).ravel())
+            norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
             factor = 1.0 / np.where(norms > 0, norms, 1.0)
             return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
         if is_sparse(X):
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
         return (X - self.mean) / self.spread
-
-
-def _squared(X: Any) -> Any:
-    return X.multiply(X) if is_sparse(X) else X**2

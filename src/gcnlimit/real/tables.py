@@ -155,19 +155,13 @@ def _classes(column: list[Any]) -> npt.NDArray[Any]:
 
 
 def _numbers(name: str, column: list[Any]) -> list[float]:
-    try:
-        return [float(v) for v in column]
-    except (TypeError, ValueError):
-        bad = next(v for v in column if not _is_number(v))
-        raise ParameterError(f"column {name!r} contains {bad!r}; features and weights must be numbers") from None
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    numbers = []
+    for value in column:
+        try:
+            numbers.append(float(value))
+        except (TypeError, ValueError):
+            raise ParameterError(f"column {name!r} contains {value!r}; features and weights must be numbers") from None
+    return numbers
 
 
 def _natural(name: str) -> tuple[int, int, str]:

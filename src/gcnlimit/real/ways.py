@@ -9,7 +9,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.real.dataset import Dataset, load, save
 from gcnlimit.real.tables import read_tables, write_tables
 
-__all__ = ["read", "write"]
+__all__ = ["TABLES", "read", "write"]
 
 Location = str | os.PathLike[str]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")

@@ -13,7 +13,7 @@ from gcnlimit.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
 
-__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "joined", "one_line"]
+__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "joined", "reason"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""
@@ -59,7 +59,7 @@ def _compute(producer: Producer, common: dict[str, Any], arrays: dict[str, Any],
         return Columns(columns, errors)
     except Exception as error:
         if size == 1:
-            return failed(_reason(error), final=isinstance(error, GCNLimitError))
+            return failed(reason(error), final=isinstance(error, GCNLimitError))
         halves = slice(0, size // 2), slice(size // 2, size)
         return joined(
             [
@@ -105,14 +105,10 @@ def joined(parts: Sequence[Columns]) -> Columns:
     return Columns(fields, errors, all(part.final for part in parts))
 
 
-def _reason(error: Exception) -> str:
-    return one_line(str(error) if isinstance(error, GCNLimitError) else f"{type(error).__name__}: {error}")
+def reason(error: BaseException) -> str:
+    """Why a point failed, in one line.
 
-
-def one_line(text: str) -> str:
-    """Text without line breaks.
-
-    >>> one_line("*** in database main ***\\nPage 2")
-    '*** in database main *** Page 2'
+    >>> reason(ValueError("*** in database main ***\\nPage 2"))
+    'ValueError: *** in database main *** Page 2'
     """
-    return " ".join(text.split())
+    return str(error if isinstance(error, GCNLimitError) else GCNLimitError(f"{type(error).__name__}: {error}"))

@@ -10,7 +10,6 @@ from typing import Any
 
 from gcnlimit._extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import one_line
 from gcnlimit.sweeps.producers import Producer
 
 __all__ = ["dask_executor"]
@@ -30,9 +29,7 @@ def dask_executor(address: str, producer: Producer) -> Iterator[tuple[Executor, 
     try:
         client: Any = Client(address, timeout=f"{_START:g} s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
-        raise GCNLimitError(
-            f"no Dask scheduler answers at {address!r} ({one_line(str(error))}); check the address"
-        ) from None
+        raise GCNLimitError(f"no Dask scheduler answers at {address!r} ({error}); check the address") from None
     with client:
         _check_workers(client, address)
         _check_import(client, address, producer)
@@ -55,7 +52,7 @@ def _check_import(client: Any, address: str, producer: Producer) -> None:
         client.submit(repr, producer, pure=False).result()
     except Exception as error:
         raise GCNLimitError(
-            f"the cluster at {address!r} cannot load {producer.name} ({one_line(str(error))}); "
+            f"the cluster at {address!r} cannot load {producer.name} ({error}); "
             "install gcnlimit and the module that defines it on the scheduler and its workers"
         ) from None
 

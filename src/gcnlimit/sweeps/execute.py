@@ -11,7 +11,7 @@ from gcnlimit._processes import as_finished, broken, check_pickle, process_pool,
 from gcnlimit._threads import cores
 from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns, compute, failed, one_line
+from gcnlimit.sweeps.compute import Columns, compute, failed, reason
 from gcnlimit.sweeps.dask import dask_executor
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
@@ -44,13 +44,7 @@ def runner(
         check_pickle(producer, producer.name)
         yield lambda blocks: in_processes(producer, blocks, count)
     else:
-        yield lambda blocks: in_this_process(producer, blocks)
-
-
-def in_this_process(producer: Producer, blocks: Iterable[Block]) -> Answers:
-    """One block after the other."""
-    for block in blocks:
-        yield block, compute(producer, block)
+        yield lambda blocks: ((block, compute(producer, block)) for block in blocks)
 
 
 def in_executor(
@@ -104,7 +98,7 @@ def _as_finished(
 def _result(future: Future[Columns], block: Block) -> Columns:
     """Columns of a finished block; an error here is not the producer's but of who ran it (a dead worker)."""
     error = future.exception()
-    return future.result() if error is None else failed(one_line(f"{type(error).__name__}: {error}"), block.size)
+    return future.result() if error is None else failed(reason(error), block.size)
 
 
 def _alone(producer: Producer, block: Block) -> Columns:

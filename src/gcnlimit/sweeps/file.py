@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -117,27 +116,7 @@ def _axis(name: str, value: Any) -> Any:
     missing = [key for key in _RANGE[:3] if key not in value]
     if missing:
         raise ParameterError(f"the range of {name} lacks {missing[0]}; write {{start = 0, stop = 2, num = 21}}")
-    return _spaced(name, **value)
-
-
-def _spaced(name: str, start: float, stop: float, num: int, scale: str = "linear") -> Any:
-    """Evenly spaced numbers, ends included, on a linear or logarithmic scale."""
-    if scale not in ("linear", "log"):
-        raise ParameterError(f"scale = {scale!r} in the range of {name} must be 'linear' or 'log'")
-    if isinstance(num, bool) or not isinstance(num, int) or num < 1:
-        raise ParameterError(f"num = {num!r} in the range of {name} must be a whole number >= 1")
-    if not all(_finite(end) and (scale == "linear" or end > 0) for end in (start, stop)):
-        raise ParameterError(
-            f"start and stop of the range of {name} must be finite{', positive' * (scale == 'log')} numbers"
-        )
-    return spaced(name, float(start), float(stop), num, log=scale == "log")
-
-
-def _finite(number: Any) -> bool:
-    try:
-        return isinstance(number, int | float) and math.isfinite(number)
-    except OverflowError:  # an integer beyond the range of floats
-        return False
+    return spaced(name, value["start"], value["stop"], value["num"], value.get("scale", "linear"))
 
 
 def _filters(value: Any) -> dict[str, Any]:

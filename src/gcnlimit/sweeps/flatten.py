@@ -50,14 +50,17 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Mapping[str
     """What the network's filter keeps, once its swept parameters are set aside."""
     names = [name for name in filter_names() if name in fixed or name in axes]
     lone = [name for name in names if name != "depth"]
-    if len(lone) > 1 or ("depth" in names and not all(map(_takes_depth, lone))):
+    deep = [name for name, family in families().items() if layered(family)]
+    if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
         raise ParameterError(
             f"{' and '.join(names)} belong to different filters; sweep one of {filter_choices()}, "
             "or use the axis filter to compare filters"
         )
     if gcn is None or names == ["filter"]:
         return {}
-    filter = _single_filter(gcn.filter)
+    filter = gcn.filter
+    if filter.shape:
+        _single(filter.parameter, np.empty(filter.shape))
     if not names:
         return {"filter": filter}
     if not (filter.parameter in lone or (not lone and layered(type(filter)))):
@@ -68,10 +71,6 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Mapping[str
             f"{names[0]} is a parameter of {' or '.join(owners)}, but gcn has a {type(filter).__name__} filter"
         )
     return _rest_of_layers(filter, axes) if layered(type(filter)) else {}
-
-
-def _takes_depth(name: str) -> bool:
-    return name in families() and layered(families()[name])
 
 
 def _rest_of_layers(filter: Filter, axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -97,9 +96,3 @@ def _single(name: str, value: Any) -> Any:
             f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
         )
     return value
-
-
-def _single_filter(filter: Filter) -> Filter:
-    if filter.shape:
-        _single(filter.parameter, np.empty(filter.shape))
-    return filter

@@ -26,7 +26,7 @@ from gcnlimit.parameters import (
 from gcnlimit.performance import Prediction, Status
 from gcnlimit.sweeps.keys import describe
 
-__all__ = ["Producer", "as_producer"]
+__all__ = ["PRODUCERS", "Producer", "as_producer"]
 
 Answer = Mapping[str, Any]
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns, one_line
+from gcnlimit.sweeps.compute import Columns
 from gcnlimit.sweeps.encoding import decode, encode
 from gcnlimit.sweeps.salvage import (
     APPLICATION,
@@ -194,7 +194,7 @@ class Store:
                 return self._rebuilt(still)
 
     def _rebuilt(self, error: sqlite3.Error) -> sqlite3.Connection:
-        file, reason = self._file or Path(), one_line(str(error))
+        file, reason = self._file or Path(), " ".join(str(error).split())
         rows = [row for row in salvage(file) if row[2] == _checksum(row[0], row[1])]
         if not rows and not begins_well(file):
             raise StoreError(
@@ -219,14 +219,14 @@ class Store:
 
     def _closed(self, error: sqlite3.Error) -> StoreError:
         return StoreError(
-            f"cannot open the store {self.path}: {one_line(str(error))}; "
+            f"cannot open the store {self.path}: {error}; "
             "check that its folder exists and is writable, that the disk has space and nobody else locks the file"
         )
 
     def _unwritten(self, error: sqlite3.Error) -> StoreError:
         remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "try again"
         return StoreError(
-            f"cannot write to the store {self.path}: {one_line(str(error))}; every block written so far is safe, "
+            f"cannot write to the store {self.path}: {error}; every block written so far is safe, "
             f"{remedy} and run the same sweep again to resume"
         )
 
