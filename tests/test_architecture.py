@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 
@@ -50,3 +51,16 @@ def test_editors_see_the_names_that_are_imported_when_used():
     for name, module in seen.items():
         home = importlib.import_module(module)
         assert getattr(gl, name) is getattr(home, name, None) or getattr(gl, name).__name__ == f"{module}.{name}"
+
+
+def test_the_tree_of_the_contributing_page_is_that_of_the_package():
+    """Every room and every file on the ground floor has its place there, and nothing else is named."""
+    page = (ROOT / "CONTRIBUTING.md").read_text().split("src/gcnlimit/\n")[1].split("    tests/")[0]
+    home = ROOT / "src" / "gcnlimit"
+    rooms = {path.parent.name for path in home.glob("*/**/__init__.py")}
+    files = {path.name for path in home.glob("*.py")} - {"__main__.py", "_version.py"}
+    named = {word.rstrip("/,:;)") for word in re.findall(r"(?<![/\w])\w+/(?!\w)", page)}
+    assert rooms <= named
+    assert files <= set(re.findall(r"(?<![/\w])\w+\.py", page))
+    for name in named:
+        assert list(home.rglob(name)), name
