@@ -42,3 +42,4 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 html_show_sourcelink = False
+html_show_search_summary = False  # summaries are fetched, which a page opened as a file may not do

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -29,7 +30,8 @@ FIRST = [
         )
     ),
 ]
-PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md"))]
+OUTSIDE = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md"), *(ROOT / "examples").rglob("*.md")]
+PAGES = [*FIRST, *sorted((DOCS / "how-to").glob("*.md")), *sorted((DOCS / "findings").glob("*.md"))]
 ENVIRONMENT = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 
 
@@ -71,12 +73,39 @@ def test_every_public_name_is_in_the_reference():
     assert ((set(gl.__all__) - set(spaces)) | inside) - documented <= elsewhere
 
 
-@pytest.mark.slow
-def test_the_site_builds_without_warnings_and_fetches_nothing(tmp_path):
+def links(text):
+    """Targets of a page in Markdown or HTML, without those of other places."""
+    found = re.findall(r"""\]\(([^)\s]+)\)|\b(?:src|href)=["']([^"']+)["']""", text)
+    return [unquote(a or b) for a, b in found if not re.match(r"[a-z]+:|//", a or b)]
+
+
+@pytest.mark.parametrize("page", OUTSIDE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_outside_of_the_site_lead_somewhere(page):
+    for target in links(page.read_text()):
+        assert (page.parent / target.partition("#")[0]).exists(), target
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
     pytest.importorskip("furo")
-    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path / "site")]
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(folder)]
     done = subprocess.run(build, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
-    page = (tmp_path / "site" / "theory.html").read_text()
-    assert page.count("<math ") > 100
-    assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', page)
+    return {page.relative_to(folder): page.read_text() for page in folder.rglob("*.html")}, folder
+
+
+@pytest.mark.slow
+def test_the_site_fetches_nothing_and_its_links_lead_somewhere(site):
+    pages, folder = site
+    named = {page: {*re.findall(r'\bid="([^"]+)"', text), "", "top"} for page, text in pages.items()}
+    for page, text in pages.items():
+        if page.parts[0] == "_modules":  # Sphinx links sources back by one name of each module, not always the documented one
+            continue
+        assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text)
+        for target in links(text):
+            file, _, anchor = target.partition("#")
+            path = Path(os.path.normpath(page.parent / file.partition("?")[0])) if file else page
+            assert (folder / path).exists(), f"{page}: {target}"
+            assert anchor in named.get(path, {anchor}), f"{page}: {target}"
+    assert pages[Path("theory.html")].count("<math ") > 100
