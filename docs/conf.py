@@ -24,6 +24,8 @@ extensions = [
 ]
 exclude_patterns = ["_ext", "scripts"]
 default_role = "py:obj"
+nitpicky = True  # what a page refers to is in the reference; types of other packages and names of parameters are not
+nitpick_ignore_regex = [("py:class", r"(?!gcnlimit\.).*|.*\.(Outcome|_Transposed|Backend)"), ("py:obj", ".*")]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

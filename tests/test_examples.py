@@ -7,7 +7,8 @@ import pytest
 from reference import ROOT
 
 DEPRECATED = "ignore:`torch.jit.script`:DeprecationWarning"  # what PyTorch Geometric itself calls
-EXAMPLES, PAGE = ROOT / "examples", (ROOT / "docs" / "how-to" / "examples.md").read_text()
+EXAMPLES = ROOT / "examples"
+PAGES = "".join(page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md")))
 CASES = [
     ("depth_helps", "--lam 0.3", "one layer is enough"),
     ("depth_helps", "--lam 0.05", "the graph hardly helps"),
@@ -29,4 +30,4 @@ def test_conclusion(name, arguments, conclusion):
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_short_and_shown(example):
     assert len(example.read_text().splitlines()) <= 60
-    assert f"python examples/{example.name}" in PAGE
+    assert f"python examples/{example.name}" in PAGES

@@ -45,9 +45,26 @@ def _linked(citation: str) -> str:
     return re.sub(r"(?:Eqs?\.\s)?(\d+)\.(\d+)", r":ref:`\g<0> <eq-\1-\2>`", citation)
 
 
+_ALIASES = {
+    "gcnlimit.limits": "gcnlimit.theory.limits",
+    "gcnlimit.depth.resolvents": "gcnlimit.theory.depth.resolvents",
+}
+
+
+def by_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
+    """Find what is documented under the name of its module and referred to by its public one."""
+    for public, module in _ALIASES.items():
+        if node.get("refdomain") == "py" and f"{node['reftarget']}.".startswith(f"{public}."):
+            target = module + node["reftarget"].removeprefix(public)
+            domain = env.domains["py"]
+            return domain.resolve_xref(env, node["refdoc"], app.builder, node["reftype"], target, node, content)
+    return None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to autodoc."""
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", link)
+    app.connect("missing-reference", by_alias)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

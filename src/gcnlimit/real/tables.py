@@ -160,7 +160,8 @@ def _numbers(name: str, column: list[Any]) -> list[float]:
         try:
             numbers.append(float(value))
         except (TypeError, ValueError):
-            raise ParameterError(f"column {name!r} contains {value!r}; features and weights must be numbers") from None
+            remedy = "features and weights must be numbers; write a category as a column of 0 and 1 for each value"
+            raise ParameterError(f"column {name!r} contains {value!r}; {remedy}") from None
     return numbers
 
 
