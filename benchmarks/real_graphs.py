@@ -53,12 +53,13 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--splits", type=int, default=10, help="most splits of a data set")
     parser.add_argument("--trained-splits", type=int, default=3, help="most splits for the networks that are trained")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), help="by default all")
     parser.add_argument("--workers", type=int, default=1, help="fits at the same time")
     parser.add_argument("--out", type=Path, required=True, help="table in Markdown; the numbers go beside it as JSON")
     given = parser.parse_args()
     beside = given.out.with_suffix(".json")
     found: dict[str, Any] = json.loads(beside.read_text()) if beside.exists() else {}
-    left = [fit for fit in fits(given.files, given.splits, given.trained_splits) if fit.key not in found]
+    left = [fit for fit in fits(given) if fit.key not in found]
     with ProcessPoolExecutor(given.workers) as pool:
         for fit, result in zip(left, pool.map(measured, left), strict=True):
             found[fit.key] = result
@@ -67,11 +68,11 @@ def main() -> None:
             given.out.write_text(table(found, given.workers))
 
 
-def fits(files: list[Path], splits: int, trained_splits: int) -> Iterator[Fit]:
+def fits(given: argparse.Namespace) -> Iterator[Fit]:
     """Everything to be measured."""
-    for path in files:
-        for method in METHODS:
-            most = trained_splits if method.startswith("PyG") else splits
+    for path in given.files:
+        for method in given.methods:
+            most = given.trained_splits if method.startswith("PyG") else given.splits
             yield from (Fit(path, method, split) for split in range(min(dataset(path).splits, most)))
 
 
@@ -173,6 +174,18 @@ def trained(data: real.Dataset, y: Any, split: int, kind: str) -> Outputs:
         return np.arange(classes), network(False).numpy()
 
 
+def message_passing(data: real.Dataset, y: Any, split: int) -> Outputs:
+    """The message-passing network with everything at its default."""
+    import torch
+
+    from gcnlimit.nn import MessagePassingClassifier
+
+    torch.set_num_threads(1)
+    model = MessagePassingClassifier().fit(data.X, y, graph=data.graph)
+    print(data.nodes, split, model.operator_, model.components_, model.network_.numbers[0].tolist(), flush=True)
+    return model.classes_, pair(np.reshape(model.decision_function(), (data.nodes, -1)))
+
+
 METHODS: dict[str, Scores] = {
     "default": ours,
     "no graph": partial(ours, strengths=[0.0], hops=0),
@@ -185,6 +198,9 @@ PACKAGES: dict[str, tuple[str, ...]] = {}
 if importlib.util.find_spec("sklearn") is not None:
     METHODS |= {"LabelSpreading": spreading, "logistic": logistic}
     PACKAGES |= dict.fromkeys(("LabelSpreading", "logistic"), ("sklearn.semi_supervised", "sklearn.linear_model"))
+if all(importlib.util.find_spec(package) is not None for package in ("sklearn", "torch")):
+    METHODS["message passing"] = message_passing
+    PACKAGES["message passing"] = ("gcnlimit.nn.classifier",)
 if importlib.util.find_spec("torch_geometric") is not None:
     METHODS |= {f"PyG {kind}": partial(trained, kind=kind) for kind in ("GCN", "SGC", "APPNP")}
     PACKAGES |= {f"PyG {kind}": ("torch_geometric.nn",) for kind in ("GCN", "SGC", "APPNP")}
@@ -209,7 +225,17 @@ def table(found: dict[str, Any], workers: int) -> str:
     return "\n".join([*lines, told, ""])
 
 
-ALL = ("default", "no graph", "PageRank", "diffusion", "residual", "hops", "LabelSpreading", "logistic")
+ALL = (
+    "default",
+    "message passing",
+    "no graph",
+    "PageRank",
+    "diffusion",
+    "residual",
+    "hops",
+    "LabelSpreading",
+    "logistic",
+)
 ALL += ("PyG GCN", "PyG SGC", "PyG APPNP")
 
 

@@ -82,5 +82,5 @@ def test_classes_of_any_names():
     names = np.where(known.numpy() < 0, None, np.where(labels == 1, "one", "other"))
     model = MessagePassingClassifier(5, operator="paper", components=None, iterations=3)
     model.fit(i.features, names, graph=i.adjacency)
-    assert model.score(np.where(labels == 1, "one", "other")) > 0.9
+    assert model.score(y=np.where(labels == 1, "one", "other")) > 0.9
     assert np.allclose(model.predict_proba().sum(axis=1), 1.0)

@@ -72,9 +72,8 @@ def _task(name: str, size: str, graph: int, seed: int | None) -> Task:
 def study_problem(name: str, known: Scores, given: argparse.Namespace) -> Scores:
     """Every method on one problem; what is known is not computed again."""
     problem, found = Kept(**_fields(as_problems(name)[0])), [Scores(())]
-    done = {
-        run.method for run in known.runs if (run.problem, run.size, run.graph) == (name, given.size, given.graphs - 1)
-    }
+    here, last = [run for run in known.runs if not run.error and run.size == given.size], given.graphs - 1
+    done = {run.method for run in here if (run.problem, run.graph) == (name, last)}
     options = {"size": given.size, "graphs": given.graphs, "store": given.out / "store.sqlite", "progress": False}
     for method in [one for one in _names(given) if one not in done]:
         try:

@@ -1,4 +1,4 @@
-"""The graph in a layer: messages between nodes with a memory, or along edges without the message that came back."""
+"""What a layer hears: from neighbours, with a memory or along edges, and from the class centroids of the features."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from gcnlimit.nn.operators import SymmetricOperator
 
-__all__ = ["EdgeMessages", "NodeMessages"]
+__all__ = ["EdgeMessages", "FeatureMessages", "NoMessages", "NodeMessages"]
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 
@@ -56,3 +56,34 @@ class EdgeMessages:
         column, back = self.edges.column, self.received[self.edges.reverse]
         cavity = means_of(logits[column] - self.memory * self.root * back)
         self.sent = torch.where(seen[column], code[column], cavity)
+
+
+class NoMessages:
+    """Features alone: there is no graph."""
+
+    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
+        """No evidence."""
+        return 0.0
+
+    def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
+        """Nothing to do."""
+
+
+class FeatureMessages:
+    r"""Evidence :math:`\kappa (X u - \frac{m M/N}{1 + s q}\hat y)` of the class centroids :math:`u`.
+
+    They are :math:`u = (X^T\hat y/N - \kappa m (1 - q) u^{old})/(1 + s q)`, or given ones, in which these nodes have no part.
+    """
+
+    def __init__(self, x: Any, centroids: Any = None) -> None:
+        self.x, self.centroids, self.fixed = x, centroids, centroids is not None
+
+    def evidence(self, means: Any, q: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
+        """Evidence on each node, of shape (nodes, batch, classes)."""
+        (nodes, width), shrunk = self.x.shape, 1.0 + shrinkage * q
+        if not self.fixed:
+            found = (self.x.T @ means.reshape(nodes, -1)).reshape(width, *means.shape[1:]) / nodes
+            echo = 0.0 if self.centroids is None else gain * memory * (1.0 - q) * self.centroids
+            self.centroids = (found - echo) / shrunk
+        field = (self.x @ self.centroids.reshape(width, -1)).reshape(means.shape)
+        return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.nn.messages import EdgeMessages, NodeMessages
+from gcnlimit.nn.messages import EdgeMessages, FeatureMessages, NodeMessages, NoMessages
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index
 
 __all__ = ["NUMBERS", "MessagePassing"]
@@ -93,34 +93,35 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         known = torch.nn.functional.one_hot(torch.where(mask, y, 0), self.classes).to(x.dtype) * mask[:, None]
         return self.evidence(x, S, known[:, None])[:, 0]
 
-    def evidence(self, x: Any, S: SymmetricOperator, known: Any) -> Any:
+    def evidence(self, x: Any, S: SymmetricOperator | None, known: Any) -> Any:
         """Logits from indicators of the known classes, of shape (nodes, batch, classes); rows of 0 are unknown nodes."""
+        return self.passed(x, S, known)[0]
+
+    def passed(self, x: Any, S: SymmetricOperator | None, known: Any, centroids: Any = None) -> tuple[Any, Any]:
+        """Logits, and centroids of the features of each class, of shape (features, batch, classes).
+
+        `centroids` are those of other nodes, in place of those found here; without a graph, `S` is None.
+        """
         seen = known.sum(dim=2, keepdim=True) > 0
         prior = torch.softmax(self.bias, 0)
         code = math.sqrt(self.classes) * (known - prior)
-        y = torch.where(seen, code, 0.0)
-        messages = (EdgeMessages if self.memory == "reverse" else NodeMessages)(S, y)
-        u, logits = None, y
+        y = logits = torch.where(seen, code, 0.0)
+        messages, features = self._messages(S, y), FeatureMessages(x, centroids)
         for layer in range(self.layers):
             gamma, kappa, s, m1, m2 = self._of(layer)
             q = (y**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (self.classes - 1)
-            u, from_features = self._centroids(x, y, u, kappa * m2 * (1.0 - q), 1.0 + s * q, m2)
-            b = messages.evidence(y, q, gamma, m1) + kappa * from_features
+            b = messages.evidence(y, q, gamma, m1) + features.evidence(y, q, kappa, s, m2)
             logits = math.sqrt(self.classes) * b + self.bias
             y = self._means(logits, prior)
             if self.clamp:
                 y = torch.where(seen, code, y)
                 messages.update(logits, lambda cavity: self._means(cavity, prior), seen, code)
-        return logits
+        return logits, features.centroids
 
-    @staticmethod
-    def _centroids(x: Any, y: Any, old: Any, weight: Any, shrunk: Any, memory: Any) -> tuple[Any, Any]:  # noqa: PLR0917
-        """Class centroids of the features, and what they say on each node."""
-        nodes, width = x.shape
-        r = (x.T @ y.reshape(nodes, -1)).reshape(width, *y.shape[1:]) / math.sqrt(nodes)
-        u = (r if old is None else r - weight * old) / shrunk
-        field = (x @ u.reshape(width, -1)).reshape(y.shape) / math.sqrt(nodes)
-        return u, field - memory * width / nodes / shrunk * y
+    def _messages(self, S: SymmetricOperator | None, means: Any) -> NodeMessages | EdgeMessages | NoMessages:
+        if S is None:
+            return NoMessages()
+        return EdgeMessages(S, means) if self.memory == "reverse" else NodeMessages(S, means)
 
     def _of(self, layer: int) -> Any:
         numbers = self.numbers[0 if self.tied else layer]

@@ -19,7 +19,7 @@ _FIRST = 10  # iterations from each start
 def train(
     network: MessagePassing,
     x: Any,
-    S: SymmetricOperator,
+    S: SymmetricOperator | None,
     labels: Any,
     *,
     maskings: int = 4,
@@ -36,7 +36,7 @@ def train(
     network
         The network; its numbers are replaced.
     x, S
-        Features and operator.
+        Features and operator, None without a graph.
     labels
         Class of each node, -1 where it is unknown.
     maskings

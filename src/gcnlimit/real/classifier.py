@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from gcnlimit._values import Array
-from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
+from gcnlimit.given.inputs import Labels
+from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG
 from gcnlimit.real.offers import Options
-from gcnlimit.real.trained import pair, train
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ModuleNotFoundError:
-    raise GCNLimitError("GraphClassifier needs scikit-learn; install it with pip install 'gcnlimit[sklearn]'") from None
+from gcnlimit.real.trained import train
 
 __all__ = ["GraphClassifier"]
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GraphClassifier(GraphEstimator):
     r"""Linear graph network :math:`h = g(S) X W + b`, all choices made by exact leave-one-out on the labelled nodes.
 
     Ridge regression of the classes (one column of :math:`\pm 1` each) on propagated features. The strength of the filter,
@@ -111,110 +103,15 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, graph: Any = None) -> Self:
-        """Choose and train.
-
-        Parameters
-        ----------
-        X
-            Features, a row for each node, dense or sparse; None with a graph alone.
-        y
-            Class of each node; with a graph, -1, NaN or None for the unlabelled ones.
-        graph
-            Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
-        """
-        adjacency = None if graph is None else as_adjacency(graph, None if X is None else _rows(X))
-        features, labels = self._training(X, y, adjacency)
+    def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         self._trained = train(features, labels, adjacency, Options(**self.get_params(deep=False)))
-        self._with_graph = adjacency is not None
         best, choice = self._trained.choice.best, self._trained.choice
-        self.classes_, self.labelled_ = labels.classes, labels.labelled
         self.operator_, self.reg_ = best.operator, best.reg
         self.family_, self.strength_, self.filter_, self.hops_ = best.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self.loo_score_, self.loo_score_error_ = self._trained.loo_score, self._trained.loo_score_error
-        self.trials_ = choice.trials
-        self.transduction_ = self._decide(self._trained.outputs)
-        return self
+        self.trials_, self._sharpness = choice.trials, self._trained.sharpness
+        return self._trained.outputs
 
-    def decision_function(self, X: Any = None, graph: Any = None) -> Array:
-        """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
-        outputs = self._evaluate(X, graph)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
-
-    def predict(self, X: Any = None, graph: Any = None) -> npt.NDArray[Any]:
-        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without)."""
-        return self._decide(self._evaluate(X, graph))
-
-    def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
-        """Probabilities of the classes: softmax of the outputs at the temperature of least leave-one-out log-loss."""
-        outputs = pair(self._evaluate(X, graph))
-        return np.asarray(softmax(self._trained.sharpness * outputs, axis=1))
-
-    def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
-        """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
-        found = self.predict(X, graph)
-        if not self._with_graph:
-            return float(np.average(found == np.asarray(y), weights=sample_weight))
-        raw = np.asarray(y)
-        if raw.shape != found.shape:
-            raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
-        known = np.array([v is not None and v == v and v != -1 for v in raw.tolist()])  # noqa: PLR0124
-        if not known.any():
-            raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(found[known] == raw[known], weights=weights))
-
-    def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
-        if adjacency is None:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-            check_classification_targets(y)
-            classes, codes = np.unique(y, return_inverse=True)
-            if classes.size < 2:
-                raise ParameterError(f"y has one class, {classes[0]!s}; a classifier needs two")
-            return X, Labels(classes, np.arange(len(y)), codes)
-        features = as_features(X, adjacency.shape[0])
-        labels = as_labels(y, adjacency.shape[0])
-        if X is not None:
-            validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
-        self.n_features_in_ = features.shape[1]
-        return (None if X is None else features), labels
-
-    def _evaluate(self, X: Any, graph: Any) -> Array:
-        check_is_fitted(self)
-        if X is None and graph is None:
-            return self._trained.outputs
-        if not self._with_graph:
-            if graph is not None:
-                raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            adjacency = None
-        else:
-            X, adjacency = self._elsewhere(X, graph)
-        return self._trained.evaluate(X, adjacency)
-
-    def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
-        if graph is None:
-            raise ParameterError(
-                "X is given without a graph but the model was fitted with one; predict() answers for the nodes of the fit, "
-                "predict(X, graph=...) for those of another graph"
-            )
-        adjacency = as_adjacency(graph, None if X is None else _rows(X))
-        X = as_features(X, adjacency.shape[0])
-        if X.shape[1] != self.n_features_in_:
-            raise ParameterError(f"X has {X.shape[1]} features but the model was fitted with {self.n_features_in_}")
-        return X, adjacency
-
-    def _decide(self, outputs: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
-
-    def __sklearn_tags__(self) -> Any:
-        """Sparse features are accepted."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _rows(X: Any) -> int | None:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else None
+    def _apply(self, features: Any, adjacency: Any) -> Array:
+        return self._trained.evaluate(features, adjacency)

@@ -1,0 +1,136 @@
+"""What the classifiers of graphs share: estimators of scikit-learn that take a graph beside `X` and `y`."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import softmax
+
+from gcnlimit._extras import need
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
+from gcnlimit.real.trained import pair
+
+need("a graph classifier", "sklearn", "sklearn")
+
+from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
+from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+__all__ = ["GraphEstimator"]
+
+
+class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier of the nodes of a graph; a subclass says how it learns and what it says on other nodes."""
+
+    _sharpness = 1.0
+
+    @abstractmethod
+    def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
+        """Learn from parts that have been checked, and return the outputs on all nodes, one column for two classes."""
+
+    @abstractmethod
+    def _apply(self, features: Any, adjacency: Any) -> Array:
+        """Outputs on the nodes of another graph, or without one."""
+
+    def fit(self, X: Any, y: Any, graph: Any = None) -> Self:
+        """Choose and train.
+
+        Parameters
+        ----------
+        X
+            Features, a row for each node, dense or sparse; None with a graph alone.
+        y
+            Class of each node; with a graph, -1, NaN or None for the unlabelled ones.
+        graph
+            Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
+        """
+        adjacency = None if graph is None else as_adjacency(graph, None if X is None else _rows(X))
+        features, labels = self._training(X, y, adjacency)
+        self._with_graph = adjacency is not None
+        self.classes_, self.labelled_ = labels.classes, labels.labelled
+        self._outputs = self._learn(features, labels, adjacency)
+        self.transduction_ = self._decide(self._outputs)
+        return self
+
+    def decision_function(self, X: Any = None, graph: Any = None) -> Array:
+        """Outputs: one column for each class, one number for two. Without arguments, of the nodes of the fit."""
+        outputs = self._evaluate(X, graph)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def predict(self, X: Any = None, graph: Any = None) -> npt.NDArray[Any]:
+        """Classes of the nodes of the fit, or of new features `X` on another `graph` (without, if fitted without)."""
+        return self._decide(self._evaluate(X, graph))
+
+    def predict_proba(self, X: Any = None, graph: Any = None) -> Array:
+        """Probabilities of the classes: softmax of the outputs, at the temperature that the fit has found."""
+        return np.asarray(softmax(self._sharpness * pair(self._evaluate(X, graph)), axis=1))
+
+    def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
+        """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
+        found = self.predict(X, graph)
+        if not self._with_graph:
+            return float(np.average(found == np.asarray(y), weights=sample_weight))
+        raw = np.asarray(y)
+        if raw.shape != found.shape:
+            raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
+        known = np.array([v is not None and v == v and v != -1 for v in raw.tolist()])  # noqa: PLR0124
+        if not known.any():
+            raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(found[known] == raw[known], weights=weights))
+
+    def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
+        if adjacency is None:
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            check_classification_targets(y)
+            classes, codes = np.unique(y, return_inverse=True)
+            if classes.size < 2:
+                raise ParameterError(f"y has one class, {classes[0]!s}; a classifier needs two")
+            return X, Labels(classes, np.arange(len(y)), codes)
+        features = as_features(X, adjacency.shape[0])
+        labels = as_labels(y, adjacency.shape[0])
+        if X is not None:
+            validate_data(self, X, accept_sparse="csr", dtype=None, skip_check_array=True)
+        self.n_features_in_ = features.shape[1]
+        return (None if X is None else features), labels
+
+    def _evaluate(self, X: Any, graph: Any) -> Array:
+        check_is_fitted(self)
+        if X is None and graph is None:
+            return self._outputs
+        if not self._with_graph:
+            if graph is not None:
+                raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
+            return self._apply(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), None)
+        return self._apply(*self._elsewhere(X, graph))
+
+    def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
+        if graph is None:
+            raise ParameterError(
+                "X is given without a graph but the model was fitted with one; predict() answers for the nodes of the fit, "
+                "predict(X, graph=...) for those of another graph"
+            )
+        adjacency = as_adjacency(graph, None if X is None else _rows(X))
+        X = as_features(X, adjacency.shape[0])
+        if X.shape[1] != self.n_features_in_:
+            raise ParameterError(f"X has {X.shape[1]} features but the model was fitted with {self.n_features_in_}")
+        return X, adjacency
+
+    def _decide(self, outputs: Array) -> npt.NDArray[Any]:
+        return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse features are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _rows(X: Any) -> int | None:
+    shape = getattr(X, "shape", None)
+    return int(shape[0]) if shape else None
