@@ -1,7 +1,9 @@
 """Evaluation: nothing to peek at, nothing lost when it is interrupted, failures told."""
 
 import gc
+import secrets
 
+import cheats
 import numpy as np
 import pytest
 
@@ -49,6 +51,23 @@ def test_the_same_search_finds_labels_that_are_kept():
     problem = as_problems("reference")[0]
     task, truth = problem.task("small"), [problem.truth("small").astype(float)]
     assert np.mean((peeking(task) > 0) == truth[0]) == 1.0
+
+
+def test_with_a_seed_of_the_judge_nothing_leads_to_the_hidden_labels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = evaluate(cheats.every, "reference", size="small", graphs=1, seed=secrets.randbits(64), store="judge.txt")
+    assert scores.runs[0].accuracy == 0.5
+
+
+@pytest.mark.parametrize(
+    ("cheat", "seed"), [(cheats.drawn_again, None), (cheats.from_frames, 11), (cheats.from_files, 12)]
+)
+def test_each_cheat_succeeds_where_the_seed_is_to_be_found(cheat, seed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("seed 12")
+    problem = as_problems("reference")[0]
+    task, truth = problem.task("small", seed=seed), problem.truth("small", seed=seed)
+    assert accuracy(cheat(task), truth, task.test_mask, task.classes) == 1.0
 
 
 def test_a_seed_of_ones_own_gives_other_graphs():

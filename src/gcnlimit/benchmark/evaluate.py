@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gcnlimit._processes import check_pickle, process_pool
 from gcnlimit._progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_size
@@ -48,7 +49,8 @@ def evaluate(
     """Accuracy of a model on the problems of the suite, beside the exact ceilings.
 
     While the model runs, the hidden labels are nowhere in its process: the graph is drawn again from its seed to measure
-    the scores. Since everyone can draw the graphs of the suite, a judge gives a `seed` of his own.
+    the scores. Since everyone can draw the graphs of the suite, a judge gives a `seed` of his own, such as
+    ``secrets.randbits(64)``: the model then runs in a process of its own, which is sent the task and not the seed.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ def evaluate(
     name
         Of the model in the table; by default that of the function.
     seed
-        For graphs that the author of the model cannot draw.
+        For graphs that the author of the model cannot draw. The model must then be a function that other processes can import.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
@@ -86,6 +88,7 @@ def evaluate(
     check_size(size)
     if seed is not None:
         seed = whole("seed", seed, low=0)
+        check_pickle(model, "the model")
     named = name or _name(model)
     axes = {"problem": {problem.name: problem for problem in chosen}, "graph": range(whole("graphs", graphs, low=1))}
     producer = Producer(
@@ -128,12 +131,19 @@ def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
     problem, where = parameters["problem"], (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=parameters["given"])
     started = time.perf_counter()
-    scores = model(task)
+    scores = model(task) if parameters["given"] is None else _apart(model, task)
     seconds = time.perf_counter() - started
     test, classes = task.test_mask, task.classes
     del task
     truth = problem.truth(*where, seed=parameters["given"])
     return {"accuracy": accuracy(scores, truth, test, classes), "seconds": seconds}
+
+
+def _apart(model: Model, task: Task) -> npt.ArrayLike:
+    """Scores from a process that has nothing but the task."""
+    with process_pool(1) as pool:
+        scores: npt.ArrayLike = pool.submit(model, task).result()
+    return scores
 
 
 def _run(name: str, size: str, block: Block, columns: Columns) -> Run:
