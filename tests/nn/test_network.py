@@ -7,7 +7,7 @@ import gcnlimit as gl
 
 torch = pytest.importorskip("torch")
 
-from gcnlimit.nn import MessagePassing, MessagePassingClassifier, from_edge_index, from_graph, train  # noqa: E402
+from gcnlimit.nn import MessagePassing, from_edge_index, from_graph, train  # noqa: E402
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
@@ -75,12 +75,3 @@ def test_gradients_pass_through_the_operator():
     weight = torch.randn(50, 2)
     ((S @ block) * weight).sum().backward()
     assert torch.allclose(block.grad, S @ weight, atol=1e-5)
-
-
-def test_classes_of_any_names():
-    i, _, _, known, labels = parts(gl.CSBM(4, 1.5, 3.0, 0.2), 0, nodes=500)
-    names = np.where(known.numpy() < 0, None, np.where(labels == 1, "one", "other"))
-    model = MessagePassingClassifier(5, operator="paper", components=None, iterations=3)
-    model.fit(i.features, names, graph=i.adjacency)
-    assert model.score(y=np.where(labels == 1, "one", "other")) > 0.9
-    assert np.allclose(model.predict_proba().sum(axis=1), 1.0)

@@ -91,5 +91,5 @@ def _pagerank(S: SymmetricOperator, block: Any, strength: float) -> Any:
 def _unit(task: Task, device: str) -> SymmetricOperator:
     """Operator of the theory, of top eigenvalue 1."""
     S = propagation(task.adjacency, "paper").unit().operator
-    scale = 1.0 if S.u is None else float(np.sqrt(np.mean(S.u) * np.mean(S.v)))
-    return as_operator(S.matrix, np.full(task.labels.size, scale)).to(device)
+    assert S.u is not None  # a constant vector, and v is 1
+    return as_operator(S.matrix, np.sqrt(S.u)).to(device)

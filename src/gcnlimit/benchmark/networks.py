@@ -25,10 +25,12 @@ DECAYS = (5e-4, 5e-3)
 
 
 class Graph:
-    """Edges in both directions on a device, and the operators of networks, each made when first used."""
+    """Edges in both directions, without self-loops, and the operators of networks on a device, each made when first used."""
 
     def __init__(self, adjacency: Any, device: str) -> None:
-        self.both = adjacency.maximum(adjacency.T).tocsr()
+        both = adjacency.maximum(adjacency.T)
+        self.both = (both - sparse.diags_array(both.diagonal())).tocsr()  # layers that want self-loops add them
+        self.both.eliminate_zeros()
         self.given, self.device = adjacency, device
 
     @cached_property
@@ -233,17 +235,17 @@ def _transformer() -> Any:
 
 
 NETWORKS = {
-    "GCNII": Network(GCNII, "normalized", (4, 8)),
-    "graph transformer": Network(_stack(_transformer), "edges", (1, 2), rates=(0.005, 0.02)),
-    "GAT": Network(_stack(_gat), "edges", (1, 2), rates=(0.005, 0.02)),
-    "GraphSAGE": Network(_stack(lambda: SAGEConv(HIDDEN, HIDDEN)), "mean", (1, 2)),
-    "GPR-GNN": Network(_gpr, "normalized", (0.1, 0.3)),
-    "GPR-GNN, centred": Network(_gpr, "centred", (0.1, 0.3)),
+    "MLP": Network(_mlp, "normalized", (1, 2)),
     "GCN": Network(GCN, "normalized", (2, 3)),
+    "GraphSAGE": Network(_stack(lambda: SAGEConv(HIDDEN, HIDDEN)), "mean", (1, 2)),
     "GIN": Network(_stack(_gin), "total", (1, 2)),
     "SGC": Network(_sgc, "normalized", (2, 4), rates=(0.05, 0.2)),
     "APPNP": Network(_appnp, "normalized", (0.1, 0.3)),
-    "MLP": Network(_mlp, "normalized", (1, 2)),
+    "GPR-GNN": Network(_gpr, "normalized", (0.1, 0.3)),
+    "GPR-GNN, centred": Network(_gpr, "centred", (0.1, 0.3)),
+    "GCNII": Network(GCNII, "normalized", (4, 8)),
+    "GAT": Network(_stack(_gat), "edges", (1, 2), rates=(0.005, 0.02)),
+    "graph transformer": Network(_stack(_transformer), "edges", (1, 2), rates=(0.005, 0.02)),
 }
 """Networks by name, their operator, and the two structures that are tried: layers, powers of the operator, or teleports."""
 

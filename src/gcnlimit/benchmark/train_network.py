@@ -40,6 +40,7 @@ def fit_network(task: Task, name: str, setting: Setting, epochs: int, device: st
     return np.asarray(_train(task, name, setting, epochs, device)[0].float().cpu().numpy())
 
 
+@lru_cache(maxsize=16)  # the first graph is that of the tuning
 def _train(task: Task, name: str, setting: Setting, epochs: int, device: str) -> tuple[Any, tuple[float, float]]:
     """Scores at the epoch of the best accuracy on validation nodes, the lowest loss among equal ones, and these two."""
     torch.manual_seed(task.seed)

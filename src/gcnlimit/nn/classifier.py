@@ -110,7 +110,7 @@ class MessagePassingClassifier(GraphEstimator):
             raise ParameterError(f"operator = {self.operator!r} is not allowed; use 'auto', 'normalized' or 'paper'")
         codes = np.full(features.shape[0] if adjacency is None else adjacency.shape[0], -1, np.int64)
         codes[labels.labelled] = labels.codes
-        counts = [None] if features is None else self._counts(features)
+        counts = self._counts(features)
         self._whitening = None if features is None else Components.of(features, counts[-1])
         best, operators = self._chosen(features, codes, adjacency, counts)
         self.network_, self.operator_, self.components_ = best.network, best.operator, best.components
@@ -124,7 +124,7 @@ class MessagePassingClassifier(GraphEstimator):
 
     def _counts(self, features: Any) -> list[int | None]:
         """Numbers of components to choose from, increasing."""
-        if self.components is None:
+        if features is None or self.components is None:
             return [None]
         if self.components == "auto":
             return [*numbers_of_components(features)]
@@ -169,8 +169,8 @@ class MessagePassingClassifier(GraphEstimator):
             return self.network_.passed(x, S, shown[:, None].to(x.dtype), centroids)
 
     def _inputs(self, X: Any, nodes: int, count: int | None) -> Any:
-        """Features in the unit of the network; a column of 0 where there are none."""
-        x = np.zeros((nodes, 1)) if self._whitening is None else self._whitening(X, count)
+        """Features in the unit of the network, no column where there are none."""
+        x = np.zeros((nodes, 0)) if self._whitening is None else self._whitening(X, count)
         return torch.from_numpy(np.ascontiguousarray(x, np.float32)).to(self.device)
 
 

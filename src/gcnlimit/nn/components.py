@@ -47,7 +47,7 @@ class Components(NamedTuple):
 
 def most_components(X: Any) -> int:
     """Most components that may have a variance: there are no more than features, and fewer than nodes."""
-    return max(min(X.shape[0] - 1, X.shape[1]), 1)
+    return max(min(int(X.shape[0]) - 1, int(X.shape[1])), 1)
 
 
 def numbers_of_components(X: Any) -> list[int]:

@@ -80,10 +80,10 @@ class FeatureMessages:
 
     def evidence(self, means: Any, q: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        (nodes, width), shrunk = self.x.shape, 1.0 + shrinkage * q
+        (nodes, width), columns, shrunk = self.x.shape, means[0].numel(), 1.0 + shrinkage * q
         if not self.fixed:
-            found = (self.x.T @ means.reshape(nodes, -1)).reshape(width, *means.shape[1:]) / nodes
+            found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
             echo = 0.0 if self.centroids is None else gain * memory * (1.0 - q) * self.centroids
             self.centroids = (found - echo) / shrunk
-        field = (self.x @ self.centroids.reshape(width, -1)).reshape(means.shape)
+        field = (self.x @ self.centroids.reshape(width, columns)).reshape(means.shape)
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)

@@ -1,0 +1,51 @@
+"""The network as an estimator: the contract of scikit-learn, and other nodes than those of the fit."""
+
+import numpy as np
+import pytest
+
+import gcnlimit as gl
+
+pytest.importorskip("torch")
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gcnlimit.nn import MessagePassingClassifier
+
+
+@parametrize_with_checks([MessagePassingClassifier(2, iterations=5, maskings=1, components=20)])
+def test_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_classes_of_any_names():
+    i = gl.sample(gl.CSBM(4, 1.5, 3.0, 0.2), nodes=500, degree=30, seed=0, dtype=np.float32)
+    truth = np.where(i.labels > 0, "one", "other")
+    model = MessagePassingClassifier(5, operator="paper", components=None, iterations=3)
+    model.fit(i.features, np.where(i.train_mask, truth, None), graph=i.adjacency)
+    assert model.score(y=truth) > 0.9
+    assert np.allclose(model.predict_proba().sum(axis=1), 1.0)
+
+
+def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
+    """Half of the nodes are for the fit; on the others no class is known, and accuracy is above that of features alone."""
+    data = gl.CSBM(alpha=1, lam=3.0, mu=3.0, rho=0.5, directed=False)
+    i = gl.sample(data, nodes=1000, degree=60, seed=0)
+    here, there = np.arange(500), np.arange(500, 1000)
+    truth = (i.labels > 0).astype(int)
+    model = MessagePassingClassifier(6, operator="paper", components=None, iterations=5)
+    model.fit(i.features[here], np.where(i.train_mask, truth, -1)[here], graph=i.adjacency[here][:, here])
+    found = model.score(i.features[there], truth[there], graph=i.adjacency[there][:, there])
+    assert found > gl.bayes_optimal(data.replaced(lam=0.0)).test_accuracy
+
+
+def test_the_number_of_components_is_that_of_the_signal():
+    """Two directions carry the classes; more than a handful of whitened noise would hide them."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=300)
+    X = 0.1 * rng.standard_normal((300, 250)) + 2.0 * rng.standard_normal((3, 250))[truth]
+    same = truth[:, None] == truth
+    A = np.triu(rng.random((300, 300)) < np.where(same, 0.06, 0.04), 1).astype(float)
+    model = MessagePassingClassifier(3, operator="paper", iterations=3, maskings=1)
+    model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
+    assert model.components_ == 15
+    assert model.score(y=truth) > 0.95
