@@ -49,7 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     chosen = as_problems(given.problems) if given.problems else (*problems(), *problems(aside=True))
     known = merge([Scores.load(file) for file in given.known])
-    tasks = [partial(study_problem, problem.name, known, given) for problem in chosen]
+    left = [problem.name for problem in chosen if _missing(problem.name, known, given)]
+    tasks = [partial(study_problem, name, known, given) for name in left]
     scores = merge([known, *(part for part in run(tasks, given.workers) if part is not None)])
     scores.save(given.out / "scores.json")
     scores.save(given.out / "scores.csv")
@@ -71,11 +72,10 @@ def _task(name: str, size: str, graph: int, seed: int | None) -> Task:
 
 def study_problem(name: str, known: Scores, given: argparse.Namespace) -> Scores:
     """Every method on one problem; what is known is not computed again."""
-    problem, found = Kept(**_fields(as_problems(name)[0])), [Scores(())]
-    here, last = [run for run in known.runs if not run.error and run.size == given.size], given.graphs - 1
-    done = {run.method for run in here if (run.problem, run.graph) == (name, last)}
+    problem = Kept(**_fields(as_problems(name)[0]))
+    found = [Scores(tuple(run for run in known.runs if run.problem == name))]
     options = {"size": given.size, "graphs": given.graphs, "store": given.out / "store.sqlite", "progress": False}
-    for method in [one for one in _names(given) if one not in done]:
+    for method in _missing(name, known, given):
         try:
             found.append(evaluate(_model(problem, method, given), problem, name=method, **options))
             merge(found).save(given.out / f"scores-{name}.json")
@@ -83,6 +83,13 @@ def study_problem(name: str, known: Scores, given: argparse.Namespace) -> Scores
         except (GCNLimitError, RuntimeError) as error:
             print(f"{name}: {method}: {error}", flush=True)
     return merge(found)
+
+
+def _missing(problem: str, known: Scores, given: argparse.Namespace) -> list[str]:
+    """Methods that are to be run on a problem: without a result on its last graph."""
+    here = [run for run in known.runs if (run.problem, run.size, run.error) == (problem, given.size, "")]
+    done = {run.method for run in here if run.graph == given.graphs - 1}
+    return [name for name in _names(given) if name not in done]
 
 
 def _fields(problem: Problem) -> dict[str, Any]:
