@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     known = merge([Scores.load(file) for file in given.known])
     left = [problem.name for problem in chosen if _missing(problem.name, known, given)]
     tasks = [partial(study_problem, name, known, given) for name in left]
-    scores = merge([known, *(part for part in run(tasks, given.workers) if part is not None)])
+    scores = merge([known, *(part for part in (run(tasks, given.workers) if tasks else []) if part is not None)])
     scores.save(given.out / "scores.json")
     scores.save(given.out / "scores.csv")
     print(scores)
