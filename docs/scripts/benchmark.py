@@ -1,4 +1,4 @@
-"""Pictures of the page on the benchmark: ``python docs/scripts/benchmark.py benchmarks/study.json``."""
+"""Tables and pictures of the page on the benchmark: ``python docs/scripts/benchmark.py benchmarks/gnn_study.json``."""
 
 import sys
 from pathlib import Path
@@ -14,17 +14,20 @@ from gcnlimit.benchmark.record import recorded
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 TABLES = ROOT / "benchmarks"
+OWN = "message-passing network"
 
 
 def main() -> None:
     """Write the table of problems, draw accuracy against depth, and, given results, write and draw those of the study."""
     suite = (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
     (TABLES / "gnn_problems.md").write_text(problem_table(suite))
-    depth()
-    if len(sys.argv) > 1:
-        scores = gl.benchmark.Scores.load(sys.argv[1])
-        (TABLES / "gnn_study.md").write_text(study_table(scores))
-        places(scores)
+    scores = gl.benchmark.Scores.load(sys.argv[1]) if len(sys.argv) > 1 else gl.benchmark.Scores(())
+    depth(scores)
+    if scores.runs:
+        (TABLES / "gnn_ablations.md").write_text(ablation_table(scores))
+        whole = gl.benchmark.Scores(tuple(run for run in scores.runs if not run.method.startswith(f"{OWN},")))
+        (TABLES / "gnn_study.md").write_text(study_table(whole))
+        places(whole)
 
 
 def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
@@ -46,30 +49,57 @@ def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
 def study_table(scores: gl.benchmark.Scores) -> str:
     """Mean accuracy in per cent of each method, problem by problem, the best of each column first by mean place."""
     lines = scores.lines
-    problems = list(dict.fromkeys(line.problem for line in lines))
+    suite = (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
+    problems = [problem for problem in suite if any(line.problem == problem.name for line in lines)]
     cell = {
         (line.method, line.problem): f"{100 * line.accuracy:.1f} ± {100 * line.standard_error:.1f}" for line in lines
     }
     order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: -_mean_place(lines, method))
-    rows = [f"| method | mean place | {' | '.join(problems)} |", "| --- " * (len(problems) + 2) + "|"]
-    exact = {problem.name: problem.exact for problem in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))}
-    rows.append(f"| *Bayes-optimal* | 1 | {' | '.join(f'*{100 * exact[name].bayes:.1f}*' for name in problems)} |")
+    names = " | ".join(problem.name for problem in problems)
+    rows = [f"| method | mean place | aside | {names} |", "| --- " * (len(problems) + 3) + "|"]
+    rows.append(f"| *Bayes-optimal* | 1 | 1 | {' | '.join(f'*{100 * p.exact.bayes:.1f}*' for p in problems)} |")
     for method in order:
-        cells = " | ".join(cell.get((method, name), "") for name in problems)
-        rows.append(f"| {method} | {_mean_place(lines, method):.3f} | {cells} |")
-    rows.append(f"| *features alone* | | {' | '.join(f'*{100 * exact[name].features:.1f}*' for name in problems)} |")
+        cells = " | ".join(cell.get((method, problem.name), "") for problem in problems)
+        means = " | ".join(f"{_mean_place(lines, method, aside):.3f}".replace("nan", "") for aside in (False, True))
+        rows.append(f"| {method} | {means} | {cells} |")
+    rows.append(f"| *features alone* | | | {' | '.join(f'*{100 * p.exact.features:.1f}*' for p in problems)} |")
     return "\n".join(rows) + "\n"
 
 
-def _mean_place(lines: list[gl.benchmark.Line], method: str) -> float:
-    """Mean place over the problems, without the hard and the sparse one, whose exact numbers are of another kind."""
-    return float(
-        np.nanmean([_place(line) for line in lines if line.method == method and line.problem not in ("hard", "sparse")])
-    )
+def ablation_table(scores: gl.benchmark.Scores) -> str:
+    """Points of accuracy that each change of the network costs or adds, on the same graphs."""
+    found = {(run.method, run.problem, run.graph): 100 * run.accuracy for run in scores.runs}
+    changes = [method for method in dict.fromkeys(run.method for run in scores.runs) if method.startswith(f"{OWN},")]
+    problems = list(dict.fromkeys(run.problem for run in scores.runs if run.method in changes))
+    rows = [f"| | {' | '.join(problems)} |", "| --- " * (len(problems) + 1) + "|"]
+    for method in changes:
+        pairs = [
+            [(found[method, name, k], found[OWN, name, k]) for k in range(5) if (method, name, k) in found]
+            for name in problems
+        ]
+        rows.append(f"| {method.removeprefix(f'{OWN}, ')} | {' | '.join(map(_difference, pairs))} |")
+    means = (np.mean([found[OWN, name, k] for k in range(5)]) for name in problems)
+    rows.insert(2, f"| *the network, 15 layers* | {' | '.join(f'*{mean:.2f}*' for mean in means)} |")
+    return "\n".join(rows) + "\n"
 
 
-def depth() -> None:
-    """Accuracy against the number of layers: best linear network and message passing, exact."""
+def _difference(pairs: list[tuple[float, float]]) -> str:
+    """Mean difference and its standard error."""
+    if not pairs:
+        return ""
+    gain = np.subtract(*np.transpose(pairs))
+    return f"{gain.mean():+.2f} ± {gain.std(ddof=1) / gain.size**0.5:.2f}"
+
+
+def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False) -> float:
+    """Mean place over the suite or the problems kept aside, without the hard and the sparse one, of other exact numbers."""
+    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard", "sparse"}
+    places = [_place(line) for line in lines if line.method == method and line.problem in chosen]
+    return float(np.mean(places)) if places else float("nan")
+
+
+def depth(scores: gl.benchmark.Scores) -> None:
+    """Accuracy against the number of layers: best linear network and message passing, exact; the trained network measured."""
     names = ("reference", "many-labels", "deep")
     chosen = [problem for problem in gl.benchmark.problems() if problem.name in names]
     layers = np.arange(1, 11)
@@ -82,11 +112,21 @@ def depth() -> None:
         axes.plot(layers, curve, "s-", ms=3, color="tab:orange", label="best linear network")
         axes.axhline(problem.exact.bayes, color="black", lw=1, label="Bayes-optimal")
         axes.axhline(problem.exact.linear, color="tab:orange", lw=1, ls=":", label="all linear networks")
+        for count in (2, 5):
+            trained = [
+                line for line in scores.lines if (line.method, line.problem) == (f"{OWN}, {count} layers", problem.name)
+            ]
+            for line in trained:
+                axes.errorbar(
+                    count, line.accuracy, 2 * line.standard_error, fmt="kx", ms=6, label="trained network, measured"
+                )
         axes.set_title(problem.name, fontsize=9)
         axes.set_xlabel("layers")
         print(problem.name, "linear", curve.round(4), "message passing", passing.round(4))
     figure.axes[0].set_ylabel("test accuracy")
-    figure.axes[0].legend(fontsize=7, loc="lower right")
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    unique = dict(zip(labels, handles, strict=True))
+    figure.axes[0].legend(unique.values(), unique.keys(), fontsize=7, loc="lower right")
     figure.savefig(IMAGES / "benchmark-depth.png", dpi=110)
 
 
@@ -97,16 +137,18 @@ def _best_linear(problems: list[gl.benchmark.Problem], order: int) -> np.ndarray
 
 
 def places(scores: gl.benchmark.Scores) -> None:
-    """Place of each method between chance and the best possible, each problem a mark; ablations are left out."""
-    lines = [line for line in scores.lines if not line.method.startswith("message-passing network,")]
-    problems = list(dict.fromkeys(line.problem for line in lines))
+    """Place of each method between chance and the best possible, each problem a mark."""
+    lines = scores.lines
+    named = {line.problem for line in lines}
+    problems = [p.name for p in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True)) if p.name in named]
     order = sorted(dict.fromkeys(line.method for line in lines), key=lambda method: _mean_place(lines, method))
     figure = Figure(figsize=(9, 0.3 * len(order) + 1.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    for k, problem in enumerate(problems):
-        marks = [(_place(line), order.index(line.method)) for line in lines if line.problem == problem]
-        axes.scatter(*np.transpose(marks), s=16, color=f"C{k % 10}", marker="os"[k // 10], label=problem)
+    for k, problem in enumerate(as_problems(problems)):
+        marks = [(_place(line), order.index(line.method)) for line in lines if line.problem == problem.name]
+        marker = "^" if problem.aside else "o" if len(problem.data.fractions) == 2 else "s"
+        axes.scatter(*np.transpose(marks), s=16, color=f"C{k % 10}", marker=marker, label=problem.name)
     axes.scatter(
         [_mean_place(lines, m) for m in order], range(len(order)), s=160, color="black", marker="|", label="mean"
     )

@@ -38,14 +38,13 @@ def test_on_other_nodes_the_graph_adds_to_the_centroids_of_the_fit():
     assert found > gl.bayes_optimal(data.replaced(lam=0.0)).test_accuracy
 
 
-def test_the_number_of_components_is_that_of_the_signal():
-    """Two directions carry the classes; more than a handful of whitened noise would hide them."""
+def test_the_number_of_components_is_small_where_few_directions_carry_the_classes():
+    """Two directions of 250 do; whitening all others would hide them."""
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=300)
-    X = 0.1 * rng.standard_normal((300, 250)) + 2.0 * rng.standard_normal((3, 250))[truth]
-    same = truth[:, None] == truth
-    A = np.triu(rng.random((300, 300)) < np.where(same, 0.06, 0.04), 1).astype(float)
+    X = 2.0 * rng.standard_normal((300, 250)) + 0.3 * rng.standard_normal((3, 250))[truth]
+    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(float)
     model = MessagePassingClassifier(3, operator="paper", iterations=3, maskings=1)
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
-    assert model.components_ == 15
-    assert model.score(y=truth) > 0.95
+    assert model.components_ <= 30
+    assert model.score(y=truth) > 0.75

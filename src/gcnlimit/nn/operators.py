@@ -63,7 +63,8 @@ class SymmetricOperator:
             parts = (self.matrix.values(), self.matrix.col_indices(), self.matrix.crow_indices())
             csr: Any = sparse.csr_array(tuple(part.cpu().numpy() for part in parts), shape=tuple(self.matrix.shape))
             return Edges(*(part.to(self.matrix.device) for part in SymmetricOperator(csr).edges))
-        entries: Any = self.matrix.tocoo()
+        matrix: Any = self.matrix
+        entries = matrix.tocoo()
         row, column = (part.astype(np.int64) for part in entries.coords)
         reverse = np.lexsort((row, column))  # rows are sorted: sorting by columns transposes
         return Edges(*(torch.from_numpy(part) for part in (row, column, entries.data, reverse)))
