@@ -10,7 +10,7 @@ from gcnlimit.benchmark.task import split
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
-from gcnlimit.benchmark import device_ridge, networks  # noqa: E402
+from gcnlimit.benchmark import device_ridge, networks, study  # noqa: E402
 
 
 def graph():
@@ -40,3 +40,14 @@ def test_a_device_chooses_the_linear_network_that_the_processor_chooses():
     task = split(gl.sample(gl.CSBM(4, 1.2, 3.0, 0.3), 400, 20, seed, dtype=np.float32), "own", seed)
     found = device_ridge.linear_by_leave_one_out(task, STRENGTHS, "cpu")
     assert np.allclose(found, linear_by_leave_one_out(task), atol=1e-4)
+
+
+def test_results_that_are_known_are_not_computed_again(tmp_path):
+    runs = [gl.benchmark.Run("GCN", "sparse", "small", graph, 0.123, 1.0) for graph in range(2)]
+    known = gl.benchmark.Scores(tuple(runs))
+    known.save(tmp_path / "known.json")
+    options = ["--size", "small", "--graphs", "2", "--problems", "sparse", "--known", str(tmp_path / "known.json")]
+    study.main([*options, "--methods", "GCN", "features", "--out", str(tmp_path / "study")])
+    found = gl.benchmark.Scores.load(tmp_path / "study" / "scores.json").runs
+    assert [run.accuracy for run in found if run.method == "GCN"] == [0.123, 0.123]
+    assert all(0.5 < run.accuracy < 0.7 for run in found if run.method == "features")
