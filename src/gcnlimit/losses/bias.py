@@ -40,17 +40,18 @@ def resting_bias(loss: Loss, first: float) -> float:
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))
 
 
-def at_corner(loss: Loss, bias: float) -> bool:
-    r"""Whether the loss has a corner at :math:`b` or :math:`-b`.
+def at_corner(loss: Loss, first: float) -> bool:
+    r"""Whether the loss has a corner at the resting bias :math:`b` or at :math:`-b`.
 
     Outputs of one class then stay there, within a width that vanishes like the outputs as the regularization grows: the pulls on
     them differ from node to node, and infinite regularization has no explicit formula.
 
     >>> from gcnlimit import Hinge, Logistic
-    >>> at_corner(Hinge(), resting_bias(Hinge(), 0.2)), at_corner(Logistic(), resting_bias(Logistic(), 0.2))
+    >>> at_corner(Hinge(), 0.2), at_corner(Logistic(), 0.2)
     (True, False)
     """
     if loss.breakpoints(np.ones(1)) is None:
         return False
+    bias = resting_bias(loss, first)
     left, right = (loss.pull(np.array([bias, -bias]) + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
     return bool(np.any(left - right > 1e-3 * np.abs(left)))

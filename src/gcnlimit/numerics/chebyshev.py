@@ -86,4 +86,4 @@ class Panels(NamedTuple):
         t = np.minimum(np.maximum(2.0 * (place - panel) - 1.0, -1.0), 1.0)
         if x.size == 1:
             return place, t.item(), iter(self.coefficients[::-1, panel.item()].tolist())
-        return place, t, (row[panel] for row in self.coefficients[::-1])
+        return place, t, (row.take(panel, mode="clip") for row in self.coefficients[::-1])

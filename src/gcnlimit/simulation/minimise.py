@@ -162,7 +162,7 @@ def is_pinned(loss: Loss, classes: Classes) -> bool:
     """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization has no explicit weights."""
     if isinstance(classes, int) or len(classes) > 2 or loss.training == "ridge":
         return False
-    return at_corner(loss, resting_bias(loss, classes[0]))
+    return at_corner(loss, classes[0])
 
 
 def _decreasing_root(function: Callable[[float], float]) -> float:

@@ -16,6 +16,7 @@ terms, taken in logarithms.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -41,7 +42,7 @@ __all__ = [
 Classes = int | tuple[float, ...]
 """A number of equal classes, or the fractions of unequal ones."""
 
-_LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.5, 72, 9  # of the table of an error, in sqrt(C) m
+_LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _BLOCK = 1 << 20  # numbers held by one temporary array
 
@@ -71,12 +72,9 @@ def from_margins(
         own = ndtr(test_margin) if classes == 2 else -np.expm1(log_test_error)  # quicker than another table
         accuracies = own, accuracy(train_margin, classes)
     else:
-        push = train_margin - test_margin
-        if offset is None or len(classes) > 2:
-            logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
-        else:
-            logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
-        log_test_error, accuracies = logs[0], (-np.expm1(logs[0]), -np.expm1(logs[1]))
+        log_test_error, log_train_error = _unequal_log_errors(classes, test_margin, train_margin, offset)
+        own = -np.expm1(log_test_error)
+        accuracies = own, own if log_train_error is log_test_error else -np.expm1(log_train_error)
     curve = roc_auc(test_margin, classes)
     return {
         "test_accuracy": scalar_or_array(accuracies[0]),
@@ -86,22 +84,46 @@ def from_margins(
         "log_test_error": scalar_or_array(log_test_error),
         "best_accuracy": scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
         "balanced_accuracy": scalar_or_array(
-            accuracies[0] if isinstance(classes, int) else -np.expm1(balanced_log_error(test_margin, classes))
+            accuracies[0] if isinstance(classes, int) else _balanced_accuracy(test_margin, classes)
         ),
         "roc_auc": None if curve is None else scalar_or_array(curve),
     }
 
 
+def _unequal_log_errors(
+    classes: tuple[float, ...], test_margin: Array, train_margin: Array, offset: Array | None
+) -> tuple[Array, Array]:
+    """Logarithms of the errors of unequal classes on test and on train nodes."""
+    if offset is None or len(classes) > 2:
+        return best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+    push = train_margin - test_margin
+    if np.all(np.isinf(offset)):  # the bias decides alike everywhere
+        known = 0.0 * (test_margin + push)
+        log = np.asarray(known + np.log(np.where(offset > 0.0, classes[1], classes[0])))
+        return log, log
+    return own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+
+
 def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
     """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
     if not isinstance(classes, int):
-        return np.asarray(-np.expm1(best_log_error(margin, classes)))
+        if len(classes) > 2:
+            return np.asarray(-np.expm1(best_log_error(margin, classes)))
+        bounds = _two_bounds(np.abs(margin), classes, classes)
+        return np.asarray(sum(p * ndtr(bound) for p, bound in zip(classes, bounds, strict=True)))
     below = np.asarray(margin < 0.0)
     if not np.any(below):
         return own
     best = np.array(own)
     best[below] = accuracy(-margin[below], classes)
     return best
+
+
+def _balanced_accuracy(margin: Array, fractions: tuple[float, ...]) -> Array:
+    """Best average over unequal classes of the accuracy in each."""
+    if len(fractions) == 2:
+        return np.asarray(ndtr(0.5 * _distance(fractions) * margin))
+    return np.asarray(-np.expm1(balanced_log_error(margin, fractions)))
 
 
 def accuracy(margin: Array, classes: int) -> Array:
@@ -186,7 +208,7 @@ def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: 
     return np.asarray(np.logaddexp(np.log(fractions[0]) + first, np.log(fractions[1]) + second))
 
 
-def two_codes(fractions: tuple[float, ...]) -> tuple[float, float]:
+def two_codes(fractions: Sequence[float] | Array) -> tuple[float, float]:
     r"""Codes :math:`\eta_+ = \sqrt{(1-p)/p}` and :math:`\eta_- = -\sqrt{p/(1-p)}` of two classes: mean 0 and variance 1.
 
     >>> two_codes((0.2, 0.8))
@@ -196,7 +218,7 @@ def two_codes(fractions: tuple[float, ...]) -> tuple[float, float]:
     return float(np.sqrt(other / p)), -float(np.sqrt(p / other))
 
 
-def _distance(fractions: tuple[float, ...]) -> float:
+def _distance(fractions: Sequence[float] | Array) -> float:
     upper, lower = two_codes(fractions)
     return upper - lower
 
@@ -227,15 +249,25 @@ def _posterior_log_error(margin: Array, fractions: Array, prior: Array) -> Array
     return np.asarray(np.logaddexp.reduce(errors, axis=0).reshape(np.shape(margin)))
 
 
+def _two_bounds(
+    margin: Array, fractions: Sequence[float] | Array, prior: Sequence[float] | Array
+) -> tuple[Array, Array]:
+    r"""Bounds :math:`\frac{m\Delta}2 \pm \frac{L_0}{m\Delta}` below which a normal variable leaves each of two classes right."""
+    half, odds = 0.5 * margin * _distance(fractions), np.log(prior[0] / prior[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lead = np.where(odds == 0.0, 0.0, 0.5 * odds / half)
+    return np.asarray(half + lead), np.asarray(half - lead)
+
+
 def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -> Array:
     """Logarithm of the error on the nodes of the class `true`; margins along one axis."""
+    if fractions.size == 2:
+        return np.asarray(log_ndtr(-_two_bounds(margin, fractions, prior)[true]))
     p, others = fractions[true], np.delete(fractions, true)
     steepness, odds = np.sqrt(others / p), np.log(prior[true] / np.delete(prior, true))
     with np.errstate(divide="ignore", invalid="ignore"):
         lead = np.where(odds == 0.0, 0.0, odds / margin[:, None])
         shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)
-    if others.size == 1:
-        return np.asarray(log_ndtr(-(shift / np.hypot(1.0, steepness))[:, 0]))
     answer = np.where(margin == np.inf, -np.inf, np.nan)
     rows = np.flatnonzero(np.isfinite(margin))
     together = max(1, _BLOCK // (600 * others.size))

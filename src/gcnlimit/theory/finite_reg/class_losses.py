@@ -51,7 +51,7 @@ def is_pinned(points: Points) -> bool:
     """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization is no explicit formula."""
     if isinstance(points.classes, int) or len(points.classes) > 2 or type(points.loss) is Square:
         return False
-    return at_corner(points.loss, resting_bias(points.loss, points.classes[0]))
+    return at_corner(points.loss, points.classes[0])
 
 
 def train_push(points: Points) -> float:
