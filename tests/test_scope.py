@@ -61,12 +61,6 @@ def test_what_no_equation_is_known_for_is_refused_with_the_reason(data, network,
         gl.predict(data, network)
 
 
-def test_the_ends_of_the_hard_phase_are_refused_where_the_order_parameter_is_a_matrix():
-    """They are found along one number, the evidence; at given signals `bayes_optimal` says whether the phase is hard."""
-    with pytest.raises(gl.ParameterError, match="whose order parameter is a matrix"):
-        gl.limits.hard_phase([0.5, 0.3, 0.2])
-
-
 @pytest.mark.parametrize(
     "data, loss, reason",
     [(OTHERS[0], "logistic", "is not solved for classes = 3"), (OTHERS[1], "hinge", "has no Taylor series at 1")],

@@ -158,3 +158,23 @@ def test_a_gap_is_mapped_and_compared_on_three_unequal_classes():
     assert gap.gap > gap.linear_gap > 0.0
     entries = {entry.method: entry.test_accuracy for entry in gl.compare(data, depth=1, order=2, reg=np.inf).entries}
     assert max(entries, key=entries.get) == "Bayes-optimal"
+
+
+def test_the_smallest_class_is_recovered_first():
+    """A state that tells it from the others, as if they were one class, is that of two: so are the ends of the hard phase."""
+    three, two = gl.limits.hard_phase([0.8, 0.15, 0.05]), gl.limits.hard_phase([0.05, 0.95])
+    assert three[:2] == pytest.approx(two[:2], abs=1e-9)
+
+
+def test_the_hard_phase_begins_where_the_free_entropies_cross():
+    """With the smallest class a fifth of the nodes, recovery of all three at once comes before that of the smallest alone."""
+    classes = [0.5, 0.3, 0.2]
+    phase = gl.limits.hard_phase(classes)
+    assert phase.lam_spinodal < gl.limits.hard_phase([0.2, 0.8]).lam_spinodal < 1.0
+    for factor, hard in ((1.0 - 2e-5, False), (1.0 + 2e-5, True)):
+        data = gl.CSBM(1, factor * phase.lam_transition, 0, 0, directed=False, classes=classes)
+        assert gl.bayes_optimal(data).hard is hard
+
+
+def test_nearly_equal_classes_have_no_hard_phase_if_they_are_four_or_fewer():
+    assert gl.limits.hard_phase([0.36, 0.34, 0.3])[:2] == (1.0, 1.0)

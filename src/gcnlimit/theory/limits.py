@@ -20,6 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.spiked import SpikedOperator
 from gcnlimit.theory.points import check_range
 from gcnlimit.theory.posterior import posterior
+from gcnlimit.theory.unequal.hard_phase import hard_phase_ends
 
 __all__ = [
     "HardPhase",
@@ -245,7 +246,9 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     Parameters
     ----------
     classes
-        Number of equal classes, or the fractions of two.
+        Number of equal classes, or fractions of unequal ones. Three or more of these have a matrix in place of :math:`m`: the
+        same curve, along its trace (`gcnlimit.theory.unequal.hard_phase`). It takes seconds, for five or more its averages have
+        errors of about 1e-5, and :math:`\rho_c` is NaN: with labels, `bayes_optimal` says whether the phase is hard.
 
     Examples
     --------
@@ -254,7 +257,10 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     >>> hard_phase(4)
     HardPhase(lam_spinodal=1.0, lam_transition=1.0, rho_c=0.0)
     """
-    tables = posterior(CSBM(1.0, 0.0, 0.0, 0.0, classes=classes).classes)
+    data = CSBM(1.0, 0.0, 0.0, 0.0, classes=classes)
+    if not isinstance(data.classes, int) and len(data.classes) > 2:
+        return HardPhase(*hard_phase_ends(data.fractions), rho_c=np.nan)
+    tables = posterior(data.classes)
     if tables.convexity <= 0.0:
         return HardPhase(1.0, 1.0, 0.0)
     start, steepest = tables.steepness

@@ -18,7 +18,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
-__all__ = ["MatrixEvolution", "MatrixFixedPoint"]
+__all__ = ["MatrixEvolution", "MatrixFixedPoint", "symmetric_matrix"]
 
 _LENGTH = 0.01  # relative change up to which small steps are lengthened
 _NEAR = (3e-4, 3e-5, 1e-6)  # relative changes below which the iteration is accelerated, in turn where that fails
@@ -148,11 +148,11 @@ class MatrixEvolution:
         size, upper = len(start), np.triu_indices(len(start))
 
         def update(states: Array, _: npt.NDArray[np.intp]) -> Array:
-            overlaps = (self.overlap(self.evidence(_clipped(_symmetric(x, size)))) for x in states)
+            overlaps = (self.overlap(self.evidence(_clipped(symmetric_matrix(x, size)))) for x in states)
             return np.stack([q[upper] for q in overlaps])
 
         found = fixed_point(update, start[upper][None], scale=_size, tol=_TOL, max_iterations=200, memory=4)
-        q = _clipped(_symmetric(found.state[0], size))
+        q = _clipped(symmetric_matrix(found.state[0], size))
         residual, iterations, converged = float(found.residual[0]), int(found.iterations[0]), bool(found.converged[0])
         return MatrixFixedPoint(q, self.evidence(q), residual, iterations, converged)
 
@@ -178,7 +178,7 @@ def _clipped(matrix: Array) -> Array:
     return _function(matrix, lambda values: np.clip(values, 0.0, 1.0))
 
 
-def _symmetric(entries: Array, size: int) -> Array:
+def symmetric_matrix(entries: Array, size: int) -> Array:
     """Symmetric matrix of these entries on and above the diagonal."""
     matrix = np.zeros((size, size))
     matrix[np.triu_indices(size)] = entries
