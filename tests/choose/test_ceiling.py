@@ -185,14 +185,6 @@ def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
     assert measured.test_accuracy > best.ceiling_at_infinite_reg.test_accuracy + 4 * error
 
 
-@pytest.mark.slow
-def test_directed_graphs_gain_from_a_finite_regularization_too():
-    tuned, infinite = (gl.best_filter(MANY_LABELS, 4, False, reg=reg) for reg in (None, math.inf))
-    assert tuned.prediction.test_accuracy > infinite.prediction.test_accuracy + 0.01
-    nearby = gl.GCN(tuned.gcn.filter, reg=tuned.gcn.reg * np.geomspace(0.5, 2, 9), symmetrize=False)
-    assert margin(tuned.prediction) >= margin(gl.predict(MANY_LABELS, nearby)).max() - 1e-9
-
-
 @pytest.mark.parametrize("reg", [1.0, 0.0, "inf"])
 def test_a_finite_regularization_is_refused(reg):
     with pytest.raises(gl.ParameterError, match="reg"):

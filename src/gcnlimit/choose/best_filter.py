@@ -137,10 +137,10 @@ def best_filter(
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
-    of low order; the best is continued to higher orders. On a directed graph at finite regularization the gradient is by
-    differences, which takes seconds for each point. The margin does not depend on the classes, and every accuracy increases with
-    it; that of unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is
-    that of the network with its own bias.
+    of low order; the best is continued to higher orders. On a directed graph, where the responses of the layers are unknowns,
+    each point takes about a second. The margin does not depend on the classes, and every accuracy increases with it; that of
+    unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is that of the
+    network with its own bias.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def filter_ceiling(
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
     functions are searched, by Newton's method from several starts. On a directed graph the order of the
-    best polynomial grows until the margin grows by less than `tol`: 8, 12 and 16, or at infinite regularization 8, 16, 32, 64
-    and 128. That is a lower bound of the ceiling, and `error` its last growth.
+    best polynomial grows until the margin grows by less than `tol`: 8, 12, 16 and 20, or at infinite regularization 8, 16,
+    32, 64 and 128. That is a lower bound of the ceiling, and `error` its last growth.
 
     Parameters
     ----------

@@ -14,16 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.choose.directed_margin import DirectedAverages
+from gcnlimit.choose.directed_responses import responses
 from gcnlimit.choose.spectral_margin import SpectralMargin
-from gcnlimit.csbm import CSBM
-from gcnlimit.filters import Averages, Polynomial
-from gcnlimit.network import GCN
+from gcnlimit.filters import Averages
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.performance import Status
+from gcnlimit.theory.finite_reg.equations import Transforms
+from gcnlimit.theory.finite_reg.square import most_freedom, square_margin, square_reg
 from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.predict import predict
 
 __all__ = ["DirectedFilters", "FreeFilters", "SymmetricFilters", "TrainedDirectedFilters"]
 
@@ -31,8 +32,7 @@ Index = npt.NDArray[np.intp]
 
 _TINY = 1e-100  # imaginary step of exact derivatives
 _MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
-_NOISE = 1e-12  # of margins on directed graphs, where equations are solved
-_STEP = 1e-4  # of their differences
+_NUMBERS = 1 << 23  # held by the matrices of the directed filters that are computed together
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
@@ -51,9 +51,6 @@ class FreeFilters(ABC):
 
     monomials: Array
     """Powers of each polynomial of the basis: point, power, member."""
-
-    noise: float = 4e-16
-    """Relative error of the margins."""
 
     def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
         self.points, self.order, self.finite = points, order, finite
@@ -83,6 +80,10 @@ class FreeFilters(ABC):
         along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
         turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
         return np.concatenate([turn, along], axis=1)
+
+    def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
+        return np.full(len(a), np.inf)
 
     @abstractmethod
     def fit(self, g: Array) -> Array:
@@ -120,6 +121,8 @@ class SymmetricFilters(FreeFilters):
 
     def reg(self, a: Array) -> Array:
         """Regularization of the filter of each point, in the units of its coefficients."""
+        if not self.finite:
+            return super().reg(a)
         g, d = self._values(self.unscaled(a), np.arange(len(a)))
         return self.problem.reg(g**2 * d)
 
@@ -222,25 +225,54 @@ def _gather(by_hankel: Array) -> Array:
 
 
 class TrainedDirectedFilters(DirectedFilters):
-    """Polynomial filters of a directed operator at regularization 1, of any scale: equations solved, slopes by differences."""
+    r"""Polynomial filters of a directed operator at finite regularization, in units in which :math:`\kappa V_w = 1`.
 
-    noise = _NOISE
+    The responses of the layers found last at each point are where the next search for them starts.
+    """
+
+    def __init__(self, points: Points, order: int, *, finite: bool = True) -> None:
+        super().__init__(points, order, finite=finite)
+        self._V: Array = np.tile(np.eye(order), (points.size, 1, 1))
+        self._V_hat = np.zeros_like(self._V)
+        self._last: tuple[Array, Index, DirectedAverages, npt.NDArray[np.bool_]] | None = None
+
+    def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
+        W = self._solved(self.unscaled(a), np.arange(len(a)))[0].transforms().W
+        return square_reg(W, np.ones_like(W), self.points.alpha, self.points.rho, self.points.features)
 
     def margin_of(self, a: Array, where: Index) -> Array:
-        """Solve the self-consistent equations."""
-        p = self.points
-        data = CSBM(p.alpha[where], p.signal[where], p.mu[where], p.rho[where], features=p.features)
-        gcn = GCN(Polynomial(self._series(a, where)), reg=1.0, symmetrize=False)
-        found = predict(data, gcn, throw=False, tol=_NOISE, progress=False)
-        solved = np.asarray(found.status) == Status.CONVERGED
-        return np.where(solved, np.asarray(found.order_parameters.test_margin), -np.inf)
+        """Solve for the responses of the layers, some rows at a time."""
+        size = max(1, _NUMBERS // (1 + self.order) ** 4)
+        return np.concatenate([self._margin_of(a[rows], where[rows]) for rows in batches(len(a), size)])
+
+    def _margin_of(self, a: Array, where: Index) -> Array:
+        graph, solved = self._solved(a, where)
+        averages = graph.transforms()
+        margin = self._of_averages(averages, where)
+        most = most_freedom(self.points.alpha, self.points.rho)[where]
+        return np.where(solved & (most > averages.W) & np.isfinite(margin), margin, -np.inf)
 
     def gradient_of(self, a: Array, where: Index) -> Array:
-        """Central differences, all in one call."""
-        size = np.linalg.norm(a, axis=1)[:, None, None]
-        offsets = np.concatenate([np.eye(a.shape[1]), -np.eye(a.shape[1])]) * _STEP
-        around = (a[:, None] + size * offsets).reshape(-1, a.shape[1])
-        margin = self.margin_of(around, np.repeat(where, len(offsets))).reshape(len(a), 2, -1)
-        with np.errstate(invalid="ignore"):
-            slope = (margin[:, 0] - margin[:, 1]) / (2.0 * _STEP * size[:, 0])
-        return np.where(np.isfinite(slope), slope, 0.0)
+        """Derivatives in the averages, by an imaginary step, then backwards to the coefficients."""
+        graph, _ = self._solved(a, where)
+        averages = graph.transforms()
+        steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
+        by_g = graph.gradient(Transforms(*(self._of_averages(step, where).imag / _TINY for step in steps)))
+        return np.asarray(np.einsum("bkj,bk->bj", self.monomials[where], by_g))
+
+    def _of_averages(self, averages: Transforms, where: Index) -> Array:
+        p = self.points
+        one = np.ones(where.size)
+        return square_margin(averages, one, p.alpha[where], p.mu[where], p.rho[where], features=p.features)
+
+    def _solved(self, a: Array, where: Index) -> tuple[DirectedAverages, npt.NDArray[np.bool_]]:
+        """Averages of the graph, and where they are those of a network; the gradient is asked for where the margin was."""
+        if self._last is not None and np.array_equal(a, self._last[0]) and np.array_equal(where, self._last[1]):
+            return self._last[2:]
+        at, solved = responses(self._series(a, where), self._V[where], self._V_hat[where])
+        graph = DirectedAverages.of(at, self.points.signal[where])
+        solved &= graph.positive()
+        self._V[where[solved]], self._V_hat[where[solved]] = at.V[solved], at.V_hat[solved]
+        self._last = a.copy(), where.copy(), graph, solved
+        return graph, solved

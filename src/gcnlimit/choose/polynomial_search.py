@@ -15,11 +15,11 @@ from gcnlimit.theory.points import Points
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
 
 _STARTS = 3  # number of climbs, from the best filters tried
-_SMALL, _SMALLEST = 8, 4  # orders at which many starts are tried, the second where equations must be solved for each
+_SMALL = 8  # order at which many starts are tried
 _SCALES = np.log(np.geomspace(1e-3, 1e2, 16))  # of the starts at finite regularization
 _ORDERS = {
     "infinite": (16, 32, 64, 128),
-    "finite": (12, 16),
+    "finite": (12, 16, 20),
 }  # after the first, to read off the limit on a directed graph
 
 Index = npt.NDArray[np.intp]
@@ -41,7 +41,7 @@ def best_polynomial(points: Points, order: int, *, infinite: bool) -> Polynomial
     best = _found(_filters(points, order, finite=False), a, margin, settled)
     if infinite:
         return best
-    small = min(order, _small(points, finite=True))
+    small = min(order, _SMALL)
     known = a if order == small else _search(points, small, finite=False)[0]
     a, margin, settled = _search(points, order, finite=True, known=known)
     return _better(best, _found(_filters(points, order, finite=True), a, margin, settled))
@@ -69,10 +69,6 @@ def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
     return PolynomialBest(*columns)
 
 
-def _small(points: Points, *, finite: bool) -> int:
-    return _SMALLEST if finite and not points.symmetric else _SMALL
-
-
 def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
     kind = SymmetricFilters if points.symmetric else TrainedDirectedFilters if finite else DirectedFilters
     return kind(points, order, finite=finite)
@@ -80,20 +76,16 @@ def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
 
 def _found(filters: FreeFilters, a: Array, margin: Array, settled: npt.NDArray[np.bool_]) -> PolynomialBest:
     """Coefficients and regularization of the filters found."""
-    if not filters.finite:
-        reg = np.full(margin.size, np.inf)
-    else:
-        reg = filters.reg(a) if isinstance(filters, SymmetricFilters) else np.ones(margin.size)
-    return PolynomialBest(margin, filters.coefficients(a), reg, settled)
+    return PolynomialBest(margin, filters.coefficients(a), filters.reg(a), settled)
 
 
 def _search(points: Points, order: int, *, finite: bool, known: Array | None = None) -> _Climbed:
     """Coordinates of the best filter of each point, its margin, and whether they are settled."""
-    small = min(order, _small(points, finite=finite))
-    filters = _filters(points, small, finite=finite)
-    starts = _starts(filters, points.radius, known)
+    small = min(order, _SMALL)
+    starts = _starts(_filters(points, small, finite=finite), points.radius, known)
     where = np.repeat(np.arange(points.size), starts.shape[1])
-    a, margin, settled = _climb(filters, starts.reshape(where.size, -1), where)
+    filters = _filters(points.take(where), small, finite=finite)
+    a, margin, settled = _climb(filters, starts.reshape(where.size, -1))
     best = np.arange(points.size) * starts.shape[1] + np.argmax(margin.reshape(points.size, -1), axis=1)
     if order == small:
         return a[best], margin[best], settled[best]
@@ -117,18 +109,13 @@ def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
         every = np.concatenate([every, scale[:, :, None]], axis=2)
     where = np.repeat(np.arange(radius.size), every.shape[1])
     margin = filters.margin(every.reshape(where.size, -1), where).reshape(radius.size, -1)
-    first = np.argsort(-margin, axis=1, kind="stable")[:, : 1 if filters.noise > 1e-15 else _STARTS, None]
+    first = np.argsort(-margin, axis=1, kind="stable")[:, :_STARTS, None]
     return np.take_along_axis(every, first, axis=1)
 
 
-def _climb(filters: FreeFilters, a: Array, where: Index) -> _Climbed:
-    a, margin, settled = ascend(
-        lambda a, rows: filters.margin(a, where[rows]),
-        lambda a, rows: filters.gradient(a, where[rows]),
-        a,
-        tol=max(1e-9, 1e4 * filters.noise),
-        accuracy=filters.noise,
-    )
+def _climb(filters: FreeFilters, a: Array) -> _Climbed:
+    """Climb from the row of each point."""
+    a, margin, settled = ascend(filters.margin, filters.gradient, a, tol=1e-9)
     return a, margin, settled.astype(bool)
 
 
@@ -137,7 +124,7 @@ def _continue(filters: FreeFilters, a: Array) -> _Climbed:
     last = a.shape[1] - filters.finite
     direction = np.pad(a[:, :last], ((0, 0), (0, filters.order + 1 - last)))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    return _climb(filters, np.concatenate([direction, a[:, last:]], axis=1), np.arange(a.shape[0]))
+    return _climb(filters, np.concatenate([direction, a[:, last:]], axis=1))
 
 
 def _grow(points: Points, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:

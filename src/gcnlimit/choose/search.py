@@ -13,6 +13,7 @@ from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array
+from gcnlimit.choose.directed_reg import directed_margins
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
@@ -109,7 +110,8 @@ class Search:
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
         ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
-        self._closed = operator.symmetric and ridge and not self.own_bias  # one equation for one number
+        chained = operator.symmetric or gcn.filter.has_chain
+        self._closed = ridge and chained and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
         self.closed = self._closed and not self.explicit
@@ -240,7 +242,11 @@ class Search:
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
-            found[usable] = square_margins(points.take(np.flatnonzero(usable)))
+            margins = square_margins if self._symmetric else directed_margins
+            found[usable] = margins(points.take(np.flatnonzero(usable)))
+        if not self._symmetric and np.any(left := usable & np.isnan(found)):
+            few = self.network(values[left], which[left])
+            found[left] = margin(predict(self._data(which[left]), few, throw=False, progress=False))
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:

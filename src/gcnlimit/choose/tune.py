@@ -212,7 +212,7 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
         candidates = np.concatenate([rays, candidates], axis=1)
         best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
         return better(best, at_infinity, accuracy=accuracy)
-    return _along_rays(objective, rays[:, ::4], at_infinity, accuracy)
+    return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
 
 
 def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:

@@ -65,7 +65,7 @@ def _root(square: Array, s: Array) -> Array:
     for _ in range(_NEWTON):
         x = 1.0 + y
         lower = y - (y * (1.0 + s * x**2) - square * x) / (1.0 + s * x * (x + 2.0 * y) - square)
-        if np.all(np.abs(lower - y) <= 1e-16 * y):
+        if np.all(np.abs(lower - y) <= 1e-15 * y):
             break
         y = lower
     return y

@@ -14,6 +14,7 @@ that of infinite regularization. Correlated features add averages over their law
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "square_margin",
     "square_margins",
     "square_reg",
+    "strength",
 ]
 
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
@@ -182,27 +184,32 @@ def _on_grid(points: Points, n: int) -> Array:
     g, size = points.filter.normalized(measure.x)
     gain = np.sqrt(g**2 @ measure.tau)
     g = g / gain[:, None]
-    s = _strength(g**2, measure.tau, points, 0.0 * size if points.normalize else size + np.log(gain))
+    log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * (size + np.log(gain)))
+    s, rows = np.zeros(points.size), np.flatnonzero(np.isfinite(log_reg))
+    g2, tau = g[rows] ** 2, measure.tau
+
+    def freedom(y: Array) -> tuple[Array, Array]:
+        q = g2 * np.exp(y)[:, None]
+        q /= 1.0 + q
+        return q @ tau, (q - q * q) @ tau
+
+    s[rows] = strength(freedom, points.alpha[rows], points.rho[rows], log_reg[rows])
     d = 1.0 / (1.0 + s[:, None] * g**2)
     graph = spectral_transforms(measure, g * d, g**2 * d, s)
     return square_margin(graph, s, points.alpha, points.mu, points.rho)
 
 
-def _strength(g2: Array, tau: Array, points: Points, log_gain: Array) -> Array:
+def strength(freedom: Callable[[Array], tuple[Array, Array]], alpha: Array, rho: Array, log_reg: Array) -> Array:
     r"""Solve :math:`\alpha r s = (\rho - p)(1 - \alpha p)/(1 - p)` for :math:`s`, which lies below :math:`\rho/(\alpha r)`.
 
-    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases.
+    Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `freedom` gives :math:`p`
+    and its derivative at :math:`\log s`.
     """
-    log_reg = np.log(points.reg) - 2.0 * log_gain
-    rows = np.flatnonzero(np.isfinite(log_reg))
-    alpha, rho, g2 = points.alpha[rows], points.rho[rows], g2[rows]
-    most, top = most_freedom(alpha, rho), np.log(rho / alpha) - log_reg[rows]
-    low, high = np.full(rows.size, -np.inf), top
+    most, top = most_freedom(alpha, rho), np.log(rho / alpha) - log_reg
+    low, high = np.full(alpha.size, -np.inf), top
     y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
     for _ in range(_NEWTON):
-        q = g2 * np.exp(y)[:, None]
-        q /= 1.0 + q
-        p, slope = q @ tau, (q - q * q) @ tau
+        p, slope = freedom(y)
         inside = p < most
         p = np.where(inside, p, 0.0)
         value = y - top + np.log1p(-p) - np.log1p(-p / rho) - np.log1p(-alpha * p)
@@ -214,6 +221,4 @@ def _strength(g2: Array, tau: Array, points: Points, log_gain: Array) -> Array:
         y = new
         if done:
             break
-    s = np.zeros(points.size)
-    s[rows] = np.exp(y)
-    return s
+    return np.exp(y)
