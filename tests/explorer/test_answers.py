@@ -1,56 +1,84 @@
-"""Many clients: the latest state wins, and each answer is computed once."""
+"""Many clients: each part is computed once, quick ones at once, and the latest state wins."""
 
 import threading
+import time
+
+import numpy as np
+import pytest
 
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import Answers
-from gcnlimit.explorer.picture import Picture
+from gcnlimit.explorer.answers import AT_ONCE, Answers, Computed
+from gcnlimit.explorer.parts import PARTS
 from gcnlimit.explorer.state import State
+from gcnlimit.explorer.worker import Worker
 
 
-def _no_pool():
-    raise AssertionError("no other process is needed")
+class Here:
+    """In place of another process."""
+
+    def run(self, call, *given, unwanted):
+        return None if unwanted() else call(*given)
 
 
-def test_a_state_that_waits_is_dropped_when_a_later_one_comes(monkeypatch):
-    begun, go = threading.Event(), threading.Event()
-    computed = []
+class Counted:
+    """In place of the computation of parts: their names, and the seconds that each is said to take."""
 
-    def slow(name, state):
-        computed.append(state.lam)
-        begun.set()
-        go.wait(10)
-        return Picture("", "", str(state.lam), "")
+    def __init__(self, **seconds):
+        self.names, self.seconds = [], seconds
 
-    monkeypatch.setattr(module, "compute", slow)
-    served, found = Answers(_no_pool), {}
-    threads = []
-    for number, lam in enumerate((0.1, 0.2, 0.3), start=1):
-        ask = lambda n=number, v=lam: found.update({v: served.picture("axis", State(lam=v), "me", n)})  # noqa: E731
-        threads.append(threading.Thread(target=ask))
-        threads[-1].start()
-        begun.wait(10)
-    while served._latest.get(("me", "axis")) != 3:
-        pass
-    go.set()
-    for thread in threads:
-        thread.join(10)
-    assert found[0.2] is None
-    assert found[0.3].sentence == "0.3"
-    assert 0.2 not in computed
+    def __call__(self, name, state):
+        self.names.append(name)
+        return Computed(None, "Left out.", self.seconds.get(name, 0.001))
 
 
-def test_other_clients_are_not_stale(monkeypatch):
-    monkeypatch.setattr(module, "compute", lambda name, state: Picture("", "", str(state.lam), ""))
-    served = Answers(_no_pool)
-    assert served.picture("axis", State(lam=0.5), "one", 9).sentence == "0.5"
-    assert served.picture("axis", State(lam=0.6), "two", 1).sentence == "0.6"
+@pytest.fixture
+def counted(monkeypatch):
+    found = Counted(along=2 * AT_ONCE)
+    monkeypatch.setattr(module, "compute", found)
+    return found
 
 
-def test_an_answer_is_computed_once(monkeypatch):
-    calls = []
-    monkeypatch.setattr(module, "compute", lambda name, state: calls.append(name) or Picture("", "", "", ""))
-    served = Answers(_no_pool)
-    for number in range(3):
-        served.picture("axis", State(), "me", number)
-    assert calls == ["axis"]
+def test_a_part_is_computed_once_for_all_states_that_it_does_not_depend_on(counted):
+    served = Answers(Here(), Here())
+    for t in (0.5, 1.0, 1.5):
+        served.later("strength-diffusion", State(t=t))
+    assert sorted(counted.names) == ["ceiling", "diffusion", "here", "here", "here"]
+
+
+def test_what_took_long_is_not_computed_within_the_answer_to_a_movement(counted):
+    served = Answers(Here(), Here())
+    for name in ("axis", "strength-diffusion"):
+        served.later(name, State())
+    counted.names.clear()
+    pictures = served.now(State(lam=0.5, mu=3.0), "me", 1)
+    assert set(counted.names) == {"ceiling", "here", "diffusion"}
+    assert pictures["strength-diffusion"].complete
+    assert not pictures["axis"].complete
+
+
+def test_a_later_state_of_the_same_client_wins(counted):
+    served = Answers(Here(), Here())
+    served.now(State(lam=0.5), "me", 2)
+    assert served.later("axis", State(), "me", 1) == {}
+    assert served.later("axis", State(), "another", 1)
+
+
+@pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "gap"])
+def test_a_part_depends_on_nothing_else_than_it_says(name):
+    state = State(lam=0.7, mu=1.3, rho=0.2, t=0.5, classes="3", symmetrize=False, axis="mu", gap="network", nodes=300)
+    np.testing.assert_equal(PARTS[name].compute(state), PARTS[name].compute(PARTS[name].key(state)))
+
+
+def test_an_unwanted_call_is_ended_and_the_next_one_answered():
+    worker, wanted = Worker(patience=0.1), threading.Event()
+    wanted.set()
+    answers = []
+    call = lambda: answers.append(worker.run(time.sleep, 600, unwanted=lambda: not wanted.is_set()))  # noqa: E731
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert worker.run(abs, -1, unwanted=lambda: True) is None  # whether it waits or not
+    wanted.clear()
+    thread.join(60)
+    assert answers == [None]
+    assert worker.run(abs, -1, unwanted=lambda: False) == 1
+    worker.close()

@@ -21,6 +21,7 @@ from werkzeug.serving import make_server
 
 import gcnlimit as gl
 from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.page import TITLES
 from gcnlimit.explorer.serve import guard
 from gcnlimit.explorer.state import State
 
@@ -52,6 +53,7 @@ def browser():
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(PATIENCE)
     yield driver
     driver.quit()
 
@@ -62,13 +64,16 @@ class Page:
     def __init__(self, browser, address, query=""):
         self.browser, self.address = browser, address
         browser.get(address + query)
-        self.until(lambda: self.accuracies("strength-diffusion"))
+        self.until(lambda: self.curve("strength-diffusion", "diffusion"))
 
     def until(self, true):
         return WebDriverWait(self.browser, PATIENCE, 0.1, [Exception]).until(lambda _: true())
 
     def run(self, script, *arguments):
         return self.browser.execute_script(script, *arguments)
+
+    def run_later(self, script):
+        return self.browser.execute_async_script(script)
 
     def element(self, name):
         return self.browser.find_element(By.ID, name)
@@ -80,14 +85,6 @@ class Page:
 
     def click(self, name):
         self.run("document.getElementById(arguments[0]).click()", name)
-
-    def accuracies(self, picture, curve=0):
-        return self.run(
-            "const g = document.querySelector('#' + arguments[0] + '-shown .js-plotly-plot');"
-            "return g && g.data.length > arguments[1] ? [...g.data[arguments[1]].y] : null",
-            picture,
-            curve,
-        )
 
     def curve(self, picture, name):
         return self.run(
@@ -136,6 +133,21 @@ def test_a_slider_moved_with_the_keyboard_moves_the_picture(page):
     page.until(lambda: shows(page, page.state()))
 
 
+def test_pictures_follow_a_slider_while_it_is_dragged(page):
+    """The link and the number field follow too; the time from movement to picture is printed."""
+    took = page.run_later(
+        "const done = arguments[0], root = document.documentElement, slider = document.getElementById('lam-slider');"
+        "slider.value = 600; const begun = performance.now();"
+        "slider.dispatchEvent(new Event('input', {bubbles: true})); const asked = Number(root.dataset.asked);"
+        "const look = () => Number(root.dataset.drawn) >= asked ? done(performance.now() - begun) : requestAnimationFrame(look);"
+        "look();"
+    )
+    print(f"a slider's movement was drawn after {took:.0f} ms")
+    assert shows(page, State(lam=0.6))
+    page.until(lambda: page.state() == State(lam=0.6))
+    assert page.element("lam").get_attribute("value") == "0.6"
+
+
 def test_best_finds_the_optimum(page):
     page.click("best")
     tuned = gl.tune(State().data, State().gcn, {"t": (-5, 5)})
@@ -167,7 +179,9 @@ def test_an_impossible_link_is_a_sentence(browser, address):
 
 def test_a_value_out_of_range_is_a_sentence(page):
     page.type("classes", "0.2, 0.9")
-    page.until(lambda: "classes" in page.element("axis-sentence").text)
+    page.until(lambda: "classes" in page.element("refusal").text)
+    page.type("classes", "0.2, 0.8")
+    page.until(lambda: shows(page, State(classes="0.2, 0.8")) and page.element("refusal").text == "")
 
 
 def test_sampled_graphs_appear_with_errors(page):
@@ -180,6 +194,7 @@ def test_sampled_graphs_appear_with_errors(page):
     dots = page.curve("strength-diffusion", "3 sampled graphs")
     assert len(dots) == 10
     assert abs(dots[-1] - here(page.state())) < 0.15
+    page.until(lambda: page.curve("axis", "3 sampled graphs") == dots[-1:])
 
 
 def test_an_uploaded_graph_is_described(page, tmp_path):
@@ -198,11 +213,13 @@ def test_a_bad_file_is_a_sentence(page, tmp_path):
     assert page.state() == State()
 
 
-def test_the_table_is_that_of_compare(page):
+def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
     expected = gl.compare(State().data, depth=2)
     page.until(lambda: f"{expected.entries[-1].test_accuracy:.5f}" in page.element("table-shown").text)
     for entry in expected.entries:
         assert f"{entry.test_accuracy:.5f}" in page.element("table-shown").text
+    assert f"{expected['all linear filters, any reg'].test_accuracy:.4f}" in page.element("gain-answer").text
+    page.until(lambda: page.element("gain-answer").text in page.element("spoken").get_attribute("textContent"))
 
 
 def test_dark_colours_and_narrow_screens(page):
@@ -216,11 +233,10 @@ def test_dark_colours_and_narrow_screens(page):
 
 def test_pictures_of_the_documentation(page):
     """Screenshots into the folder that the variable GCNLIMIT_SCREENSHOTS names; elsewhere only that every picture is drawn."""
-    page.until(lambda: "computing" not in page.run("return document.body.innerText"))
-    page.until(lambda: page.element("table-shown").text)
+    page.until(lambda: page.run("return document.querySelectorAll('[aria-busy=false]').length") == len(TITLES))
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
-        page.browser.set_window_size(1400, 1950)
+        page.browser.set_window_size(1400, 2300)
         time.sleep(1.0)
         page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
         page.browser.set_window_size(1300, 1000)
@@ -232,6 +248,11 @@ def test_every_control_has_a_name_for_screen_readers(page):
         "!(e.getAttribute('aria-label') || e.labels && e.labels.length || e.textContent.trim() || e.title)).map(e => e.outerHTML)"
     )
     assert nameless == []
+    unsaid = page.run(
+        "return [...document.querySelectorAll('.dash-graph')].filter(e => e.getBoundingClientRect().top < innerHeight)"
+        ".filter(e => e.getAttribute('role') !== 'img' || !/[0-9]/.test(e.getAttribute('aria-label'))).map(e => e.id)"
+    )
+    assert unsaid == []
 
 
 def test_nothing_is_asked_of_other_machines(page):

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
-from gcnlimit.explorer.pictures import PICTURES, STRENGTHS, best
+from gcnlimit.explorer.parts import PARTS, STRENGTHS
+from gcnlimit.explorer.pictures import best, complete
 from gcnlimit.explorer.state import State
+from gcnlimit.explorer.verdict import depth_helps, left_to_gain
 
 STATES = {
     "explicit": State(),
@@ -36,7 +38,7 @@ def _printed(python):
 @pytest.mark.parametrize("family", STRENGTHS)
 @pytest.mark.parametrize("state", STATES.values(), ids=STATES.keys())
 def test_python_and_command_give_the_curve(state, family):
-    picture = PICTURES[f"strength-{family}"](state)
+    picture = complete(f"strength-{family}", state)
     curve = picture.curves[0]
     np.testing.assert_allclose(_printed(picture.python), curve.y, atol=1e-9)
     result = CliRunner().invoke(app, [*shlex.split(picture.command)[1:], "--json"])
@@ -50,14 +52,14 @@ def test_the_best_strength_is_that_of_tune(family):
     state = State(family=family)
     name = state.parameter
     tuned = gl.tune(state.data, state.gcn, {name: (-0.75, 0.75) if family == "pagerank" else (-4, 4)})
-    top = next(curve for curve in PICTURES[f"strength-{family}"](state).curves if curve.name == "best")
+    top = next(curve for curve in complete(f"strength-{family}", state).curves if curve.name == "best")
     assert top.y[0] == pytest.approx(tuned.prediction.test_accuracy, abs=1e-7)
     assert getattr(best(state), name) == pytest.approx(tuned.parameters[name], rel=1e-4)
 
 
 @pytest.mark.parametrize("axis", ["lam", "rho", "classes"])
 def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
-    curves = {c.name: c for c in PICTURES["axis"](State(axis=axis)).curves}
+    curves = {c.name: c for c in complete("axis", State(axis=axis)).curves}
     here, top, ceiling = curves["this network"], curves["best diffusion"], curves["Bayes-optimal"]
     assert np.all(here.y <= top.y + 1e-9)
     assert np.all(top.y <= ceiling.y + 1e-9)
@@ -67,36 +69,64 @@ def test_along_an_axis_nothing_exceeds_the_ceiling(axis):
 
 
 def test_code_along_an_axis_prints_its_curves():
-    picture = PICTURES["axis"](State(axis="mu"))
+    picture = complete("axis", State(axis="mu"))
     x, y, ceiling = _printed(picture.python).reshape(-1, 3).T
     np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
     np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
-    np.testing.assert_allclose(ceiling, picture.curves[-1].y, atol=1e-12)
+    np.testing.assert_allclose(ceiling, picture.curves[1].y, atol=1e-12)
 
 
 def test_the_map_is_what_its_code_prints_and_holds_the_point():
     state = State(lam=0.5, mu=1.0)
-    picture = PICTURES["gap"](state)
+    picture = complete("gap", state)
     np.testing.assert_allclose(_printed(picture.python), picture.map.z.ravel(), atol=1e-9)
     assert picture.map.point == (0.5, 1.0)
 
 
 def test_the_best_filter_of_the_picture_is_not_below_any_family():
-    picture = PICTURES["spectrum"](State())
+    picture = complete("spectrum", State())
     reached = float(picture.sentence.split("reaches ")[1].split(" ")[0])
-    families = [c.y[0] for f in STRENGTHS for c in PICTURES[f"strength-{f}"](State()).curves if c.name == "best"]
+    families = [c.y[0] for f in STRENGTHS for c in complete(f"strength-{f}", State()).curves if c.name == "best"]
     assert reached >= max(families) - 1e-4
 
 
 def test_along_the_depth_of_a_residual_network_each_layer_is_drawn():
-    picture = PICTURES["depth"](State(family="residual", depth=5))
+    picture = complete("depth", State(family="residual", depth=5))
     assert picture.curves[0].x.tolist() == [0, 1, 2, 3, 4]
     functions = gl.depth.order_functions(State().data, State(family="residual", depth=5).gcn)
     np.testing.assert_allclose(picture.curves[0].y, functions.m)
 
 
 def test_a_table_of_numbers_can_be_read_back():
-    picture = PICTURES["strength-diffusion"](State())
+    picture = complete("strength-diffusion", State())
     rows = [row.split(",") for row in picture.csv().splitlines()[1:]]
     read = np.array([float(row[2]) for row in rows if row[0] == "diffusion"])
     assert np.array_equal(read, picture.curves[0].y)
+
+
+def test_at_finite_regularization_the_best_along_an_axis_is_that_of_tune():
+    state = State(reg=10.0, axis="lam", family="residual")
+    top = next(c for c in complete("axis", state).curves if c.name == "best residual")
+    expected = gl.tune(state.data_at(lam=top.x[20]), state.gcn, {"c": (-10, 10)}).prediction.test_accuracy
+    assert top.y[20] == pytest.approx(expected, abs=1e-5)
+
+
+def test_layers_of_a_residual_network_reach_the_diffusion_from_below():
+    curves = {c.name: c.y for c in complete("layers", State(c=0.5)).curves}
+    assert np.all(np.diff(curves["best c"]) > 0)
+    assert np.all(curves["best c"] >= curves["c = 0.5"] - 1e-9)
+    assert curves["best c"][-1] < curves["best diffusion"][0] <= curves["Bayes-optimal"][0]
+
+
+def test_the_map_of_this_network_is_what_its_code_prints():
+    picture = complete("gap", State(gap="network", reg=2.0, t=0.5))
+    np.testing.assert_allclose(_printed(picture.python), picture.map.z.ravel(), atol=1e-9)
+
+
+def test_both_questions_are_answered_with_the_numbers_of_the_library():
+    state = State()
+    parts = {name: PARTS[name].compute(state) for name in ("here", "ceiling", "diffusion")}
+    tuned = gl.tune(state.data, state.gcn, {"t": (-4, 4)})
+    assert f"t = {tuned.parameters['t']:.3g}" in depth_helps(state, parts)
+    for found in (gl.predict(state.data, state.gcn), tuned.prediction, gl.bayes_optimal(state.data)):
+        assert f"{found.test_accuracy:.4f}" in left_to_gain(state, parts)

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("dash")
 
+import gcnlimit as gl
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.serve import guard
 from gcnlimit.explorer.state import State
@@ -45,3 +46,30 @@ def test_the_layout_names_every_control(client):
     text = json.dumps(client.get("/_dash-layout", headers={"Host": "localhost"}).json)
     for name in ("alpha", "lam-slider", "classes", "best", "sample", "upload"):
         assert f'"id": "{name}"' in text
+
+
+@pytest.mark.parametrize(
+    "body, word",
+    [
+        (b"no json", "reload"),
+        (b"[]", "reload"),
+        (b'{"values": 3, "client": "", "number": 1, "theme": "light"}', "reload"),
+        (b'{"values": {}, "client": "", "number": 1, "theme": "light", "picture": "../etc"}', "reload"),
+        (b'{"values": {"rho": 7}, "client": "", "number": 1, "theme": "dark"}', "rho"),
+        (b'{"values": {"lam": [1]}, "client": "", "number": 1, "theme": "dark"}', "lam"),
+        (b" " * 2**17, "larger"),
+    ],
+)
+def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
+    answer = client.post("/pictures", data=body, content_type="application/json", headers={"Host": "localhost"})
+    assert word in answer.json["refused"]
+
+
+def test_an_answer_holds_the_numbers_of_the_library(client):
+    asked = {"values": {"lam": 0.5}, "client": "me", "number": 1, "theme": "light", "picture": "strength-diffusion"}
+    answer = client.post("/pictures", json=asked, headers={"Host": "localhost"}).json
+    traces = {trace["name"]: trace for trace in answer["pictures"]["strength-diffusion"]["figure"]["data"]}
+    state = State(lam=0.5)
+    assert traces["here"]["y"] == [gl.predict(state.data, state.gcn).test_accuracy]
+    assert traces["Bayes-optimal"]["y"] == [gl.bayes_optimal(state.data).test_accuracy] * 2
+    assert f"{traces['best']['y'][0]:.4f}" in answer["depth"]

@@ -1,109 +1,145 @@
-"""Pictures for many clients: the latest state wins, slow ones come from another process, repeated ones from memory."""
+"""Pictures for many clients: quick parts at once, the others from other processes, the latest state first."""
 
 from __future__ import annotations
 
+import math
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from concurrent.futures import CancelledError, Executor
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.explorer.accuracies import Parts
+from gcnlimit.explorer.parts import PARTS, STRENGTHS
 from gcnlimit.explorer.picture import Picture
-from gcnlimit.explorer.pictures import PICTURES, SLOW
+from gcnlimit.explorer.pictures import PICTURES, needs
+from gcnlimit.explorer.recent import Recent
 from gcnlimit.explorer.state import State
+from gcnlimit.explorer.worker import Worker
 
-__all__ = ["Answers", "Recent", "compute"]
+__all__ = ["Answers", "Computed", "compute"]
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
-
-REST = 0.3  # seconds without a movement before a slow picture is begun
-KEPT = 256
+AT_ONCE = 0.2
+"""Processor seconds that parts may take within the answer to a movement."""
+_met: set[str] = set()
 
 
-class Recent(Generic[K, V]):
-    """Dictionary that forgets what was not used for longest; safe among threads.
+@dataclass(frozen=True)
+class Computed:
+    """Value of a part, None with a sentence if the library refuses it, and the processor seconds that it took."""
 
-    >>> r = Recent(2)
-    >>> for key in "abc":
-    ...     r.put(key, key.upper())
-    >>> r.get("a"), r.get("c")
-    (None, 'C')
-    """
+    value: Any
+    sentence: str
+    seconds: float
 
-    def __init__(self, size: int) -> None:
-        self._size, self._lock = size, threading.Lock()
-        self._values: OrderedDict[K, V] = OrderedDict()
 
-    def get(self, key: K) -> V | None:
-        """Value of a key, None if there is none."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
+def compute(name: str, state: State) -> Computed:
+    """Compute a part; the first time in a process twice if it is quick, so that its time is not that of imports and tables."""
+    found = _timed(name, state)
+    if name in _met or found.seconds > 1.0:
+        return found
+    _met.add(name)
+    return _timed(name, state)
 
-    def put(self, key: K, value: V) -> None:
-        """Keep a value."""
-        with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
+
+def _timed(name: str, state: State) -> Computed:
+    began, value, sentence = time.thread_time(), None, ""
+    try:
+        value = PARTS[name].compute(state)
+    except GCNLimitError as error:
+        sentence = f"{str(error).rstrip('.')}."
+    return Computed(value, sentence, time.thread_time() - began)
 
 
 class Answers:
-    """Pictures of states, each computed once.
+    """Pictures of states, each part computed once.
 
     Parameters
     ----------
-    executor
-        Makes the executor of other processes when it is first needed.
+    quick, slow
+        Processes for the parts that belong to the answer to a movement, and for the others.
     """
 
-    def __init__(self, executor: Callable[[], Executor]) -> None:
-        self._executor = executor
-        self._pictures: Recent[tuple[str, State], Picture] = Recent(KEPT)
-        self._latest: Recent[tuple[str, str], int] = Recent(4096)
+    def __init__(self, quick: Worker, slow: Worker) -> None:
+        self._workers = {True: quick, False: slow}
+        self._parts: Recent[tuple[str, State], Computed] = Recent(1024)
+        self._seconds: Recent[Hashable, float] = Recent(1024)
+        self._latest: Recent[str, int] = Recent(4096)
         self._turn = threading.Lock()
 
-    def picture(self, name: str, state: State, client: str, number: int) -> Picture | None:
-        """Picture of a client's state, None if a later state has come; `number` counts the states of a client.
+    def now(self, state: State, client: str, number: int) -> dict[str, Picture]:
+        """Every picture with the parts that are known or quick; `number` counts the states of a client."""
+        self._latest.put(client, max(number, self._latest.get(client) or 0))
+        with self._turn:  # one at a time, so that the answers to many clients follow each other and none waits for all
+            self._compute_quick(state)
+        return self.known(state)
 
-        Raises the errors of the library.
-        """
-        key = (client, name)
-        self._latest.put(key, max(number, self._latest.get(key) or 0))
+    def later(self, name: str, state: State, client: str = "", number: int = 0) -> dict[str, Picture]:
+        """Every picture after the parts of one have been computed; none if a later state of the client, if any, has come."""
 
-        def stale() -> bool:
-            return number < (self._latest.get(key) or 0)
+        def unwanted() -> bool:
+            return number < (self._latest.get(client) or 0)
 
-        known = self._pictures.get((name, state))
-        if known is None:
-            known = self._in_another_process(name, state, stale) if name in SLOW else self._here(name, state, stale)
-            if known is not None:
-                self._pictures.put((name, state), known)
-        return known
+        for part in needs(name, state):
+            key = PARTS[part].key(state)
+            if self._parts.get((part, key)) is None:
+                found = self._workers[PARTS[part].prompt].run(compute, part, key, unwanted=unwanted)
+                if found is None:
+                    return {}
+                self._keep(part, state, found)
+        return self.known(state)
 
-    def _here(self, name: str, state: State, stale: Callable[[], bool]) -> Picture | None:
-        with self._turn:  # one at a time: a state that waits may become stale and cost nothing
-            return None if stale() else compute(name, state)
+    def known(self, state: State) -> dict[str, Picture]:
+        """Every picture with the parts that are known."""
+        return {name: self._draw(name, state) for name in PICTURES}
 
-    def _in_another_process(self, name: str, state: State, stale: Callable[[], bool]) -> Picture | None:
-        time.sleep(REST)
-        if stale():
-            return None
-        future = self._executor().submit(compute, name, state)
-        while True:
-            try:
-                return future.result(timeout=0.2)
-            except TimeoutError:
-                if stale() and future.cancel():
-                    return None
-            except CancelledError:
-                return None
+    def parts(self, names: Iterable[str], state: State) -> Parts:
+        """Those of some parts that are known."""
+        found = {name: self._parts.get((name, PARTS[name].key(state))) for name in names}
+        return {name: one.value for name, one in found.items() if one is not None and not one.sentence}
+
+    def _draw(self, name: str, state: State) -> Picture:
+        wanted = needs(name, state)
+        found = [self._parts.get((part, PARTS[part].key(state))) for part in wanted]
+        picture = PICTURES[name].draw(state, self.parts(wanted, state))
+        sentences = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
+        return picture.with_state(complete=None not in found, sentences=tuple(sentences))
+
+    def _compute_quick(self, state: State) -> None:
+        """Compute the parts that are known to fit into the answer to a movement."""
+        left = AT_ONCE
+        for part in _ordered(state):
+            key = PARTS[part].key(state)
+            seconds = self._seconds.get(_kind(part, state)) or math.inf
+            if self._parts.get((part, key)) is None and seconds < left:
+                found = compute(part, key)
+                left -= found.seconds
+                self._keep(part, state, found)
+
+    def _keep(self, part: str, state: State, found: Computed) -> None:
+        self._parts.put((part, PARTS[part].key(state)), found)
+        self._seconds.put(_kind(part, state), found.seconds)
 
 
-def compute(name: str, state: State) -> Picture:
-    """Compute a picture."""
-    return PICTURES[name](state)
+def _ordered(state: State) -> list[str]:
+    """Parts of the answer to a movement in the order of their importance."""
+    first = ("ceiling", "here", state.family, "along", "depth")
+    prompt = [part for part in (*first, *STRENGTHS) if part in PARTS and PARTS[part].prompt]
+    return list(dict.fromkeys(prompt))
+
+
+def _kind(part: str, state: State) -> Hashable:
+    """What the time of a part depends on: states of one kind take about as long."""
+    symmetric = state.symmetrize or not state.directed
+    return (
+        part,
+        math.isinf(state.reg),
+        state.loss,
+        symmetric,
+        state.classes,
+        state.family,
+        state.depth,
+        state.gap,
+        state.axis,
+    )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Callable
-from concurrent.futures import Executor
-
 from dash import Dash
 
-from gcnlimit._processes import process_pool
 from gcnlimit.explorer.answers import Answers
-from gcnlimit.explorer.connect import connect_controls, connect_pictures, connect_trials
+from gcnlimit.explorer.connect import connect_controls, connect_downloads, connect_trials
 from gcnlimit.explorer.page import layout
+from gcnlimit.explorer.route import connect_pictures
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.trials import Trials
+from gcnlimit.explorer.worker import Worker
 
 __all__ = ["Explorer"]
 
@@ -31,26 +27,16 @@ class Explorer:
     """
 
     def __init__(self, start: State | None = None, sentence: str = "") -> None:
-        self._stack, self._lock = contextlib.ExitStack(), threading.Lock()
-        self._pools: dict[str, Executor] = {}
+        self._workers = Worker(), Worker(), Worker()
         self.app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="", serve_locally=True)
         self.app.layout = lambda: layout(start or State(), sentence)
-        trials = Trials(self._pool("trials"))
+        answers, trials = Answers(*self._workers[:2]), Trials(self._workers[2])
         connect_controls(self.app)
-        connect_pictures(self.app, Answers(self._pool("pictures")), trials)
+        connect_pictures(self.app.server, answers, trials)
+        connect_downloads(self.app, answers, trials)
         connect_trials(self.app, trials)
 
     def close(self) -> None:
         """End the processes that compute."""
-        self._stack.close()
-
-    def _pool(self, name: str) -> Callable[[], Executor]:
-        """Function that makes the process of that name when it is first needed."""
-
-        def pool() -> Executor:
-            with self._lock:
-                if name not in self._pools:
-                    self._pools[name] = self._stack.enter_context(process_pool(1))
-                return self._pools[name]
-
-        return pool
+        for worker in self._workers:
+            worker.close()

@@ -30,15 +30,15 @@ def data_line(state: State, **changes: str) -> str:
     return f"data = gl.CSBM({_arguments(values | changes)})"
 
 
-def network_line(state: State, family: str, strength: str, **changes: str) -> str:
-    """Line that makes a network of a family, its strength given as an expression.
+def network_line(state: State, family: str, strength: str, depth: str = "", **changes: str) -> str:
+    """Line that makes a network of a family, its strength, and perhaps its depth, given as an expression.
 
     >>> network_line(State(), "residual", "c")
     'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
     """
     inner = f"gl.{_CLASS[family]}({strength})"
     if family == "residual":
-        inner = f"gl.Residual.constant({strength}, depth={state.depth})"
+        inner = f"gl.Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
     given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
     return f"gcn = gl.GCN({inner}, {_arguments(given | changes)})"

@@ -7,39 +7,38 @@ and one function sets the controls from it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, dcc, html, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, dcc, no_update
 from dash import State as Held
 
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers
-from gcnlimit.explorer.draw import figure
 from gcnlimit.explorer.page import FIELDS, TITLES, position
-from gcnlimit.explorer.picture import Picture, Table
 from gcnlimit.explorer.pictures import best
 from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.route import with_dots
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.explorer.trials import Trials
 from gcnlimit.explorer.upload import describe_upload
 
-__all__ = ["connect_controls", "connect_pictures", "connect_trials"]
+__all__ = ["connect_controls", "connect_downloads", "connect_trials"]
 
 _SWITCHES = ("directed", "symmetrize")
-_BESIDE = ("t", "c", "theta", "axis", "nodes", "degree", "trials")
 
 
 def connect_controls(app: Dash) -> None:
     """Controls to the state of the page and its address, and back."""
     for name in LIMITS:
-        both = [Output(f"{name}-slider", "value"), Output(name, "value")]
-        inputs = [Input(f"{name}-slider", "value"), Input(name, "value"), Held("limits", "data")]
-        app.clientside_callback(ClientsideFunction("explorer", "follow"), *both, *inputs, prevent_initial_call=True)
+        inputs = [Input(name, "value"), Held("limits", "data")]
+        slider = Output(f"{name}-slider", "value")
+        app.clientside_callback(ClientsideFunction("explorer", "follow"), slider, *inputs, prevent_initial_call=True)
     values = [Input(name, "value") for name in (*FIELDS, "infinite")]
     collected = [Output("state", "data"), Output("link", "content")]
-    app.clientside_callback(ClientsideFunction("explorer", "collect"), *collected, *values)
+    app.clientside_callback(ClientsideFunction("explorer", "collect"), *collected, *values, Held("limits", "data"))
     app.clientside_callback(ClientsideFunction("explorer", "theme"), Output("theme", "data"), Input("mode", "value"))
+    asked = [Input("state", "data"), Input("theme", "data"), Input("dots", "data"), Held("client", "data")]
+    app.clientside_callback(ClientsideFunction("explorer", "ask"), Output("asked", "data"), *asked)
 
     controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
     controls += [Output(f"{name}-slider", "value", allow_duplicate=True) for name in LIMITS]
@@ -54,14 +53,9 @@ def connect_controls(app: Dash) -> None:
     app.callback(way, _said(), *files, held, prevent_initial_call=True)(_to_upload)
 
 
-def connect_pictures(app: Dash, answers: Answers, trials: Trials) -> None:
-    """The state of the page to each picture, and each picture to its downloads."""
+def connect_downloads(app: Dash, answers: Answers, trials: Trials) -> None:
+    """Each picture to its files."""
     for name in TITLES:
-        shown = Output(f"{name}-shown", "children" if name == "table" else "figure")
-        texts = [Output(f"{name}-{what}", "children") for what in ("sentence", "code")]
-        dots = [Input("dots", "data")] if name.startswith("strength") else []
-        inputs = [Input("state", "data"), Input("theme", "data"), Held("client", "data"), *dots]
-        app.callback(shown, *texts, *inputs)(_drawing(name, answers, trials))
         for kind in () if name == "table" else ("png", "svg"):
             button = f"{name}-{kind}"
             saved = (Output(button, "title"), Input(button, "n_clicks"))
@@ -71,8 +65,10 @@ def connect_pictures(app: Dash, answers: Answers, trials: Trials) -> None:
         chosen = ctx.triggered_id
         if not any(clicks) or not isinstance(chosen, dict):
             return no_update
-        picture = _picture(chosen["of"], held, client, answers, trials)
-        return no_update if picture is None else dcc.send_string(picture.csv() + "\n", f"gcnlimit-{chosen['of']}.csv")
+        name, state = chosen["of"], State.of(held)
+        found = answers.later(name, state)
+        pictures = with_dots(found, trials, client, state)
+        return dcc.send_string(pictures[name].csv() + "\n", f"gcnlimit-{name}.csv") if found else no_update
 
     page = [Held("state", "data"), Held("client", "data")]
     buttons = Input({"take": "csv", "of": ALL}, "n_clicks")
@@ -84,7 +80,7 @@ def connect_trials(app: Dash, trials: Trials) -> None:
 
     def start(clicks: int, held: dict[str, Any], client: str) -> Any:
         try:
-            trials.start(client, State.of(held["values"]))
+            trials.start(client, State.of(held))
         except GCNLimitError as error:
             return no_update, str(error)
         return False, ""
@@ -136,19 +132,19 @@ def _to_preset(clicks: list[int | None]) -> Any:
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
-    return _moved(lambda: best(State.of(held["values"])))
+    return _moved(lambda: best(State.of(held)))
 
 
 def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
     point = click["points"][0]
-    return _moved(lambda: State.of(held["values"] | {"lam": round(point["x"], 4), "mu": round(point["y"], 4)}))
+    return _moved(lambda: State.of(held | {"lam": round(point["x"], 4), "mu": round(point["y"], 4)}))
 
 
 def _to_upload(contents: list[str] | None, names: list[str], held: dict[str, Any]) -> Any:
     if not contents:
         return no_update, no_update
     try:
-        found = describe_upload(State.of(held["values"]), contents, names)
+        found = describe_upload(State.of(held), contents, names)
     except GCNLimitError as error:
         return no_update, str(error)
     return found.state.query(), "\n".join(found.sentences)
@@ -160,39 +156,3 @@ def _moved(go: Callable[[], State]) -> tuple[Any, Any]:
         return go().query(), ""
     except GCNLimitError as error:
         return no_update, str(error)
-
-
-def _drawing(name: str, answers: Answers, trials: Trials) -> Callable[..., Any]:
-    def draw(held: dict[str, Any] | None, theme: str, client: str, *dots: Any) -> Any:
-        if held is None:
-            return no_update, no_update, no_update
-        try:
-            picture = _picture(name, held, client, answers, trials)
-        except GCNLimitError as error:
-            return "" if name == "table" else figure(Picture("", "", "", ""), theme), str(error), ""
-        if picture is None:
-            return no_update, no_update, no_update
-        shown = _html_table(picture.table) if picture.table else figure(picture, theme)
-        return shown, picture.sentence, "\n\n".join(filter(None, (picture.python, picture.command)))
-
-    return draw
-
-
-def _picture(name: str, held: dict[str, Any], client: str, answers: Answers, trials: Trials) -> Picture | None:
-    """Picture of the state, with measured dots if they are of its family and data; None if a later state has come."""
-    state = State.of(held["values"])
-    picture, run = answers.picture(name, state, client, int(held["number"])), trials.of(client)
-    if picture is None or run is None or name != f"strength-{state.family}" or not _same_problem(run.state, state):
-        return picture
-    curve = run.curve()
-    return picture if curve is None else replace(picture, curves=(*picture.curves, curve))
-
-
-def _same_problem(one: State, other: State) -> bool:
-    """Whether two states differ only in the strength, the axis and the size of the sampled graphs."""
-    return one.replaced(**{name: getattr(other, name) for name in _BESIDE}) == other
-
-
-def _html_table(table: Table) -> Any:
-    head = html.Thead(html.Tr([html.Th(cell, scope="col") for cell in table.header]))
-    return html.Table([head, html.Tbody([html.Tr([html.Td(cell) for cell in row]) for row in table.rows])])

@@ -17,7 +17,7 @@ __all__ = ["FIELDS", "TITLES", "layout"]
 
 FIELDS = (
     *("alpha", "lam", "mu", "rho", "classes", "directed", "family", "depth", "c", "t", "theta", "coefficients"),
-    *("loss", "reg", "symmetrize", "axis", "nodes", "degree", "trials"),
+    *("loss", "reg", "symmetrize", "axis", "gap", "nodes", "degree", "trials"),
 )
 """Fields of the state, in the order in which the controls stand."""
 
@@ -25,8 +25,9 @@ TITLES = {
     "strength-residual": "Residual network",
     "strength-diffusion": "Diffusion",
     "strength-pagerank": "PageRank",
+    "layers": "Where depth stops helping",
     "axis": "Accuracy along one parameter of the data",
-    "gap": "What the best of the family leaves to gain",
+    "gap": "What is left to gain",
     "spectrum": "The filter on the spectrum",
     "depth": "Along the depth",
     "table": "Every family at its best",
@@ -37,13 +38,18 @@ _FORMULAS = {
 A network has outputs $h = g(a)\,Xw/\sqrt N$. At infinite regularization a test node has the margin
 $m = \mathrm{mean}/\sqrt{\mathrm{var}}$ of its output, and the accuracy is $\Phi(m)$ for two equal classes (section 4 of the
 theory page;
-for more classes $\Phi_C(m)$, section 8). Residual network: $g(a) = (1 + c\,a)^K$; diffusion: $e^{ta}$; PageRank:
+for more classes $\Phi_C(m)$, section 8). Residual network: $g(a) = (a + c)^K$; diffusion: $e^{ta}$; PageRank:
 $(1 - \theta a)^{-1}$; each up to a factor.""",
     "axis": r"""
 The ceiling solves $q = \rho + (1-\rho)\,T_C(m)$, $m = \lambda_s^2 q + \frac{\mu^2}{\alpha}\frac{q}{1 + \mu q}$, and its
 accuracy is $\Phi_C(\sqrt m)$ (theory page, sections 5 and 8).""",
+    "layers": r"""
+A residual network of $K$ layers has the filter $g(a) = (a + c)^K$. With $c = K/t$ it tends to the diffusion $e^{ta}$, up to a
+factor, for many layers; with $c$ kept, only the largest eigenvalues are left and the nodes become alike (theory page, sections 2
+and 4).""",
     "gap": r"""
-Bayes-optimal accuracy minus the largest accuracy over the strengths of the family, at infinite regularization.""",
+Bayes-optimal accuracy minus the largest accuracy over the strengths of the family, at infinite regularization, or minus the
+accuracy of the network with its strength, loss and regularization as they are.""",
     "spectrum": r"""
 A symmetric operator has the bulk $\frac{1}{2\pi}\sqrt{4 - x^2}$ and, if $|\lambda_e| > 1$, a spike at
 $\lambda_e + 1/\lambda_e$. A filter enters by its values there (theory page, section 2).""",
@@ -65,6 +71,7 @@ def layout(start: State, sentence: str = "") -> Any:
             dcc.Store(id="state"),
             dcc.Store(id="theme", data="light"),
             dcc.Store(id="dots"),
+            dcc.Store(id="asked"),
             dcc.Store(id="start", data=start.query()),
             dcc.Interval(id="tick", interval=400, disabled=True),
             dcc.Download(id="csv"),
@@ -78,8 +85,13 @@ def layout(start: State, sentence: str = "") -> Any:
                 ]
             ),
             html.Div(sentence, id="message", role="status", className="message", **{"aria-live": "polite"}),
+            html.Div(id="refusal", className="message"),
+            html.Div(id="spoken", role="status", className="spoken", **{"aria-live": "polite"}),
             html.Div(
-                [html.Aside(_controls(start), **{"aria-label": "Controls"}), html.Main(_pictures())],
+                [
+                    html.Aside(_controls(start), **{"aria-label": "Controls"}),
+                    html.Main([_verdict(), *_pictures(start)]),
+                ],
                 className="columns",
             ),
         ],
@@ -183,14 +195,24 @@ def _switch(name: str, label: str, value: bool) -> Any:
     return dcc.Checklist([{"label": f" {label}", "value": "yes"}], ["yes"] if value else [], id=name)
 
 
-def _pictures() -> list[Any]:
+def _verdict() -> Any:
+    """The two questions of the page, with their answers at the point that it shows."""
+    answers = [html.Dt("Where does depth stop helping?"), html.Dd(id="depth-answer")]
+    answers += [html.Dt("What is left to gain?"), html.Dd(id="gain-answer")]
+    return html.Section(html.Dl(answers), className="verdict", **{"aria-label": "Answers at this point"})
+
+
+def _pictures(start: State) -> list[Any]:
     first = [_picture(name) for name in TITLES if name.startswith("strength")]
-    axis = _choice("axis", "Along", [{"label": _axis_label(a), "value": a} for a in AXES], "lam")
+    axis = _choice("axis", "Along", [{"label": _axis_label(a), "value": a} for a in AXES], start.axis)
+    whose = [{"label": "the best of the family", "value": "best"}, {"label": "this network", "value": "network"}]
     return [
         html.Section([html.H2("Accuracy against the strength of the filter"), html.Div(first, className="grid")]),
-        html.Section([_picture("axis", axis), _picture("gap")], className="grid"),
-        html.Section([_picture("spectrum"), _picture("depth")], className="grid"),
-        html.Section(_picture("table")),
+        html.Section(
+            [_picture("axis", axis), _picture("gap", _choice("gap", "Of", whose, start.gap))], className="grid"
+        ),
+        html.Section([_picture("layers"), _picture("depth")], className="grid"),
+        html.Section([_picture("spectrum"), _picture("table")], className="grid"),
     ]
 
 
@@ -213,9 +235,9 @@ def _picture(name: str, *above: Any) -> Any:
             html.H3(TITLES[name]),
             *above,
             shown,
-            html.Figcaption("computing ...", id=f"{name}-sentence"),
+            html.Figcaption(id=f"{name}-sentence"),
             html.Div(take, className="row"),
-            html.Details([html.Summary("Code"), html.Pre("", id=f"{name}-code", tabIndex="0")]),
+            html.Details([html.Summary("Code"), html.Pre(id=f"{name}-code", tabIndex="0")]),
             html.Details([html.Summary("Formula"), dcc.Markdown(_FORMULAS[kind], mathjax=True)]),
         ],
         id=f"{name}-figure",

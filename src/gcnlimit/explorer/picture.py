@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["CEILING", "Curve", "Map", "Picture", "Table"]
+__all__ = ["CEILING", "WAIT", "Curve", "Map", "Picture", "Table"]
 
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
 
+WAIT = "computing ..."
+"""Sentence of a picture of which nothing is known yet."""
+
 
 @dataclass(frozen=True)
 class Curve:
-    """Values along one axis; `style` is ``line``, ``dash``, ``area`` or ``dots``, and `error` a standard error."""
+    """Values along one axis; `style` is ``line``, ``dash``, ``dot``, ``area`` or ``dots``, and `error` a standard error."""
 
     name: str
     x: Array
@@ -61,6 +64,8 @@ class Picture:
         What is drawn.
     log
         Whether the horizontal axis is logarithmic.
+    complete
+        Whether nothing is still to be computed.
     """
 
     x: str
@@ -72,6 +77,12 @@ class Picture:
     map: Map | None = None
     table: Table | None = None
     log: bool = False
+    complete: bool = True
+
+    def with_state(self, *, complete: bool, sentences: tuple[str, ...]) -> Picture:
+        """Same picture, complete or not, with more sentences; one that waits for what was refused says so instead."""
+        own = () if complete and self.sentence == WAIT else (self.sentence,)
+        return replace(self, complete=complete, sentence=" ".join((*own, *sentences)))
 
     def csv(self) -> str:
         """The numbers, one row for each point.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.network import GCN
-from gcnlimit.parameters import build_filter, suggestion
+from gcnlimit.parameters import suggestion
 
 __all__ = ["AXES", "CHOICES", "FAMILIES", "LIMITS", "Limit", "State"]
 
@@ -44,6 +44,7 @@ LIMITS = {
 
 FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
 """Families of filters, and the parameter of each."""
+_FILTERS: dict[str, Callable[[Any], Filter]] = {"diffusion": Diffusion, "pagerank": PageRank, "polynomial": Polynomial}
 
 AXES = ("lam", "mu", "rho", "alpha", "classes")
 """Parameters of the data along which accuracies are drawn."""
@@ -52,13 +53,14 @@ CHOICES = {
     "family": tuple(FAMILIES),
     "loss": ("square", "logistic", "hinge", "softmax"),
     "axis": AXES,
+    "gap": ("best", "network"),
 }
 _LARGEST_CLASSES, _LARGEST_ORDER = 20, 8
 
 
 @dataclass(frozen=True)
 class State:
-    """Data, network, axis of the second picture and size of sampled graphs.
+    """Data, network, axis and map of the pictures, and size of sampled graphs.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class State:
     reg: float = math.inf
     symmetrize: bool = True
     axis: str = "lam"
+    gap: str = "best"
     nodes: int = 2000
     degree: float = 30.0
     trials: int = 5
@@ -157,10 +160,16 @@ class State:
         """Value of the parameter of the family."""
         return _coefficients(self.coefficients) if self.family == "polynomial" else getattr(self, self.parameter)
 
+    @property
+    def place(self) -> float | None:
+        """Place on the axis that is chosen; None for classes given by their fractions."""
+        if self.axis != "classes":
+            return float(getattr(self, self.axis))
+        return None if "," in self.classes else float(self.classes)
+
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
-        depth = {"depth": self.depth} if family == "residual" else {}
-        return build_filter({FAMILIES[family]: strength} | depth)
+        return Residual.constant(strength, self.depth) if family == "residual" else _FILTERS[family](strength)
 
 
 def _value(name: str, value: Any) -> Any:

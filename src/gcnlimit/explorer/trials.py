@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.answers import Recent
+from gcnlimit.explorer.parts import STRENGTHS, shown
 from gcnlimit.explorer.picture import Curve
-from gcnlimit.explorer.pictures import SHOWN, STRENGTHS
+from gcnlimit.explorer.recent import Recent
 from gcnlimit.explorer.state import State
+from gcnlimit.explorer.worker import Worker
 from gcnlimit.simulation.simulate import simulate
 
 __all__ = ["Run", "Trials", "measured_strengths", "trial"]
 
 AT_ONCE = 8
+_SIZES = ("axis", "gap", "nodes", "degree", "trials")
 
 
 def measured_strengths(state: State) -> Array:
     """Strengths that are measured: some along the curve, and the one of the page, last."""
     if state.family not in STRENGTHS:
         return np.array([np.nan])
-    low, high = SHOWN[state.parameter]
+    low, high = shown(state.family, state)
     if state.family == "pagerank":  # beyond, the geometric series of the filter may diverge on a sampled graph
         edge = 0.9 / (abs(float(state.data.effective_signal(state.symmetrize))) + 1.5)
         low, high = -edge, edge
@@ -52,13 +52,22 @@ class Run:
     running: bool = True
     sentence: str = ""
 
-    def curve(self) -> Curve | None:
-        """Means over the graphs done so far, with standard errors; None before the first."""
-        if not self.results:
-            return None
-        values, x = np.array(self.results), measured_strengths(self.state)
+    def curves(self, state: State) -> dict[str, Curve]:
+        """Means with standard errors for the pictures of a state: along the strengths, and at its point of the axis."""
+        if not self.results or not self._of(state, *_SIZES, "t", "c", "theta"):
+            return {}
+        values, name = np.array(self.results), f"{len(self.results)} sampled graphs"
         error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1])
-        return Curve(f"{len(values)} sampled graphs", x, values.mean(axis=0), "dots", error)
+        mean, found = values.mean(axis=0), {}
+        if state.family in STRENGTHS:
+            found[f"strength-{state.family}"] = Curve(name, measured_strengths(self.state), mean, "dots", error)
+        if self._of(state, *_SIZES) and state.place is not None:
+            found["axis"] = Curve(name, np.array([state.place]), mean[-1:], "dots", error[-1:])
+        return found
+
+    def _of(self, state: State, *beside: str) -> bool:
+        """Whether the graphs were drawn for a state, apart from some of its values."""
+        return self.state.replaced(**{name: getattr(state, name) for name in beside}) == state
 
 
 class Trials:
@@ -66,12 +75,12 @@ class Trials:
 
     Parameters
     ----------
-    executor
-        Makes the executor of other processes when it is first needed.
+    worker
+        The process that samples.
     """
 
-    def __init__(self, executor: Callable[[], Executor]) -> None:
-        self._executor = executor
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
         self._runs: Recent[str, Run] = Recent(64)
         self._places = threading.BoundedSemaphore(AT_ONCE)
 
@@ -99,8 +108,8 @@ class Trials:
             for seed in range(run.state.trials):
                 if not run.running:
                     break
-                future: Future[Array] = self._executor().submit(trial, run.state, seed)
-                run.results.append(future.result())
+                found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
+                run.results += [] if found is None else [found]
         except (GCNLimitError, RuntimeError, OSError) as error:
             run.sentence = str(error)
         finally:

@@ -1,0 +1,187 @@
+"""The explorer in a real browser: from the movement of a slider to its pictures, and twenty clients for a minute.
+
+``python -m benchmarks.explorer [SECONDS]`` prints both tables, the second after SECONDS (60; 0 leaves it out). Seconds of the
+clock depend on what else the machine does: beside them stand those of the processor, of the server and of the page's main thread,
+and the round trip of a request that computes nothing. It needs Chromium and its driver (`make browser`) on Linux.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CLIENTS, MOVES = 20, 30
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+
+CASES = {
+    "explicit theory, lam": ("", "lam"),
+    "explicit theory, t": ("", "t"),
+    "finite reg, lam": ("?reg=1.0", "lam"),
+    "finite reg, t": ("?reg=1.0", "t"),
+    "finite reg, logistic, lam": ("?reg=1.0&loss=logistic", "lam"),
+}
+"""Where the page begins, and the slider that is moved."""
+
+MOVE = """
+const [name, position, done] = arguments, root = document.documentElement, slider = document.getElementById(name + "-slider");
+slider.value = position;
+const begun = performance.now();
+slider.dispatchEvent(new Event("input", {bubbles: true}));
+const asked = Number(root.dataset.asked);
+const look = () => (Number(root.dataset.drawn) >= asked ? done(performance.now() - begun) : requestAnimationFrame(look));
+look();
+"""
+ECHO = """
+const done = arguments[0], begun = performance.now();
+fetch("pictures", {method: "POST", body: "{}"}).then((r) => r.text()).then(() => done(performance.now() - begun));
+"""
+COMPLETE = (
+    "return document.querySelectorAll('[aria-busy=false]').length === document.querySelectorAll('.picture').length"
+)
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, int]]:
+    """Address and process of an explorer."""
+    command = [sys.executable, "-u", "-m", "gcnlimit", "explore", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().split()[4], process.pid
+        process.terminate()
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    for flag in (*FLAGS.split(), "--window-size=1400,1000"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
+    driver.set_script_timeout(120)
+    driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def processor(pid: int) -> float:
+    """Seconds of the processor that a process has used."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def of_page(driver: Any) -> float:
+    """Seconds of the processor that the main thread of the page has used."""
+    metrics = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
+
+
+def moved(driver: Any, address: str, pid: int, query: str, name: str) -> dict[str, float]:
+    """Milliseconds of a slider's movements, after the page has been completed once."""
+    driver.get(address + query)
+    until = time.monotonic() + 300
+    while not driver.execute_script(COMPLETE) and time.monotonic() < until:
+        time.sleep(0.5)
+    echo = [driver.execute_async_script(ECHO) for _ in range(10)]
+    server, page = processor(pid), of_page(driver)
+    took = [driver.execute_async_script(MOVE, name, 600 + 2 * k) for k in range(MOVES)]
+    server, page = processor(pid) - server, of_page(driver) - page
+    return {
+        "median": float(np.median(took)),
+        "90 %": float(np.quantile(took, 0.9)),
+        "processor, server": 1e3 * server / MOVES,
+        "processor, page": 1e3 * page / MOVES,
+        "echo": float(np.median(echo)),
+    }
+
+
+def memory(pid: int) -> float:
+    """Resident memory of a process and its children, in MiB."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    threads = [p.read_text().split() for p in Path(f"/proc/{pid}/task").glob("*/children")]
+    family = {str(pid), *children, *(child for one in threads for child in one)}
+    pages = [int(Path(f"/proc/{one}/statm").read_text().split()[1]) for one in family]
+    return sum(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def client(address: str, number: int, end: float, took: list[float], errors: list[str]) -> None:
+    """One client that moves both signals at random and, now and then, rests until a picture is completed."""
+    draw, count = random.Random(number), 0
+    while time.monotonic() < end:
+        count += 1
+        values = {"lam": round(draw.uniform(-3, 3), 3), "mu": round(draw.uniform(0, 10), 3)}
+        asked: dict[str, Any] = {"values": values, "client": f"client {number}", "number": count, "theme": "light"}
+        for more in ({}, {"picture": "axis"}) if count % 10 == 0 else ({},):
+            request = urllib.request.Request(
+                f"{address}pictures", json.dumps(asked | more).encode(), {"Content-Type": "application/json"}
+            )
+            begun = time.monotonic()
+            try:
+                with urllib.request.urlopen(request, timeout=120) as answer:
+                    if "pictures" not in json.load(answer):
+                        errors.append("refused")
+            except OSError as error:
+                errors.append(str(error))
+            if not more:
+                took.append(time.monotonic() - begun)
+        time.sleep(0.05)
+
+
+def crowd(address: str, pid: int, seconds: float) -> None:
+    took: list[float] = []
+    errors: list[str] = []
+    end = time.monotonic() + seconds
+    given = [(address, number, end, took, errors) for number in range(CLIENTS)]
+    threads = [threading.Thread(target=client, args=one) for one in given]
+    for thread in threads:
+        thread.start()
+    used = []
+    while any(thread.is_alive() for thread in threads):
+        time.sleep(seconds / 12)
+        used.append(memory(pid))
+    middle, high = 1e3 * np.quantile(took, [0.5, 0.9])
+    found = {
+        "clients": CLIENTS,
+        "seconds": seconds,
+        "movements answered": len(took),
+        "errors": len(errors),
+        "median, ms": middle,
+        "90 %, ms": high,
+        "MiB after a third": used[len(used) // 3],
+        "MiB at the end": used[-1],
+    }
+    print("\n| " + " | ".join(found) + " |\n|" + " --- |" * len(found))
+    print("| " + " | ".join(f"{value:.0f}" for value in found.values()) + " |")
+
+
+def main(seconds: float) -> None:
+    with served() as (address, pid):
+        with browser() as driver:
+            print(
+                "| movement of | median, ms | 90 % | processor: server | processor: page | request that computes nothing |"
+            )
+            print("| --- | --- | --- | --- | --- | --- |")
+            for what, (query, name) in CASES.items():
+                found = moved(driver, address, pid, query, name)
+                print(f"| {what} | " + " | ".join(f"{value:.0f}" for value in found.values()) + " |", flush=True)
+        if seconds:
+            crowd(address, pid, seconds)
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)

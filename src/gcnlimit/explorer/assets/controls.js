@@ -1,0 +1,82 @@
+// Sliders, the state of the page, its colours and its downloads: what needs no server.
+(function () {
+  const shownBy = {c: "residual", depth: "residual", t: "diffusion", theta: "pagerank", coefficients: "polynomial"};
+  const SETTLED = 200; // milliseconds without a movement before Dash is told of a slider
+  const settling = {};
+  let known = {};
+
+  const scale = (limit, v) => (limit.log ? Math.log(v) : v);
+  const toPosition = (limit, v) =>
+    Math.round(1000 * (scale(limit, v) - scale(limit, limit.low)) / (scale(limit, limit.high) - scale(limit, limit.low)));
+  function toValue(limit, position) {
+    const low = scale(limit, limit.low), at = low + (position / 1000) * (scale(limit, limit.high) - low);
+    const value = limit.log ? Math.exp(at) : at;
+    if (limit.whole) return Math.round(value);
+    return Number(limit.log ? value.toPrecision(3) : value.toFixed(3));
+  }
+
+  // a slider that moves asks for pictures at once; Dash, which is slower, is told of its value when it rests
+  document.addEventListener("input", (event) => {
+    const id = event.target.id || "", name = id.replace(/-slider$/, ""), limit = known[name];
+    if (name === id || !limit) return;
+    event.stopPropagation();
+    const value = toValue(limit, Number(event.target.value));
+    document.getElementById(name).value = value;
+    event.target.setAttribute("aria-valuetext", String(value));
+    window.dash_clientside.explorer.move(name, value);
+    clearTimeout(settling[name]);
+    settling[name] = setTimeout(() => window.dash_clientside.set_props(name, {value}), SETTLED);
+  }, true);
+
+  function showControls(state) {
+    for (const name of Object.keys(shownBy)) hide(name, shownBy[name] !== state.family);
+    hide("reg", state.reg === "inf");
+    document.querySelectorAll("input[type=range]").forEach((slider) => {
+      const name = slider.id.replace("-slider", ""), label = document.querySelector('label[for="' + name + '"]');
+      if (label) slider.setAttribute("aria-label", label.textContent + ", slider");
+      slider.setAttribute("aria-valuetext", String(state[name]));
+    });
+  }
+
+  function hide(name, hidden) {
+    const control = document.getElementById(name + "-control");
+    if (control) control.hidden = hidden;
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
+    // a slider follows its number field
+    follow: function (value, limits) {
+      known = limits;
+      const id = window.dash_clientside.callback_context.triggered_id;
+      if (!id || value === null || value === undefined || value === "") return window.dash_clientside.no_update;
+      return toPosition(limits[id], Number(value));
+    },
+    // every control into one state, and into the address of the page
+    collect: function (...values) {
+      known = values.pop();
+      const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
+      names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });
+      if (state.infinite) state.reg = "inf";
+      delete state.infinite;
+      showControls(state);
+      const query = Object.keys(state).map((name) => name + "=" + encodeURIComponent(state[name])).join("&");
+      window.history.replaceState(null, "", window.location.pathname + "?" + query);
+      return [state, window.location.href];
+    },
+    theme: function (mode) {
+      const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+      const theme = mode === "automatic" ? (dark ? "dark" : "light") : mode;
+      document.documentElement.dataset.theme = theme;
+      return theme;
+    },
+    save: function (clicks) {
+      const id = window.dash_clientside.callback_context.triggered_id;
+      if (!clicks || !id) return window.dash_clientside.no_update;
+      const cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
+      const graph = document.querySelector("#" + name + "-shown .js-plotly-plot");
+      if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
+      return window.dash_clientside.no_update;
+    },
+  });
+})();
