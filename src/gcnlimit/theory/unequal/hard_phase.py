@@ -83,7 +83,8 @@ class _Curve:
             overlaps = [self.posterior.overlap(size * symmetric_matrix(state, count)) for state in states]
             return np.stack([(q / np.trace(q))[upper] for q in overlaps])
 
-        found = fixed_point(update, (start / np.trace(start))[upper][None], tol=_TOL, max_iterations=300, memory=4)
+        first = (start / np.trace(start))[upper][None]  # of trace 1, so that residuals are relative as they are
+        found = fixed_point(update, first, scale=np.ones_like, tol=_TOL, max_iterations=300, memory=4)
         self.found[x] = size * symmetric_matrix(found.state[0], count)
         return self.found[x]
 
