@@ -52,7 +52,9 @@ def show(
     JSON (a list of rows) and CSV begin each row with the `inputs` and have every digit; a table has six, and repeats
     the first `keys` columns where it must be broken.
     """
-    full = {name: _column(values, size) for name, values in columns.items()}
+    full: dict[str, list[Any]] = {
+        name: np.broadcast_to(np.asarray(values).reshape(-1), size).tolist() for name, values in columns.items()
+    }
     if form == "table":
         cells = {name.replace("_", " "): [_cell(value) for value in values] for name, values in full.items()}
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -61,11 +63,6 @@ def show(
     full = {name: [value] * size for name, value in (inputs or {}).items() if name not in full} | full
     rows = zip(*([_plain(value) for value in values] for values in full.values()), strict=True)
     click.echo(_csv(list(full), rows) if form == "csv" else _json(list(full), rows), nl=False)
-
-
-def _column(values: Any, size: int) -> list[Any]:
-    listed: list[Any] = np.broadcast_to(np.asarray(values).reshape(-1), size).tolist()
-    return listed
 
 
 def _json(names: list[str], rows: Any) -> str:

@@ -170,7 +170,7 @@ def _bfgs(H: Array, step: Array, change: Array) -> Array:
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
     project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
-    updated = project @ H @ np.swapaxes(project, 1, 2) + weight * step[:, :, None] * step[:, None, :]
+    updated = project @ H @ project.mT + weight * step[:, :, None] * step[:, None, :]
     return np.where(good[:, None, None], updated, 4.0 * H)
 
 

@@ -107,8 +107,9 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     rules = [_rule("leave-one-out", problem, wide, {})]
     for name, strength in (("theory", _by_theory(model)), ("fixed strength", FIXED), ("no graph", 0.0)):
         if strength is not None:
-            options = {"strengths": [strength], "hops": 0}
-            rules.append(_rule(name, problem, _only(problem, adjacency, strength), options))
+            options: dict[str, Any] = {"strengths": [strength], "hops": 0}
+            alone = offers(problem, adjacency, Options(**options))
+            rules.append(_rule(name, problem, choose(problem, alone, np.array(REG)), options))
     chosen, reason = _advice(rules, model, problem)
     return Recommendation(chosen, reason, tuple(rules), model)
 
@@ -149,10 +150,6 @@ def _by_theory(model: Estimate) -> float | None:
     except GCNLimitError:
         return None
     return float(best.parameters["theta"]) * radius
-
-
-def _only(problem: Problem, adjacency: Any, strength: float) -> Choice:
-    return choose(problem, offers(problem, adjacency, Options("pagerank", strengths=[strength], hops=0)), np.array(REG))
 
 
 def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) -> Rule:

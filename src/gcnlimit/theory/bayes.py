@@ -11,6 +11,7 @@ from gcnlimit._labels import labelled
 from gcnlimit._validation import check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.numerics.batches import batches
 from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
@@ -106,8 +107,7 @@ def bayes_optimal(
 
 def _fixed_points(evolution: StateEvolution) -> FixedPoints:
     """Fixed points of all points, block by block."""
-    size = evolution.alpha.size
-    blocks = [np.arange(k, min(k + _BLOCK, size)) for k in range(0, size, _BLOCK)]
+    blocks = batches(evolution.alpha.size, _BLOCK)
     columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
     return FixedPoints(*(np.concatenate(column) for column in columns))
 
