@@ -15,7 +15,7 @@ __all__ = ["LOOSEST", "broadcast", "check_types", "flag", "number", "plain_array
 
 
 LOOSEST = 1e-3
-"""Tolerance of self-consistent equations up to which their solution can be told from another."""
+"""Tolerance of self-consistent equations up to which their solution can be distinguished from another."""
 
 
 def real(

@@ -94,7 +94,7 @@ class Scores:
             runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
             path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
         else:
-            raise ParameterError(f"path = {str(path)!r} is no known kind of file; use .json or .csv")
+            raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:

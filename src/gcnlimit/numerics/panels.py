@@ -74,7 +74,7 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
 
 
 def interpolate(ends: Array, values: Array, t: Array) -> Array:
-    """Values at other angles of functions known at the nodes of all panels, one a row.
+    """Values at other angles of functions known at the nodes of all panels, one per row.
 
     >>> ends = np.array([0.0, 1.0, np.pi])
     >>> float(interpolate(ends, np.cos(panel_angles(ends))[None], np.array([2.0]))[0, 0] - np.cos(2.0)) < 1e-12

@@ -172,6 +172,6 @@ def _csr(prefix: str, stored: dict[str, Any], shape: tuple[int, int], data: Any)
 def _masks(name: str, packed: Any, nodes: int) -> Masks:
     if packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != (nodes + 7) // 8:
         raise ParameterError(
-            f"{name} has shape {packed.shape}; it must be numpy.packbits of a row of {nodes} booleans a split"
+            f"{name} has shape {packed.shape}; it must be numpy.packbits of a row of {nodes} booleans per split"
         )
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)

@@ -124,8 +124,10 @@ class Description:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
-        told = ["the model holds as far as can be seen"] if self.holds else ["the model does not hold:", *self.doubts]
-        return "\n".join(lines + told)
+        verdict = (
+            ["the model holds as far as can be seen"] if self.holds else ["the model does not hold:", *self.doubts]
+        )
+        return "\n".join(lines + verdict)
 
 
 def describe(X: Any, y: Any, graph: Any) -> Description:

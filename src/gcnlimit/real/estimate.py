@@ -205,6 +205,6 @@ def _of_spectrum(given: Standard, signals: Signals) -> tuple[str, ...]:
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
     many = int(np.sum(values > beyond))
     if many:
-        told = "several eigenvalues lie" if many > 1 else "an eigenvalue lies"
-        found.append(f"{told} beyond the {beyond:.2f} that lam explains, up to {top:.2f}: hubs or other communities")
+        which = "several eigenvalues lie" if many > 1 else "an eigenvalue lies"
+        found.append(f"{which} beyond the {beyond:.2f} that lam explains, up to {top:.2f}: hubs or other communities")
     return tuple(found)

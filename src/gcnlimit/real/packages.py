@@ -83,7 +83,7 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
 
 
 def _mask(given: Any) -> Any:
-    """Masks with one row a split, from a vector or PyTorch Geometric's one column a split."""
+    """Masks with one row per split, from a vector or PyTorch Geometric's one column per split."""
     if given is None:
         return None
     array = _numpy(given).astype(bool)

@@ -18,10 +18,10 @@ TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 def read(path: Location, nodes: Location | None = None) -> Dataset:
     """Data set of a file: ``.npz`` (written by `write` or `Instance.save`), or a list of edges with a table of `nodes`.
 
-    >>> read("graph.docx")
+    >>> read("g.doc")
     Traceback (most recent call last):
         ...
-    gcnlimit.errors.ParameterError: path = 'graph.docx' is no known kind of file; use .npz, or a list of edges as .csv or .parquet
+    gcnlimit.errors.ParameterError: path = 'g.doc' is not a known kind of file; use .npz, or a list of edges as .csv or .parquet
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".npz":
@@ -33,7 +33,7 @@ def read(path: Location, nodes: Location | None = None) -> Dataset:
     if suffix in TABLES:
         return read_tables(path, nodes)
     raise ParameterError(
-        f"path = {os.fspath(path)!r} is no known kind of file; use .npz, or a list of edges as .csv or .parquet"
+        f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"
     )
 
 
