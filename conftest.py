@@ -3,7 +3,12 @@
 import importlib.util
 
 HOMES = {
-    "torch": ["src/gcnlimit/nn/*", "src/gcnlimit/simulation/backend/torch_backend.py"],
+    "torch": [
+        "src/gcnlimit/nn/*",
+        "src/gcnlimit/simulation/backend/torch_backend.py",
+        "src/gcnlimit/benchmark/device_ridge.py",
+        "src/gcnlimit/benchmark/train_network.py",
+    ],
     "torch_geometric": ["src/gcnlimit/pyg.py", "src/gcnlimit/benchmark/networks.py"],
 }
 collect_ignore_glob = [
