@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
 from gcnlimit._progress import progress_bar
-from gcnlimit._validation import check_types, flag
+from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
 from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
@@ -31,13 +31,13 @@ from gcnlimit.theory.predict import predict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LARGEST", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
+__all__ = ["LARGEST", "MAX_ORDER", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
 
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
 
 _BLOCK = 64  # points searched together
-_MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
+MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
 @dataclass(frozen=True)
@@ -167,8 +167,7 @@ def best_filter(
     >>> round(gl.best_filter(data, order=12, reg=math.inf).prediction.test_accuracy, 5)
     0.88609
     """
-    if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= _MAX_ORDER:
-        raise ParameterError(f"order = {order!r} is not allowed; it must be a whole number from 0 to {_MAX_ORDER}")
+    order = whole("order", order, low=0, high=MAX_ORDER)
     infinite, progress = _infinite(reg), progress if progress is None else flag("progress", progress)
     points = _points(data, symmetrize)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity

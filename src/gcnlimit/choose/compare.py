@@ -16,9 +16,9 @@ from scipy.special import ndtr
 from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
 from gcnlimit._progress import progress_bar
-from gcnlimit._validation import check_types, flag
+from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.choose.best_filter import LARGEST, FilterCeiling, best_filter, filter_ceiling
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, filter_ceiling
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
@@ -280,6 +280,7 @@ def compare(
     Bayes-optimal                        0.91273   0.00000
     """
     flag("symmetrize", symmetrize)
+    order = whole("order", order, low=0, high=MAX_ORDER)
     progress = progress if progress is None else flag("progress", progress)
     check_types("compare", data=(data, CSBM))
     usable, searched = _searched(data)
