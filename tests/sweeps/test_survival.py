@@ -29,10 +29,9 @@ def blocks_of(store):
         return len(kept)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_killed_at_random_moments_it_ends_bit_identical(tmp_path, seed):
+def test_killed_at_random_moments_it_ends_bit_identical(tmp_path):
     store = tmp_path / "runs.sqlite"
-    program = python(HERE / "killing.py", store, seed, stdout=subprocess.PIPE)
+    program = python(HERE / "killing.py", store, 0, stdout=subprocess.PIPE)
     kills = int(program.communicate(timeout=120)[0])
     assert kills >= 5
     assert blocks_of(store) == killing.BLOCKS
