@@ -169,9 +169,10 @@ class StreamedFeatures:
         return rows if scale is None else rows * scale[part]
 
     def _columns(self, part: slice, noise: Any) -> Block:
-        """Some features, one row each."""
+        """Some features, one row each; entry by entry, since a product of matrices may round otherwise for other shapes."""
         codes, spike, _ = self._placed
-        return self.backend.host(self._scaled(part, noise) + spike[part] @ codes.T)
+        signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
+        return self.backend.host(self._scaled(part, noise) + signal)
 
     def _by_blocks(self, attempt: Callable[[int], R]) -> R:
         """Answer of an attempt that holds a number of features at once, the largest for which the memory suffices."""

@@ -32,7 +32,7 @@ from gcnlimit.simulation.train import train, trains_by_products
 __all__ = ["in_flight", "simulate"]
 
 SHARING = 4  # processes that share a graphics card, at most
-MANY = 4_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
+MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
 
 def simulate(  # noqa: PLR0917
@@ -66,7 +66,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each, from 256 trials on.
+        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many nodes in all.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
