@@ -66,7 +66,8 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many nodes in all.
+        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
+        nodes in all.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
