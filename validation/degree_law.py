@@ -18,25 +18,26 @@ Row = dict[str, Any]
 
 
 class Fit(NamedTuple):
-    """Deviation s x + c x^2 by weighted least squares: s and c with their errors, and chi-squared a degree of freedom."""
+    """Deviation s x + c x^2 + e x^3 by weighted least squares: the terms, the error of s, chi-squared, degrees of freedom."""
 
-    slope: float
+    terms: np.ndarray
     slope_error: float
-    next: float
-    next_error: float
     chi2: float
+    freedom: int
 
 
 def fit(rows: list[Row]) -> Fit:
-    """Law of the deviations of one method; without an intercept, since nothing is left at large degree."""
+    """Law of the deviations of one method; without an intercept, since nothing is left at large degree.
+
+    There are three terms, or one less than there are different degrees.
+    """
     degree, deviation, error = (np.array([r[name] for r in rows], float) for name in ("degree", "deviation", "error"))
-    x = degree ** _power(rows[0]["classes"])
-    design = np.stack([x, x * x], axis=1) / error[:, None]
+    orders = np.arange(1, min(4, np.unique(degree).size))
+    design = (degree ** _power(rows[0]["classes"]))[:, None] ** orders / error[:, None]
     covariance = np.linalg.inv(design.T @ design)
-    slope, curvature = covariance @ design.T @ (deviation / error)
-    left = deviation / error - design @ (slope, curvature)
-    errors = np.sqrt(np.diag(covariance))
-    return Fit(slope, errors[0], curvature, errors[1], float(left @ left) / max(1, degree.size - 2))
+    terms = covariance @ design.T @ (deviation / error)
+    left = deviation / error - design @ terms
+    return Fit(terms, math.sqrt(covariance[0, 0]), float(left @ left), degree.size - orders.size)
 
 
 def tables(rows: list[Row]) -> str:
@@ -45,14 +46,15 @@ def tables(rows: list[Row]) -> str:
 
 
 def _laws(rows: list[Row]) -> Iterator[str]:
-    yield "| classes | method | slope | next order | chi2/dof | in |"
+    yield "| classes | method | slope | in | degrees | chi2/dof |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for (_, _, classes, method), group in _grouped(rows, lambda r: (*_place(r), r["method"])):
         if len({r["degree"] for r in group}) < 3 or method in (GAIN, LOSS):
             continue
         f, unit = fit(group), "1/d" if classes == 2 else "1/√d"
-        slope, after = f"{f.slope:+.4f} ± {f.slope_error:.4f}", f"{f.next:+.3f} ± {f.next_error:.3f}"
-        yield f"| {classes} | {method}{_where(group[0])} | {slope} | {after} | {f.chi2:.1f} | {unit} |"
+        slope, degrees = f"{f.terms[0]:+.4f} ± {f.slope_error:.4f}", sorted({r["degree"] for r in group})
+        left = f"{degrees[0]:g} to {degrees[-1]:g} | {f.chi2:.1f}/{f.freedom}"
+        yield f"| {classes} | {method}{_where(group[0])} | {slope} | {unit} | {left} |"
 
 
 def _comparisons(rows: list[Row]) -> Iterator[str]:
@@ -119,5 +121,5 @@ def _curve(axes: Any, rows: list[Row], label: str, color: str, marker: str) -> N
     x, (deviation, error) = means[:, 0] ** _power(rows[0]["classes"]), 100 * means[:, 1:].T
     axes.errorbar(x, deviation, error, marker=marker, ms=4, lw=0, elinewidth=1, capsize=2, label=label, color=color)
     if len(x) > 2:
-        law, line = fit(rows), np.linspace(0.0, x.max(), 100)
-        axes.plot(line, 100 * (law.slope * line + law.next * line**2), color=color, lw=0.8)
+        terms, line = fit(rows).terms, np.linspace(0.0, x.max(), 100)
+        axes.plot(line, 100 * line[:, None] ** np.arange(1, len(terms) + 1) @ terms, color=color, lw=0.8)

@@ -1,8 +1,9 @@
 """How far accuracies at finite degree are from the theory of large degree.
 
 Networks, message passing (`amp`) and belief propagation are measured on sampled graphs of several mean degrees d, and the ceiling
-by population dynamics. Deviations from the theory of large degree are fitted by s x + c x^2, with x = 1/d for two equal classes
-and x = 1/sqrt(d) for more. Belief propagation is compared with `amp` on the same graphs, and with the ceiling of the same degree.
+by population dynamics. Deviations from the theory of large degree are fitted by s x + c x^2 + e x^3, with x = 1/d for two equal
+classes and x = 1/sqrt(d) for more. Belief propagation is compared with `amp` on the same graphs, and with the ceiling of the same
+degree.
 
     python -m validation.finite_degree --out results                                    # measure on this machine, minutes
     python -m validation.finite_degree --methods networks --device cuda --nodes 100000  # on a graphics card
