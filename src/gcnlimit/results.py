@@ -6,7 +6,6 @@ from gcnlimit.choose.compare import Comparison, GapMap
 from gcnlimit.choose.tune import Tuned, TuneStatus
 from gcnlimit.order_parameters import OrderFunctions, OrderParameters
 from gcnlimit.performance import BayesPrediction, FullPerformance, Measurement, Performance, Prediction, Status
-from gcnlimit.simulation.belief_propagation import Beliefs
 from gcnlimit.simulation.inference import Inference
 from gcnlimit.simulation.observation import Observation
 from gcnlimit.simulation.train import Fit
@@ -14,7 +13,6 @@ from gcnlimit.theory.depth.oversmoothing import Oversmoothing
 
 __all__ = [
     "BayesPrediction",
-    "Beliefs",
     "BestFilter",
     "Comparison",
     "FilterCeiling",

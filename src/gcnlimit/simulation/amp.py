@@ -87,9 +87,9 @@ def amp(
     with backend_of(place).guard(observation.nodes), np.errstate(over="ignore", invalid="ignore"):
         iteration = _Iteration(observation, place)
         iteration.evidence = iteration.informed(instance, start) if start != "labels" else iteration.uninformed(seed)
-        ended = iterate(lambda: iteration.step(keep), steps, tol)
+        ended, entropy = iterate(lambda: iteration.step(keep), steps, tol), iteration.free_entropy()
     scores, features = iteration.prior + iteration.evidence, iteration.features
-    return Inference.of(instance, scores, iteration.means(), features.centroids * features.deviation, ended)
+    return Inference.of(instance, scores, iteration.means(), features.centroids * features.deviation, ended, entropy)
 
 
 class _Iteration:
@@ -133,10 +133,34 @@ class _Iteration:
             raise ParameterError(f"lam = {data.lam:g}, mu = {data.mu:g}: the log-odds overflow; take weaker signals")
         return change
 
+    def free_entropy(self) -> float:
+        r"""Bethe free entropy per node: that of nodes in their evidence and of features (Eq. 9.5), and of the Gaussian entries,
+
+        .. math:: -\frac{\lambda_s}2 \mathrm{tr}\, \hat Y^T S \hat Y
+                  + \lambda_s^2\, \mathrm{tr}\, \hat Y^T\hat Y \big( C_y + \tfrac1{4N} \hat Y^T\hat Y \big) .
+        """  # noqa: D400
+        total = self.prior + self.evidence
+        marginals = normalized(total)
+        means = marginals @ self.codes
+        overlap, spread = self._moments(marginals, means)
+        square = self.signal * self.signal / len(means)
+        entries = square * np.sum(overlap * (spread + 0.25 * overlap)) - 0.5 * np.vdot(means, self._neighbours(means))
+        nodes = np.sum(np.logaddexp.reduce(total, axis=1))
+        return float(nodes + entries + self.features.free_entropy()) / len(means)
+
     def _graph(self, marginals: Array, means: Array) -> Array:
         """Evidence of the graph on the classes of the nodes."""
-        y, overlap, square = self.codes, means.T @ means, self.signal * self.signal / len(means)
-        spread = (y.T * marginals.sum(axis=0)) @ y - overlap
-        placed = self.backend.place(np.ascontiguousarray(means.astype(self.observation.features.dtype)))
-        field = self.signal * self.backend.host(self.S @ placed).astype(float) - square * (self.old @ spread)
+        y, square = self.codes, self.signal * self.signal / len(means)
+        overlap, spread = self._moments(marginals, means)
+        field = self._neighbours(means) - square * (self.old @ spread)
         return np.asarray(field @ y.T - 0.5 * square * np.sum((y @ overlap) * y, axis=1))
+
+    def _moments(self, marginals: Array, means: Array) -> tuple[Array, Array]:
+        """Sums over the nodes of the squares of the means of the codes, and of their covariances."""
+        overlap = means.T @ means
+        return overlap, (self.codes.T * marginals.sum(axis=0)) @ self.codes - overlap
+
+    def _neighbours(self, means: Array) -> Array:
+        """Signal times the operator times the means."""
+        placed = self.backend.place(np.ascontiguousarray(means.astype(self.observation.features.dtype)))
+        return np.asarray(self.signal * self.backend.host(self.S @ placed).astype(float))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,21 +17,7 @@ from gcnlimit.simulation.inference import Inference, iterate, log_prior
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.observation import Observation
 
-__all__ = ["Beliefs", "belief_propagation"]
-
-
-@dataclass(frozen=True, eq=False)
-class Beliefs(Inference):
-    """Posterior of labels and centroid, with the Bethe free entropy.
-
-    Parameters
-    ----------
-    free_entropy
-        Logarithm of the probability of graph and features given the labels of the labelled nodes, over that of a graph
-        and features without classes, per node, in Bethe's approximation (Eq. 9.5).
-    """
-
-    free_entropy: float
+__all__ = ["belief_propagation"]
 
 
 def belief_propagation(
@@ -43,7 +28,7 @@ def belief_propagation(
     damping: float = 0.0,
     seed: int = 0,
     device: Device | None = None,
-) -> Beliefs:
+) -> Inference:
     r"""Belief propagation along the edges, and message passing on the features: Bayes-optimal on sparse graphs.
 
     :func:`gcnlimit.amp` replaces the edges by Gaussian entries, which needs a large degree; this keeps them, and at a degree
@@ -83,7 +68,7 @@ def belief_propagation(
         ended, features = iterate(lambda: iteration.step(keep), steps, tol), iteration.features
     means, centroid = iteration.marginals @ iteration.codes, features.centroids * features.deviation
     entropy = iteration.free_entropy()
-    return Beliefs.of(instance, iteration.logarithms, means, centroid, ended, free_entropy=entropy)
+    return Inference.of(instance, iteration.logarithms, means, centroid, ended, entropy)
 
 
 class _Iteration:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import log_softmax, logsumexp
@@ -42,6 +42,10 @@ class Inference(Brief):
     performance
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
         classes of equal size can be exchanged, and the best assignment counts.
+    free_entropy
+        Logarithm of the probability of graph and features given the labels of the labelled nodes, over that of a graph and
+        features without classes, per node, in Bethe's approximation (Eq. 9.5). Of two states that different starts lead to, the
+        one with the larger is Bayes-optimal; on large graphs it is that of `bayes_optimal` (Eqs. 8.11 and 8.19).
     """
 
     probabilities: Array
@@ -52,16 +56,23 @@ class Inference(Brief):
     iterations: int
     change: float
     performance: FullPerformance | None
+    free_entropy: float
 
     @classmethod
-    def of(
-        cls, instance: Instance | Observation, scores: Array, means: Array, centroid: Array, ended: Ended, **more: Any
+    def of(  # noqa: PLR0917
+        cls,
+        instance: Instance | Observation,
+        scores: Array,
+        means: Array,
+        centroid: Array,
+        ended: Ended,
+        entropy: float,
     ) -> Self:
         """Posterior from its logarithms up to a constant, `scores`, and the posterior means of codes and centroids."""
         logs = log_softmax(scores, axis=1)
         performance = _measured(instance, logs) if isinstance(instance, Instance) else None
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
-        return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, **more)
+        return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy)
 
 
 class Ended(NamedTuple):
