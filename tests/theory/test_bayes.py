@@ -6,6 +6,7 @@ import pytest
 from reference import CLASSES, REFERENCE
 
 import gcnlimit as gl
+from gcnlimit.theory.evidence import Evidence
 from gcnlimit.theory.posterior import posterior
 from gcnlimit.theory.state_evolution import StateEvolution
 
@@ -201,17 +202,17 @@ def test_fixed_points_are_those_of_a_plain_iteration():
 
 
 def test_the_free_entropy_is_stationary_at_a_fixed_point():
-    evolution = StateEvolution(
-        *(np.array([x]) for x in (2.0, 0.7, 1.3, 0.05)), gl.Spectrum([0.5, 2.0], [1.2, 0.8]), posterior(6)
-    )
+    law = gl.Spectrum([0.5, 2.0], [1.2, 0.8])
+    evidence = Evidence(*(np.array([x]) for x in (2.0, 0.7, 1.3)), law)
+    evolution = StateEvolution(evidence, np.array([0.05]), posterior(6))
     m = evolution.fixed_points().best
     q = evolution.overlap(m)
     step = 1e-4
 
     def free_entropy(q):
-        at = evolution.evidence(q)
+        at = evidence.at(q)
         half = 0.5 * evolution.tables.directions
-        parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in evolution.levels())
+        parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in evidence.levels())
         direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.tables.information(at)[0]
         return direct[0]
 

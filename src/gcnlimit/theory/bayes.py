@@ -15,6 +15,7 @@ from gcnlimit.numerics.batches import batches
 from gcnlimit.order_parameters import OrderParameters, Output
 from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.evidence import Evidence
 from gcnlimit.theory.posterior import posterior
 from gcnlimit.theory.sparse.ceiling import sparse_ceiling
 from gcnlimit.theory.state_evolution import FixedPoints, StateEvolution
@@ -87,10 +88,8 @@ def bayes_optimal(
         return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal), data)
     tables = posterior(data.classes)
     shape = data.shape
-    signal = data.operator(symmetrize=True).signal
-    alpha, signal, mu, rho = (np.broadcast_to(p, shape).ravel() for p in (data.alpha, signal, data.mu, data.rho))
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        evolution = StateEvolution(alpha, signal**2, mu, rho, data.features, tables)
+        evolution = StateEvolution(Evidence.of(data), np.broadcast_to(data.rho, shape).ravel(), tables)
         found = _fixed_points(evolution)
         best = _prediction(data, evolution, found, found.best)
         hard = found.reached < found.best
@@ -107,7 +106,7 @@ def bayes_optimal(
 
 def _fixed_points(evolution: StateEvolution) -> FixedPoints:
     """Fixed points of all points, block by block."""
-    blocks = batches(evolution.alpha.size, _BLOCK)
+    blocks = batches(evolution.rho.size, _BLOCK)
     columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
     return FixedPoints(*(np.concatenate(column) for column in columns))
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.evidence import Evidence
 from gcnlimit.theory.posterior import Overlap, Posterior
 
 __all__ = ["FixedPoints", "StateEvolution"]
@@ -42,34 +42,15 @@ class FixedPoints(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StateEvolution:
-    r"""State evolution of a batch of points; `graph` is :math:`\lambda_s^2`."""
+    """State evolution of a batch of points."""
 
-    alpha: Array
-    graph: Array
-    mu: Array
+    evidence: Evidence
     rho: Array
-    features: Spectrum
     tables: Posterior
 
     def take(self, rows: Rows | Mask) -> Self:
         """State evolution of some of the points."""
-        return replace(self, alpha=self.alpha[rows], graph=self.graph[rows], mu=self.mu[rows], rho=self.rho[rows])
-
-    def levels(self) -> list[tuple[Array, float]]:
-        r"""Return :math:`\mu\Gamma/\sigma^2` of each level of the features, and the fraction of the features there."""
-        law = self.features
-        if law.is_white:
-            return [(self.mu, 1.0)]
-        return [(self.mu * (g / s), float(w)) for g, s, w in zip(law.signal, law.variance, law.weight, strict=True)]
-
-    def evidence(self, q: Array) -> Array:
-        """Evidence on a node at overlap `q` of the others (Eq. 8.8)."""
-        parts = sum(w * a * (a * q / (1.0 + a * q)) for a, w in self.levels())
-        return np.asarray(self.graph * q + parts / self.alpha)
-
-    def gain(self, q: Array) -> Array:
-        """Derivative of the evidence in the overlap."""
-        return np.asarray(self.graph + sum(w * (a / (1.0 + a * q)) ** 2 for a, w in self.levels()) / self.alpha)
+        return replace(self, evidence=self.evidence.take(rows), rho=self.rho[rows])
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
@@ -78,7 +59,7 @@ class StateEvolution:
     def rise(self, m: Array) -> Array:
         """Derivative :math:`M'(m)` of the evidence returned."""
         T = self.tables.at(m)
-        return np.asarray(self.gain(self.rho + (1.0 - self.rho) * T.overlap) * (1.0 - self.rho) * T.slope)
+        return np.asarray(self.evidence.gain(self.rho + (1.0 - self.rho) * T.overlap) * (1.0 - self.rho) * T.slope)
 
     def balance(self, m: Array) -> tuple[Array, Array, Array]:
         r"""Return :math:`m - M(m)`, its derivative, and the rounding error of the former.
@@ -88,34 +69,33 @@ class StateEvolution:
         """
         T = self.tables.at(m)
         q = self.rho + (1.0 - self.rho) * T.overlap
-        back = self.evidence(q)
+        back = self.evidence.at(q)
         value, rounding = m - back, 1e-15 * m
-        small = (m < _SMALL) & (self.mu * q * np.max(self.features.signal / self.features.variance) < 1.0)
+        law = self.evidence.features
+        small = (m < _SMALL) & (self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0)
         if np.any(small):
             fine, error = self._near_transition(m, T, q)
             value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
-        return value, 1.0 - self.gain(q) * (1.0 - self.rho) * T.slope, rounding
+        return value, 1.0 - self.evidence.gain(q) * (1.0 - self.rho) * T.slope, rounding
 
     def _near_transition(self, m: Array, T: Overlap, q: Array) -> tuple[Array, Array]:
-        snr = self.gain(np.zeros_like(q))
+        snr = self.evidence.gain(np.zeros_like(q))
         hidden = snr * (1.0 - self.rho)
-        lost = hidden * T.deficit + sum(w * a**3 * q**2 / (1.0 + a * q) for a, w in self.levels()) / self.alpha
+        lost = hidden * T.deficit + self.evidence.saturation(q)
         size = m * np.abs(1.0 - hidden) + snr * self.rho + np.abs(lost)
         return np.asarray(m * (1.0 - hidden) - snr * self.rho + lost), np.asarray(1e-15 * size)
 
     def free_entropy(self, m: Array) -> Array:
         """Free entropy at a fixed point (Eq. 8.11)."""
-        q, half = self.overlap(m), 0.5 * self.tables.directions
-        parts = [w * (a * q - np.log1p(a * q) - (a * q) * (a * q / (1.0 + a * q))) for a, w in self.levels()]
-        shape = self.rho * m - 0.5 * self.graph * q**2 + sum(parts) / self.alpha
-        return np.asarray(half * shape + (1.0 - self.rho) * self.tables.information(m)[0])
+        shape = self.rho * m + self.evidence.free_entropy(self.overlap(m))
+        return np.asarray(0.5 * self.tables.directions * shape + (1.0 - self.rho) * self.tables.information(m)[0])
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
-        low, high = self.evidence(self.rho), self.evidence(np.ones_like(self.rho))
+        low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
         best, residual = high.copy(), np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        unlabelled = (self.rho == 0.0) & (self.gain(np.zeros_like(high)) <= 1.0)
+        unlabelled = (self.rho == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
         best[unlabelled & ~several] = 0.0
         rows = np.flatnonzero(~unlabelled & ~several & np.isfinite(high))

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.theory.evidence import Evidence
 from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
 __all__ = ["MatrixEvolution", "MatrixFixedPoint", "symmetric_matrix"]
@@ -40,31 +41,20 @@ class MatrixFixedPoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatrixEvolution:
-    r"""State evolution of one point; `graph` is :math:`\lambda_s^2`, `levels` are :math:`\mu\gamma` and its weight over alpha."""
+    """State evolution of one point."""
 
-    graph: float
-    levels: list[tuple[float, float]]
+    source: Evidence
     rho: float
     posterior: MatrixPosterior
 
     @classmethod
     def of(cls, data: CSBM, posterior: MatrixPosterior) -> Self:
         """State evolution of data whose parameters are single numbers."""
-        law, mu, alpha = data.features, float(data.mu), float(data.alpha)
-        levels = [(mu * (g / s), w / alpha) for g, s, w in zip(law.signal, law.variance, law.weight, strict=True)]
-        return cls(np.square(np.float64(data.effective_signal(True))), levels, float(data.rho), posterior)
-
-    @property
-    def snr(self) -> float:
-        """Derivative of the evidence in the overlap where there is none: the signal-to-noise ratio (Eq. 8.17)."""
-        return self.graph + sum(w * a**2 for a, w in self.levels)
+        return cls(Evidence.of(data), float(data.rho), posterior)
 
     def evidence(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others (Eq. 8.18)."""
-        return _function(q, self._evidence)
-
-    def _evidence(self, q: Array) -> Array:
-        return np.asarray(self.graph * q + sum(w * a * (a * q / (1.0 + a * q)) for a, w in self.levels))
+        return _function(q, self.source.at)
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
@@ -76,21 +66,17 @@ class MatrixEvolution:
 
     def free_entropy(self, q: Array) -> float:
         r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
-        values = np.linalg.eigvalsh(q)
         m = self.evidence(q)
-        shape = self.rho * float(np.trace(m)) - 0.5 * self.graph * float(np.sum(values**2))
-        for a, w in self.levels:
-            x = a * values
-            shape += w * float(np.sum(x - np.log1p(x) - x * (x / (1.0 + x))))
+        shape = self.rho * float(np.trace(m)) + float(np.sum(self.source.free_entropy(np.linalg.eigvalsh(q))))
         return 0.5 * shape + (1.0 - self.rho) * self.posterior.information(m)[0]
 
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         one = np.eye(self.posterior.codes.shape[1])
         if self.certain:
-            sure = MatrixFixedPoint(one, np.diag(self._evidence(np.diag(one))), 0.0, 0, True)
+            sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
             return sure, sure
-        unlabelled = self.rho == 0.0 and self.snr <= 1.0
+        unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
         none = MatrixFixedPoint(0.0 * one, 0.0 * one, 0.0, 0, True)
         above = self._search(one)
         below = none if unlabelled else self._search((self.rho or _SEED) * one)
@@ -104,7 +90,7 @@ class MatrixEvolution:
         """Whether the labels alone leave nothing to infer."""
         p = self.posterior.fractions
         nearest = float(np.sum(1.0 / np.sort(p)[-2:]))  # squared distance of the two largest classes
-        return not float(self._evidence(np.asarray(self.rho))) * nearest <= _SURE
+        return not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
 
     def _search(self, start: Array) -> MatrixFixedPoint:
         """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
