@@ -81,6 +81,19 @@ class Grid(Case):
         return _fields({name: gl.fit(instance, gcn).performance for name, gcn in self.networks().items()})
 
 
+@dataclasses.dataclass
+class Corner(Grid):
+    """The hinge loss on two unequal classes, at whose corner the free bias rests as the regularization grows."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.name = self.name.replace("grid", "corner")
+
+    def networks(self):
+        """Networks at regularizations around 1 and at infinity."""
+        return {f"hinge {reg:g}": gl.GCN(FILTER, "hinge", reg, self.symmetrize) for reg in (0.3, 3.0, math.inf)}
+
+
 def _fields(answers):
     values = {f"{name}: {f}": getattr(answer, f) for name, answer in answers.items() for f in FIELDS}
     return {name: value for name, value in values.items() if value is not None}
@@ -287,6 +300,7 @@ class Size(Case):
 
 CASES = [
     *itertools.starmap(Grid, itertools.product(CLASSES, (False, True), GRAPHS)),
+    *itertools.starmap(Corner, itertools.product([(0.3, 0.7), (0.85, 0.15)], (False, True), GRAPHS)),
     OneHot(),
     OneHotLoss(),
     WithoutBias(),

@@ -63,7 +63,13 @@ def test_training_does_not_see_the_other_labels(instance):
 
 
 @pytest.mark.parametrize(
-    "classes, loss", [*((2, loss) for loss in (*LOSSES, "softmax")), (3, "square"), (3, "softmax")]
+    "classes, loss",
+    [
+        *((2, loss) for loss in (*LOSSES, "softmax")),
+        *((3, loss) for loss in ("square", "softmax")),
+        *(((0.3, 0.7), loss) for loss in ("square", "logistic")),
+        ((0.5, 0.3, 0.2), "square"),
+    ],
 )
 def test_streamed_features_train_to_the_same_weights(classes, loss):
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
@@ -73,6 +79,7 @@ def test_streamed_features_train_to_the_same_weights(classes, loss):
     one, other = (gl.fit(i, gcn, tol=1e-12) for i in (stored, streamed))
     assert np.allclose(one.weights, other.weights, rtol=1e-9, atol=1e-11)
     assert np.allclose(one.outputs, other.outputs, rtol=1e-9, atol=1e-11)
+    assert np.allclose(one.bias, other.bias, rtol=1e-9, atol=1e-11)
 
 
 def test_single_precision_gives_nearly_the_same_outputs(instance):

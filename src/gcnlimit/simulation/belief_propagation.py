@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from gcnlimit._validation import check_types, number, tolerance, whole

@@ -20,9 +20,10 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.network import GCN
 from gcnlimit.performance import FullPerformance, scalar_or_array
+from gcnlimit.simulation.bias import balancing_bias
 from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.minimise import balancing_bias, square_targets
+from gcnlimit.simulation.minimise import square_targets
 from gcnlimit.simulation.observation import Mask
 
 __all__ = ["FIELDS", "balanced_rate", "evaluate", "hit_rate", "measurable", "measured", "roc_area"]

@@ -6,24 +6,23 @@ square loss it is the mean of the targets less that of the outputs, with a loss 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import LinAlgError
-from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss, Softmax
-from gcnlimit.losses.bias import at_corner, resting_bias
+from gcnlimit.simulation.bias import decreasing_root
 from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, one_hot_basis
 from gcnlimit.simulation.multinomial import Multinomial
 from gcnlimit.simulation.solvers import TrainingRows
 
-__all__ = ["Minimum", "Shifted", "Training", "balancing_bias", "check_loss_of_classes", "is_pinned", "square_targets"]
+__all__ = ["Minimum", "Shifted", "Training", "check_loss_of_classes", "square_targets"]
 
 
 class Minimum(NamedTuple):
@@ -132,7 +131,7 @@ class Training:
             last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
             return float(self._signs @ last[0])
 
-        return _decreasing_root(excess), last[0]
+        return decreasing_root(excess), last[0]
 
     @property
     def _signs(self) -> Array:
@@ -144,38 +143,6 @@ class Training:
     def _empty(self, count: int, directions: int) -> Minimum:
         shape = (count, self.F.shape[1], directions)
         return Minimum(np.empty(shape), np.zeros((count, directions)), np.full(count, np.nan))
-
-
-def balancing_bias(loss: Loss, kinds: Indices) -> float:
-    r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
-
-    >>> from gcnlimit import Logistic
-    >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
-    -1.09861229
-    """
-    first = float(np.mean(kinds == 0))
-
-    return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
-
-
-def is_pinned(loss: Loss, classes: Classes) -> bool:
-    """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization has no explicit weights."""
-    if isinstance(classes, int) or len(classes) > 2 or loss.training == "ridge":
-        return False
-    return at_corner(loss, classes[0])
-
-
-def _decreasing_root(function: Callable[[float], float]) -> float:
-    """Root of a decreasing function of one number, near 0."""
-    value = function(0.0)
-    if value == 0.0:
-        return 0.0
-    near, far = 0.0, float(np.copysign(1.0, value))
-    while value * function(far) > 0.0:
-        near, far = far, 2.0 * far
-        if abs(far) > 1e6:
-            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
-    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
 def _from_strongest(reg: Array) -> Iterator[int]:

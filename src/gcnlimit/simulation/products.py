@@ -102,7 +102,11 @@ class Products:
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Networks to be trained: a filter, and a `reg`, at each point; `codes` of the labelled nodes; dual variables to be found."""
+    """Networks to be trained: a filter, and a `reg`, at each point; `codes` of the labelled nodes; dual variables to be found.
+
+    With a free bias these sum to 0. The Krylov spaces of the square loss are then those of the outputs less their mean; the pulls
+    of a smooth loss sum to 0 by themselves.
+    """
 
     products: Products
     filters: Filter
@@ -110,6 +114,7 @@ class _Points:
     reg: Array
     codes: Array
     tol: float
+    biased: bool
 
     def solve(self) -> tuple[Array, Array]:
         """Dual variables, points times labelled nodes times codes, and duality gaps, of the points of finite `reg`."""
@@ -159,29 +164,36 @@ class _Points:
             wanted = [problem.here.reshape(len(problem.here), -1) for problem, _ in active]
             widths = [block.shape[1] for block in wanted]
             filters = self.filters[np.repeat([place for _, place in active], widths)]
-            found = self.products.gram(np.concatenate(wanted, axis=1), filters)
+            found = self._centred(self.products.gram(np.concatenate(wanted, axis=1), filters))
             for (problem, _), product in zip(active, np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True):
                 problem.take(product.reshape(problem.here.shape))
         raise ConvergenceError(f"the training did not converge in {PASSES} passes over the features; raise reg")
 
+    def _centred(self, outputs: Array) -> Array:
+        return outputs - outputs.mean(axis=0) if self.biased and self.slopes is None else outputs
+
     def check_residual(self, duals: Array, outputs: Block) -> None:
         r"""Refuse :math:`|K\beta + r\beta - Y|` above ten tolerances of :math:`|Y|`; the outputs are :math:`K\beta`."""
         for beta, h, r in zip(duals, outputs, self.reg, strict=True):
-            left = 0.0 if np.isinf(r) else np.linalg.norm(h + r * beta - self.codes) / np.linalg.norm(self.codes)
+            left = (
+                0.0
+                if np.isinf(r)
+                else np.linalg.norm(self._centred(h) + r * beta - self.codes) / np.linalg.norm(self.codes)
+            )
             if not left <= 10.0 * self.tol:
                 raise ConvergenceError(f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg")
 
 
 def train_by_products(  # noqa: PLR0917
-    products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float
+    products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float, *, biased: bool
 ) -> tuple[Trained, Block]:
     r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes; and :math:`Xw/\sqrt N`.
 
     Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
     a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
-    passes.
+    passes. If `biased`, there is a free bias: the codes have mean 0, and `slopes` are at the best bias for each output.
     """
-    points = _Points(products, filters, slopes, reg, codes, max(tol, FINEST[products.dtype.itemsize]))
+    points = _Points(products, filters, slopes, reg, codes, max(tol, FINEST[products.dtype.itemsize]), biased)
     duals, gap = points.solve()
     explicit, rest = (np.flatnonzero(where) for where in (np.isinf(reg), np.isfinite(reg)))
     order, count = np.concatenate([explicit, rest]), codes.shape[1]

@@ -12,7 +12,7 @@ from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.simulation.codes import Indices
 
-__all__ = ["Slopes", "SmoothDescent", "cross_entropy", "of_margins"]
+__all__ = ["Slopes", "SmoothDescent", "at_best_bias", "cross_entropy", "of_margins"]
 
 
 class Slopes(NamedTuple):
@@ -25,6 +25,16 @@ class Slopes(NamedTuple):
 def of_margins(loss: Loss, y: Array) -> Slopes:
     """Loss of the margins, for two classes; `y` is a column of signs."""
     return Slopes(lambda h: float(np.sum(loss.value(y * h))), lambda h: np.asarray(-y * loss.derivatives(y * h)[0]))
+
+
+def at_best_bias(slopes: Slopes, bias: Callable[[Array], float]) -> Slopes:
+    """Loss of outputs to which the number that minimises it is added: a free bias. The pulls sum to 0, to the last digit."""
+
+    def pull(h: Array) -> Array:
+        f = slopes.pull(h + bias(h))
+        return f - f.mean(axis=0)
+
+    return Slopes(lambda h: slopes.value(h + bias(h)), pull)
 
 
 def cross_entropy(kinds: Indices, E: Array) -> Slopes:

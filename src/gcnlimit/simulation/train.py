@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,18 +23,19 @@ from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.performance import FullPerformance, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.bias import best_bias, is_pinned
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
 from gcnlimit.simulation.codes import Classes, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import evaluate
-from gcnlimit.simulation.minimise import Minimum, Training, is_pinned
+from gcnlimit.simulation.minimise import Minimum, Training, square_targets
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
 from gcnlimit.simulation.products import Products, train_by_products
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.smooth import Slopes, cross_entropy, of_margins
+from gcnlimit.simulation.smooth import Slopes, at_best_bias, cross_entropy, of_margins
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
 __all__ = ["Fit", "Trained", "fit", "train", "trains_by_products"]
@@ -161,9 +163,11 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
             _centred_codes(observation)[observation.train_mask],
         )
         check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
-        slopes = _slopes(observation, gcn.loss)
-        (weights, outputs, gap), signal = train_by_products(products, filters, slopes, reg * gain**2, codes, tol)
-        bias = np.full((reg.size, codes.shape[1]), _limiting_bias(observation) if np.isinf(reg).all() else 0.0)
+        slopes, biased = _slopes(observation, gcn.loss), not isinstance(observation.classes, int)
+        (weights, outputs, gap), signal = train_by_products(
+            products, filters, slopes, reg * gain**2, codes, tol, biased=biased
+        )
+        bias = _biases(observation, gcn.loss, reg, outputs[:, observation.train_mask])
     else:
         weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
         outputs, signal = _outputs(observation, operator, filters, weights)
@@ -176,8 +180,9 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
 
 def trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
-    equal = isinstance(classes, int) and (gcn.loss.training == "ridge" or isinstance(gcn.loss, Softmax))
-    solved = equal or (gcn.loss.training == "logistic" and classes == 2)
+    two = classes == 2 if isinstance(classes, int) else len(classes) == 2
+    equal = isinstance(classes, int) and isinstance(gcn.loss, Softmax)
+    solved = equal or gcn.loss.training == "ridge" or (gcn.loss.training == "logistic" and two)
     return isinstance(gcn.penalty, L2) and (
         solved or bool(np.isinf(gcn.reg).all() and not is_pinned(gcn.loss, classes))
     )
@@ -190,7 +195,29 @@ def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     if isinstance(loss, Softmax):
         kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
         return cross_entropy(kinds, one_hot_basis(observation.classes))
-    return of_margins(loss, observation.train_codes[observation.train_mask])
+    slopes = of_margins(loss, _signs(observation))
+    return slopes if isinstance(observation.classes, int) else at_best_bias(slopes, partial(best_bias, slopes))
+
+
+def _signs(observation: Observation) -> Array:
+    """Labels of the labelled nodes of two classes, as a column of signs."""
+    return np.asarray(np.sign(observation.train_codes[observation.train_mask]))
+
+
+def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArray[Any]) -> Array:
+    """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
+    bias = np.zeros((reg.size, outputs.shape[2]))
+    if isinstance(observation.classes, int):
+        return bias
+    bias[:] = _limiting_bias(observation)
+    finite = np.flatnonzero(np.isfinite(reg))
+    if loss.training == "ridge":
+        kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
+        bias[finite] = square_targets(observation.classes)[kinds].mean(axis=0) - outputs[finite].mean(axis=1)
+    else:
+        slopes = of_margins(loss, _signs(observation))
+        bias[finite] = [[best_bias(slopes, np.asarray(outputs[k], float))] for k in finite]
+    return bias
 
 
 def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
