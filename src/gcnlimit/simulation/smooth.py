@@ -32,7 +32,7 @@ def at_best_bias(slopes: Slopes, bias: Callable[[Array], float]) -> Slopes:
 
     def pull(h: Array) -> Array:
         f = slopes.pull(h + bias(h))
-        return f - f.mean(axis=0)
+        return np.asarray(f - f.mean(axis=0))
 
     return Slopes(lambda h: slopes.value(h + bias(h)), pull)
 
