@@ -67,7 +67,9 @@ class MatrixEvolution:
     def free_entropy(self, q: Array) -> float:
         r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
         m = self.evidence(q)
-        shape = self.rho * float(np.trace(m)) + float(np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float))))
+        shape = self.rho * float(np.trace(m)) + float(
+            np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float)))
+        )
         return 0.5 * shape + (1.0 - self.rho) * self.posterior.information(m)[0]
 
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
