@@ -72,9 +72,7 @@ def from_margins(
         own = ndtr(test_margin) if classes == 2 else -np.expm1(log_test_error)  # quicker than another table
         accuracies = own, accuracy(train_margin, classes)
     else:
-        log_test_error, log_train_error = _unequal_log_errors(classes, test_margin, train_margin, offset)
-        own = -np.expm1(log_test_error)
-        accuracies = own, own if log_train_error is log_test_error else -np.expm1(log_train_error)
+        log_test_error, accuracies = _unequal_decision(classes, test_margin, train_margin, offset)
     curve = roc_auc(test_margin, classes)
     return {
         "test_accuracy": scalar_or_array(accuracies[0]),
@@ -90,18 +88,20 @@ def from_margins(
     }
 
 
-def _unequal_log_errors(
+def _unequal_decision(
     classes: tuple[float, ...], test_margin: Array, train_margin: Array, offset: Array | None
-) -> tuple[Array, Array]:
-    """Logarithms of the errors of unequal classes on test and on train nodes."""
-    if offset is None or len(classes) > 2:
-        return best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+) -> tuple[Array, tuple[Array, Array]]:
+    """Logarithm of the error of unequal classes on test nodes, and accuracies on test and on train nodes."""
     push = train_margin - test_margin
-    if np.all(np.isinf(offset)):  # the bias decides alike everywhere
-        known = 0.0 * (test_margin + push)
-        log = np.asarray(known + np.log(np.where(offset > 0.0, classes[1], classes[0])))
-        return log, log
-    return own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+    if offset is None or len(classes) > 2:
+        logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
+    elif np.all(np.isinf(offset)):  # the bias decides alike everywhere
+        known, first = 0.0 * (test_margin + push), offset > 0.0
+        right = np.asarray(known + np.where(first, *classes))
+        return np.asarray(known + np.where(first, *np.log(classes[::-1]))), (right, right)
+    else:
+        logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+    return logs[0], (np.asarray(-np.expm1(logs[0])), np.asarray(-np.expm1(logs[1])))
 
 
 def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
