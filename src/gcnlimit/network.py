@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gcnlimit._adapter import check_derivative
 from gcnlimit._validation import broadcast, check_types, flag, real
 from gcnlimit._values import Array, Parameter, Value
 from gcnlimit.csbm import CSBM
@@ -79,6 +80,8 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
+        check_derivative("loss", self.loss)
+        check_derivative("penalty", self.penalty)
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")

@@ -52,7 +52,7 @@ class Status(Outcome):
     UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
     OUT_OF_RANGE = (
         4,
-        "the gain of the filter, or reg in its units, is out of range; take a weaker filter or normalize=True",
+        "the gain of the filter, or reg in its units, is out of range; take another reg, a weaker filter or normalize=True",
     )
     REFUSED = (
         5,

@@ -120,3 +120,18 @@ class Summed(gl.Logistic):
 def test_what_is_wrong_is_named(loss, sentence):
     with pytest.raises(gl.ParameterError, match=sentence):
         gl.check_loss(loss)
+
+
+class Duck:
+    """The methods of a loss, without being one."""
+
+    value, prox = staticmethod(SquaredHinge().value), staticmethod(SquaredHinge().prox)
+
+    def prox_derivative(self, omega, v):
+        return np.ones(np.broadcast_shapes(np.shape(omega), np.shape(v)))
+
+
+@pytest.mark.parametrize("wrong", [WrongDerivative(), Duck()], ids=["loss", "object"])
+def test_a_network_refuses_a_loss_whose_derivative_is_not_that_of_its_prox(wrong):
+    with pytest.raises(gl.ParameterError, match=r"loss = .*prox_derivative is .* where prox changes by"):
+        gl.GCN(gl.Diffusion(1.0), wrong)

@@ -135,3 +135,11 @@ def test_unequal_classes_are_predicted_below_their_ceiling(classes):
     (row,) = json.loads(answer.output)
     (alone,) = json.loads(run("bayes", *OPTIONS, "--classes", classes, "--json").output)
     assert row["test_accuracy"] < row["bayes_optimal"] == alone["test_accuracy"]
+
+
+def test_bayes_at_finite_degree_is_that_of_the_library_with_its_standard_errors():
+    data = ("--alpha", "4", "--lam", "0.5", "--mu", "2", "--rho", "0.1")
+    (row,) = json.loads(run("bayes", *data, "--degree", "1", "--json").stdout)
+    exact = gl.bayes_optimal(gl.CSBM(4, 0.5, 2, 0.1), degree=1.0)
+    assert row["test_accuracy"] == exact.test_accuracy
+    assert row["test_accuracy_standard_error"] == exact.standard_error.test_accuracy > 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, exact_of
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 
 __all__ = ["Line", "Run", "Scores", "merge"]
 
@@ -88,11 +88,12 @@ class Scores:
         """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
         path = Path(path)
         if path.suffix == ".csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
+            with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         elif path.suffix == ".json":
             runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
-            path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
+            with writing(path):
+                path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
         else:
             raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
 

@@ -9,6 +9,7 @@ import click
 import numpy as np
 
 from gcnlimit.cli.output import output_options, show
+from gcnlimit.errors import writing
 
 __all__ = ["command"]
 
@@ -62,8 +63,5 @@ def _write(data: Any, model: Any, path: str) -> None:
     names = np.arange(data.nodes).astype(str) if data.names is None else data.names
     best = model.predict_proba().max(axis=1)
     rows = zip(names.tolist(), model.predict().tolist(), (f"{p:.4f}" for p in best), strict=True)
-    try:
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([["node", "class", "probability"], *rows])
-    except OSError as problem:
-        raise click.BadParameter(f"{path} cannot be written: {problem.strerror}", param_hint="--out") from None
+    with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["node", "class", "probability"], *rows])

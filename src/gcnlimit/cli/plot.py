@@ -13,7 +13,7 @@ import numpy as np
 
 from gcnlimit._extras import need
 from gcnlimit._values import Array
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.parameters import long_name
 
 if TYPE_CHECKING:
@@ -66,10 +66,8 @@ def draw(path: Path, paint: Callable[[Axes], object]) -> None:
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     FigureCanvasAgg(figure)
     paint(figure.add_subplot())
-    try:
+    with writing(path):
         figure.savefig(path, dpi=200)
-    except OSError as problem:
-        raise ParameterError(f"--plot {path} cannot be written: {problem.strerror or problem}") from None
 
 
 def curves(axes: Mapping[str, Array], fields: Mapping[str, Array], label: str) -> Callable[[Axes], object]:

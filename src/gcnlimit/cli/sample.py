@@ -30,16 +30,12 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
       gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --nodes 10000 --degree 30 --seed 0 --out graph.npz
       gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --classes 5 --nodes 3000 --degree 60 --out five.npz
     """
-    from gcnlimit.errors import ParameterError
     from gcnlimit.simulation.sample import sample
 
     grid = Grid(given)
     check_file("--out", out)
     instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
-    try:
-        instance.save(out)
-    except OSError as error:
-        raise ParameterError(f"--out {out} cannot be written: {error.strerror or error}") from None
+    instance.save(out)
     columns = {
         "file": str(out),
         "nodes": nodes,

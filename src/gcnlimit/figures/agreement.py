@@ -11,6 +11,7 @@ import numpy as np
 import xarray
 
 from gcnlimit._values import Array
+from gcnlimit.errors import writing
 from gcnlimit.figures.registry import find
 from gcnlimit.numerics.gaussian import normal_deviate
 
@@ -59,12 +60,13 @@ def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> lis
     tables = {"agreement": agreement(datasets), "statements": statements(datasets)}
     paths = [folder / f"{name}.csv" for name in tables]
     for path, rows in zip(paths, tables.values(), strict=True):
-        with path.open("w", newline="", encoding="utf-8") as file:
+        with writing(path), path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]) if rows else [])
             writer.writeheader()
             writer.writerows(rows)
     page = folder / "agreement.md"
-    page.write_text("\n\n".join(map(_markdown, tables.values())) + "\n", encoding="utf-8")
+    with writing(page):
+        page.write_text("\n\n".join(map(_markdown, tables.values())) + "\n", encoding="utf-8")
     return [*paths, page]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import xarray
 
 from gcnlimit._version import __version__
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.style import picture, save
 
@@ -20,11 +20,9 @@ def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str 
     """Write numbers and picture side by side, ``NAME.nc`` and ``NAME.png``, and return their paths."""
     dataset = dataset.assign_attrs({_KEY: figure.name, "title": figure.title, "gcnlimit_version": __version__})
     numbers, drawing = folder / f"{figure.name}.nc", folder / f"{figure.name}.{form}"
-    try:
+    with writing(numbers):
         folder.mkdir(parents=True, exist_ok=True)
         dataset.to_netcdf(numbers, engine="h5netcdf")
-    except OSError as problem:
-        raise ParameterError(f"{numbers} cannot be written ({problem}); choose another folder") from None
     return numbers, save(picture(figure, dataset), drawing)
 
 

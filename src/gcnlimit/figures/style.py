@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import writing
 from gcnlimit.figures.base import PaperFigure
 
 __all__ = [
@@ -70,11 +70,8 @@ def picture(figure: PaperFigure, dataset: xarray.Dataset) -> Figure:
 def save(canvas: Figure, path: Path) -> Path:
     """Write the picture; the same numbers give the same file."""
     undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}.get(path.suffix, {})
-    try:
-        with rc_context(_RC):
-            canvas.savefig(path, dpi=160, metadata=undated)
-    except OSError as problem:
-        raise ParameterError(f"{path} cannot be written ({problem}); choose another folder") from None
+    with writing(path), rc_context(_RC):
+        canvas.savefig(path, dpi=160, metadata=undated)
     return path
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._validation import whole
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.simulation.disk import unreadable
 from gcnlimit.simulation.instance import Instance
@@ -117,7 +117,7 @@ def save(data: Dataset, path: str | os.PathLike[str]) -> None:
     fields |= {name: np.packbits(mask, axis=1) for name, mask in masks.items() if mask is not None}
     if data.names is not None:
         fields["names"] = data.names.astype(str)
-    with open(path, "wb") as file:
+    with writing(path), open(path, "wb") as file:
         np.savez_compressed(file, **fields)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.given.inputs import as_adjacency, as_features
 from gcnlimit.real.dataset import Dataset
 
@@ -80,7 +80,7 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
     """Write a data set as a list of edges and a table of nodes, both CSV."""
     names = [str(k) for k in range(data.nodes)] if data.names is None else data.names.tolist()
     coo = data.graph.tocoo()
-    with open(edges, "w", newline="", encoding="utf-8") as file:
+    with writing(edges), open(edges, "w", newline="", encoding="utf-8") as file:
         rows = ([names[i], names[j], repr(float(w))] for i, j, w in zip(coo.row, coo.col, coo.data, strict=True))
         csv.writer(file).writerows([["source", "target", "weight"], *rows])
     X = (
@@ -89,7 +89,7 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
         else np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X)
     )
     label = ["" if c in ("", -1) else str(c) for c in data.y.tolist()]
-    with open(nodes, "w", newline="", encoding="utf-8") as file:
+    with writing(nodes), open(nodes, "w", newline="", encoding="utf-8") as file:
         head = ["node", "label", *(f"x{k}" for k in range(X.shape[1]))]
         body = ([name, c, *map(repr, row)] for name, c, row in zip(names, label, X.tolist(), strict=True))
         csv.writer(file).writerows([head, *body])

@@ -15,7 +15,7 @@ from scipy import sparse
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.codes import Classes, codes_of
@@ -70,7 +70,7 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
     if streamed(X) and X.device != "cpu":
         fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
     _check_path(path)
-    with open(path, "wb") as file:
+    with writing(path), open(path, "wb") as file:
         np.savez(file, **fields)
 
 

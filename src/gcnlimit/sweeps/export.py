@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gcnlimit._extras import need
-from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError, writing
 
 if TYPE_CHECKING:
     import xarray
@@ -48,10 +48,9 @@ def export(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
     path = Path(path)
     partial = path.with_name(f".{path.name}.part")
     try:
-        _write(dataset, partial, path.suffix)
-        partial.replace(path)
-    except OSError as error:
-        raise GCNLimitError(f"cannot write {path}: {error.strerror or error}") from error
+        with writing(path):
+            _write(dataset, partial, path.suffix)
+            partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
 

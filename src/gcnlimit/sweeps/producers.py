@@ -51,7 +51,7 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
     >>> as_producer("bayes_optimal").allowed
-    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features')
+    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degree')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
@@ -110,8 +110,11 @@ def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
 
-    prediction = bayes_optimal(build_data(parameters))
-    return prediction.as_dict() | {"status": prediction.status}
+    degree = parameters.get("degree")
+    prediction = bayes_optimal(build_data(parameters), degree=degree)
+    random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
+    errors = {f"{name}_standard_error": getattr(prediction.standard_error, name) for name in random}
+    return prediction.as_dict() | errors | {"status": prediction.status}
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
@@ -163,7 +166,7 @@ def _predicting() -> Producer:
 
 
 def _bounding() -> Producer:
-    return Producer("bayes_optimal", _bayes_optimal, DATA, SIGNALS, SIGNALS, block=4096)
+    return Producer("bayes_optimal", _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
 
 
 def _simulating() -> Producer:
