@@ -48,3 +48,14 @@ def test_the_number_of_components_is_small_where_few_directions_carry_the_classe
     model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
     assert model.components_ <= 30
     assert model.score(y=truth) > 0.75
+
+
+def test_numbers_trained_on_half_of_the_labels_serve_where_all_are_known():
+    """Strong features, of which training makes more the fewer labels there are."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=300)
+    X = rng.standard_normal((300, 250)) + 0.3 * rng.standard_normal((3, 250))[truth]
+    A = np.triu(rng.random((300, 300)) < np.where(truth[:, None] == truth, 0.06, 0.04), 1).astype(float)
+    model = MessagePassingClassifier(3, operator="paper", components=15, iterations=3, maskings=1)
+    model.fit(X, np.where(np.arange(300) < 60, truth, -1), graph=A + A.T)
+    assert model.score(y=truth) > 0.9

@@ -12,6 +12,9 @@ from gcnlimit.nn.operators import SymmetricOperator
 __all__ = ["EdgeMessages", "FeatureMessages", "NoMessages", "NodeMessages"]
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
+_LEAST = (
+    -0.9
+)  # of the shrinkage: 1 + s q stays positive, however large q grows once more labels are known than in training
 
 
 class NodeMessages:
@@ -80,7 +83,8 @@ class FeatureMessages:
 
     def evidence(self, means: Any, q: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        (nodes, width), columns, shrunk = self.x.shape, means[0].numel(), 1.0 + shrinkage * q
+        (nodes, width), columns = self.x.shape, means[0].numel()
+        shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
         if not self.fixed:
             found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
             echo = 0.0 if self.centroids is None else gain * memory * (1.0 - q) * self.centroids
