@@ -38,19 +38,24 @@ CASES = {
 MOVE = """
 const [name, position, done] = arguments, root = document.documentElement, slider = document.getElementById(name + "-slider");
 slider.value = position;
+performance.clearResourceTimings();
 const begun = performance.now();
 slider.dispatchEvent(new Event("input", {bubbles: true}));
 const asked = Number(root.dataset.asked);
-const look = () => (Number(root.dataset.drawn) >= asked ? done(performance.now() - begun) : requestAnimationFrame(look));
+const times = () => performance.getEntriesByType("resource").flatMap((entry) => entry.serverTiming);
+const used = () => times().reduce((sum, time) => sum + time.duration, 0);
+const look = () =>
+  Number(root.dataset.drawn) >= asked ? done([performance.now() - begun, used()]) : requestAnimationFrame(look);
 look();
 """
 ECHO = """
 const done = arguments[0], begun = performance.now();
 fetch("pictures", {method: "POST", body: "{}"}).then((r) => r.text()).then(() => done(performance.now() - begun));
 """
-COMPLETE = (
-    "return document.querySelectorAll('[aria-busy=false]').length === document.querySelectorAll('.picture').length"
-)
+COMPLETE = """
+const done = document.querySelectorAll("[aria-busy=false]").length;
+return done > 0 && done === document.querySelectorAll(".picture").length;
+"""
 
 
 @contextmanager
@@ -79,32 +84,26 @@ def browser() -> Iterator[Any]:
         driver.quit()
 
 
-def processor(pid: int) -> float:
-    """Seconds of the processor that a process has used."""
-    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def of_page(driver: Any) -> float:
     """Seconds of the processor that the main thread of the page has used."""
     metrics = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
     return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
-def moved(driver: Any, address: str, pid: int, query: str, name: str) -> dict[str, float]:
+def moved(driver: Any, address: str, query: str, name: str) -> dict[str, float]:
     """Milliseconds of a slider's movements, after the page has been completed once."""
     driver.get(address + query)
     until = time.monotonic() + 300
     while not driver.execute_script(COMPLETE) and time.monotonic() < until:
         time.sleep(0.5)
     echo = [driver.execute_async_script(ECHO) for _ in range(10)]
-    server, page = processor(pid), of_page(driver)
-    took = [driver.execute_async_script(MOVE, name, 600 + 2 * k) for k in range(MOVES)]
-    server, page = processor(pid) - server, of_page(driver) - page
+    before = of_page(driver)
+    took, server = np.transpose([driver.execute_async_script(MOVE, name, 600 + 2 * k) for k in range(MOVES)])
+    page = of_page(driver) - before
     return {
         "median": float(np.median(took)),
         "90 %": float(np.quantile(took, 0.9)),
-        "processor, server": 1e3 * server / MOVES,
+        "processor, server": float(np.median(server)),
         "processor, page": 1e3 * page / MOVES,
         "echo": float(np.median(echo)),
     }
@@ -177,7 +176,7 @@ def main(seconds: float) -> None:
             )
             print("| --- | --- | --- | --- | --- | --- |")
             for what, (query, name) in CASES.items():
-                found = moved(driver, address, pid, query, name)
+                found = moved(driver, address, query, name)
                 print(f"| {what} | " + " | ".join(f"{value:.0f}" for value in found.values()) + " |", flush=True)
         if seconds:
             crowd(address, pid, seconds)

@@ -53,6 +53,7 @@ def test_the_layout_names_every_control(client):
     [
         (b"no json", "reload"),
         (b"[]", "reload"),
+        (b'{"values": {}, "client": "", "number": 1e400, "theme": "light"}', "reload"),
         (b'{"values": 3, "client": "", "number": 1, "theme": "light"}', "reload"),
         (b'{"values": {}, "client": "", "number": 1, "theme": "light", "picture": "../etc"}', "reload"),
         (b'{"values": {"rho": 7}, "client": "", "number": 1, "theme": "dark"}', "rho"),

@@ -87,11 +87,9 @@ def layout(start: State, sentence: str = "") -> Any:
             html.Div(sentence, id="message", role="status", className="message", **{"aria-live": "polite"}),
             html.Div(id="refusal", className="message"),
             html.Div(id="spoken", role="status", className="spoken", **{"aria-live": "polite"}),
+            _verdict(),
             html.Div(
-                [
-                    html.Aside(_controls(start), **{"aria-label": "Controls"}),
-                    html.Main([_verdict(), *_pictures(start)]),
-                ],
+                [html.Aside(_controls(start), **{"aria-label": "Controls"}), html.Main(_pictures(start))],
                 className="columns",
             ),
         ],

@@ -17,12 +17,25 @@ def _state(problem: Problem) -> State:
     return State(**signals, classes=classes, directed=data.directed, degree=problem.degree or State.degree)
 
 
+_STRONG: dict[str, Any] = {"lam": 1.5, "mu": 3.0}
+
 PRESETS = {
     "The README's data: diffusion": State(),
-    "Paper: residual strength, two layers": State(lam=1.5, mu=3.0, family="residual", depth=2),
-    "Paper: deep residual network": State(lam=1.5, mu=3.0, family="residual", depth=12, c=0.5),
-    "Paper: directed graph, two layers": State(lam=1.5, mu=3.0, family="residual", depth=2, symmetrize=False),
-    "Paper: logistic loss, finite regularization": State(lam=1.5, mu=3.0, family="residual", loss="logistic", reg=1.0),
+    "Paper: introduction, the best networks": State(lam=1.0, mu=2.0, family="residual", depth=1, reg=10.0),
+    "Paper: residual strength, square loss": State(family="residual", symmetrize=False, reg=1.0),
+    "Paper: residual strength, logistic loss": State(
+        **_STRONG, family="residual", loss="logistic", reg=1.0, symmetrize=False
+    ),
+    "Paper: depth, and oversmoothing": State(**_STRONG, family="residual", depth=12, symmetrize=False),
+    "Paper: diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
+    "Paper: diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
+    "Paper: diffusion at finite depth": State(alpha=1.0, lam=1.5, family="residual", depth=4, c=2.0, symmetrize=False),
+    "Paper: best diffusion time": State(alpha=2.0, mu=1.0, rho=0.3),
+    "Paper: symmetric against asymmetric": State(
+        **_STRONG, family="residual", directed=False, reg=1.0, symmetrize=False
+    ),
+    "Paper: learning rates": State(lam=2.0, mu=1.0, family="residual", axis="lam"),
+    "Paper: gap to the ceiling": State(alpha=1.0, lam=0.5, mu=1.0),
     "Heterophily": State(lam=-1.0, family="diffusion", t=-1.0),
     "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0, directed=True),
     "Five classes": State(classes="5", axis="classes"),

@@ -6,6 +6,7 @@ what changed is drawn again.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -31,10 +32,13 @@ def connect_pictures(server: Any, answers: Answers, trials: Trials) -> None:
     def pictures() -> Any:
         if (request.content_length or 0) > LARGEST:
             return jsonify({"refused": "The request is larger than any state of this page; reload it."}), 413
+        began = time.thread_time()
         try:
-            return jsonify(_answer(request.get_json(silent=True), answers, trials))
+            answer = jsonify(_answer(request.get_json(silent=True), answers, trials))
         except GCNLimitError as error:
-            return jsonify({"refused": f"{str(error).rstrip('.')}."})
+            answer = jsonify({"refused": f"{str(error).rstrip('.')}."})
+        answer.headers["Server-Timing"] = f"processor;dur={1e3 * (time.thread_time() - began):.1f}"
+        return answer
 
     server.add_url_rule("/pictures", "pictures", pictures, methods=["POST"])
 
@@ -75,7 +79,7 @@ def _read(asked: Any) -> tuple[dict[str, Any], str, int, str, str]:
     try:
         values, client, number = dict(asked["values"]), str(asked["client"])[:64], int(asked["number"])
         theme, name = str(asked["theme"]), str(asked.get("picture", ""))
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise ParameterError("the request is not one of this page; reload it") from None
     if theme not in {"light", "dark"} or name not in {"", *PICTURES}:
         raise ParameterError("the request names no picture or theme of this page; reload it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import webbrowser
 from collections.abc import Collection
@@ -40,6 +41,7 @@ def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: in
     """Serve until Ctrl-C."""
     from werkzeug.serving import make_server
 
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for each movement of a slider
     explorer = Explorer(start, sentence)
     guard(explorer.app.server, {host, *_LOCAL})
     try:
