@@ -11,7 +11,7 @@ from gcnlimit._values import Array
 from gcnlimit.checks.places import first
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.given import Adapted
+from gcnlimit.losses.given import Adapted, concave_at
 from gcnlimit.order_parameters import Output
 from gcnlimit.theory.finite_reg.loss_averages import eta, expected_losses
 
@@ -60,10 +60,9 @@ def _check_value(loss: Loss) -> str | None:
         return f"value gives shape {value.shape} for margins of shape {z.shape}; compute it elementwise"
     if not np.isfinite(value).all():
         return f"value is {value[~np.isfinite(value)][0]} at z = {z[~np.isfinite(value)][0]:g}; it must be finite"
-    bend = value[2:] + value[:-2] - 2.0 * value[1:-1]
-    concave = bend < -1e-12 * (1.0 + np.abs(value[1:-1]))
-    if concave.any():
-        return f"value is not convex near z = {z[1:-1][concave][0]:g}"
+    place = concave_at(loss.value)
+    if place is not None:
+        return f"value is not convex near z = {place:g}"
     if not value[601] < value[599]:
         return "value does not decrease at z = 0, so that outputs are not pushed towards their labels"
     return None

@@ -18,7 +18,7 @@ from gcnlimit.losses.logistic import Logistic
 from gcnlimit.losses.softmax import Softmax
 from gcnlimit.losses.square import Square
 
-__all__ = ["Adapted", "FromValue", "as_loss"]
+__all__ = ["Adapted", "FromValue", "as_loss", "concave_at"]
 
 _BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge, "softmax": Softmax}
 
@@ -45,6 +45,11 @@ class FromValue(Value, Loss):
     function: Callable[[Array], npt.ArrayLike]
     kinks: tuple[float, ...] = ()  # type: ignore[misc]
 
+    def __post_init__(self) -> None:
+        place = concave_at(self.value)
+        if place is not None:
+            raise ParameterError(f"loss = {self!r}: value is not convex near z = {place:g}; take a convex loss")
+
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""
         z = np.asarray(z, float)
@@ -62,6 +67,19 @@ class Adapted(Adapter, Loss):
             return super().pull(omega, v)
         pull, slope = self.own.pull(omega, v)
         return np.asarray(pull), np.asarray(slope)
+
+
+def concave_at(value: Callable[[Array], Array]) -> float | None:
+    """First margin between -6 and 6 near which a function is not convex, if there is one.
+
+    >>> concave_at(np.square), concave_at(lambda z: 1.0 / (1.0 + np.exp(z)))
+    (None, -5.99)
+    """
+    z = np.linspace(-6.0, 6.0, 1201)
+    with np.errstate(all="ignore"):
+        f = np.asarray(value(z))
+        concave = f[2:] + f[:-2] - 2.0 * f[1:-1] < -1e-12 * (1.0 + np.abs(f[1:-1]))
+    return float(z[1:-1][concave][0]) if concave.any() else None
 
 
 def as_loss(loss: Any) -> Loss:
