@@ -25,6 +25,7 @@ from gcnlimit.simulation.belief_propagation import belief_propagation
 
 __all__ = [
     "METHODS",
+    "STRENGTHS",
     "beliefs",
     "correct_and_smooth",
     "features_alone",

@@ -22,7 +22,7 @@ from gcnlimit.simulation.sample import sample
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 
-__all__ = ["SIZES", "VERSION", "Exact", "Problem", "as_problems", "problems"]
+__all__ = ["SIZES", "VERSION", "Exact", "Problem", "as_problems", "check_size", "exact_of", "problems"]
 
 VERSION = 1
 """Version of the suite: results of different versions are not comparable."""

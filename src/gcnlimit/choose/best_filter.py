@@ -15,7 +15,7 @@ from gcnlimit._display import Labels, Shown, draw_filter, status_names
 from gcnlimit._labels import each_layer
 from gcnlimit._progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Brief
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
 from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
 from gcnlimit.csbm import CSBM
@@ -41,7 +41,7 @@ MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
 @dataclass(frozen=True)
-class FilterCeiling:
+class FilterCeiling(Brief):
     r"""Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
 
     Parameters

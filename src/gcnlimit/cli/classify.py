@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from gcnlimit.cli.output import output_options, show
-from gcnlimit.errors import writing
+from gcnlimit.errors import ParameterError, writing
 
 __all__ = ["command"]
 
@@ -41,6 +41,8 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
     from gcnlimit import GraphClassifier, real
 
     data = real.read(file, nodes)
+    if nodes is None and all(c == -1 for c in data.y.tolist()):
+        raise ParameterError(f"{file!r} has no labels; give a table with a column label by --nodes")
     model = GraphClassifier(family).fit(data.X, data.training(split), graph=data.graph)
     if out is not None:
         _write(data, model, out)

@@ -16,6 +16,7 @@ from gcnlimit.simulation.codes import Classes, class_fractions
 from gcnlimit.simulation.observation import Graph, Mask
 
 __all__ = [
+    "LARGEST",
     "check_degree",
     "check_dense",
     "check_features",

@@ -26,6 +26,7 @@ from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.points import Points
 
 __all__ = [
+    "WHITE",
     "FeatureGain",
     "feature_gain",
     "most_freedom",
