@@ -2,5 +2,5 @@
 
 __version__ = "0.1.0"
 
-NUMERICAL_VERSION = 2
+NUMERICAL_VERSION = 3
 """Raised whenever the same inputs give other numbers (beyond rounding): stored sweeps of another value are not reused."""
