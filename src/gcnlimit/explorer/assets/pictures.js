@@ -32,16 +32,19 @@
 
   async function complete() {
     const asked = wanted, mine = (slow = new AbortController()), tried = new Set();
+    await unseen();
     for (let name; (name = waiting(tried)) && !mine.signal.aborted;) {
       tried.add(name);
       const answer = await post({...asked, picture: name}, mine.signal);
-      if (!mine.signal.aborted) await show(answer);
+      if (mine.signal.aborted) return;
+      await show(answer);
+      await unseen();
     }
     if (!mine.signal.aborted) say(["depth-answer", "gain-answer"].map((id) => document.getElementById(id).textContent).join(" "));
   }
 
   const waiting = (tried) => order.find((name) => !tried.has(name));
-  let order = [];
+  let order = [], unseen = async () => {}; // pictures to be completed, and those out of sight, drawn when the controls rest
 
   async function show(answer) {
     const refusal = document.getElementById("refusal");
@@ -53,9 +56,9 @@
     write(document.getElementById("gain-answer"), answer.gain);
     const names = Object.keys(answer.pictures), seen = names.filter((name) => light(answer.pictures[name]) && onScreen(name));
     for (const name of seen) await draw(name, answer.pictures[name]);
-    setTimeout(async () => {
+    unseen = async () => {
       for (const name of names) if (wanted === drawn && !seen.includes(name)) await draw(name, answer.pictures[name]);
-    });
+    };
   }
 
   const light = (picture) => picture.figure && picture.figure.data.every((trace) => trace.type === "scatter");
