@@ -33,6 +33,11 @@ def _graph(v):
     return it.features * v["scale"], y, it.adjacency
 
 
+def _entropy(v):
+    data, gcn = _data(v), gl.GCN(gl.Residual([v["c"]]), reg=1.0, symmetrize=False)
+    return gl.theory.free_entropy(data, gcn, gl.predict(data, gcn).order_parameters.layers)
+
+
 FUNCTIONS = {
     "predict": (lambda v: gl.predict(_data(v), _gcn(v), tol=v["tol"]), DATA | {"t": 1.0, "reg": 1.0, "tol": 1e-8}),
     "predict directed": (
@@ -119,6 +124,20 @@ FUNCTIONS = {
         lambda v: gl.limits.constant_residual_limit(v["signal"], v["c"], True),
         {"signal": 2.0, "c": 1.0},
     ),
+    "learning_rate": (
+        lambda v: gl.depth.learning_rate(_data(v), _gcn(v), signals=[3.0, v["top"]]),
+        DATA | {"t": 1.0, "top": 4.0},
+    ),
+    "integral_residuals": (
+        lambda v: max(gl.depth.integral_residuals(_data(v), _gcn(v), v["nodes"]).values()),
+        DATA | {"t": 1.0, "nodes": 4},
+    ),
+    "measure_order_functions": (
+        lambda v: gl.depth.measure_order_functions(_instance(DATA), _gcn(v), [v["x"]], probes=v["probes"]),
+        {"t": 1.0, "x": 0.5, "probes": 4},
+    ),
+    "free_entropy": (_entropy, DATA | {"c": 1.0}),
+    "recommend": (lambda v: gl.recommend(*_graph(v)), {"scale": 1.0}),
     "hard_phase": (lambda v: gl.limits.hard_phase(v["classes"]), {"classes": 5}),
     "from_homophily": (
         lambda v: gl.CSBM.from_homophily(v["h"], v["degree"], v["d"], features=9, nodes=99, labelled=9),
@@ -137,13 +156,6 @@ ALLOWED = {
 }
 """Numbers matched to the data, a dense graph, the best reg, as many workers as cores, a network without layers."""
 ELSEWHERE = {"check_filter", "check_loss"}  # take what a user writes, not numbers
-ELSEWHERE |= {
-    "recommend",
-    "learning_rate",
-    "integral_residuals",
-    "measure_order_functions",
-    "free_entropy",
-}  # seconds each
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 
 
@@ -195,15 +207,17 @@ VERBS = {
     "bayes": [],
     "tune": ["--free", "t=0:3"],
     "simulate": ["--t", "1", "--nodes", "40", "--trials", "2", "--degree", "6"],
+    "sample": ["--nodes", "40", "--degree", "6", "--out", "graph.npz"],
 }
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_extreme_option_gives_numbers_or_one_sentence(verb):
+def test_an_extreme_option_gives_numbers_or_one_sentence(verb, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
     from gcnlimit.cli.app import app
 
+    monkeypatch.chdir(tmp_path)
     for name in DATA:
         for value in ("1e-300", "1e200", "inf", "nan", "-1", "0", "x", "", "9" * 400):
             options = [text for key, good in DATA.items() for text in (f"--{key}", value if key == name else str(good))]
@@ -213,3 +227,38 @@ def test_an_extreme_option_gives_numbers_or_one_sentence(verb):
             assert result.exit_code in (0, 2), (name, value, result.output)
             assert "Traceback" not in result.output
             assert result.exit_code == 2 or "nan" not in result.output
+
+
+@pytest.mark.parametrize("value", ["1e-300", "1e200", "inf", "nan", "-1", "1e5000", '"x"', "[[1]]"])
+def test_an_extreme_value_in_a_file_gives_numbers_or_one_sentence(value, tmp_path):
+    from click.testing import CliRunner
+
+    from gcnlimit.cli.app import app
+
+    for name in DATA:
+        file = tmp_path / "sweep.toml"
+        data = "".join(f"{key} = {value if key == name else good}\n" for key, good in DATA.items())
+        file.write_text(f'what = "predict"\n[data]\n{data}[axes]\nt = [0.5, 1.0]\n')
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = CliRunner().invoke(app, ["sweep", str(file), "--store", str(tmp_path / f"{name}.sqlite")])
+        assert result.exit_code in (0, 1, 2), (name, result.output)
+        assert result.exception is None or isinstance(result.exception, SystemExit), (name, repr(result.exception))
+
+
+@pytest.mark.parametrize("verb", ["describe", "classify"])
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e200, math.nan])
+def test_extreme_features_in_a_file_give_numbers_or_one_sentence(verb, scale, tmp_path):
+    from click.testing import CliRunner
+
+    from gcnlimit.cli.app import app
+
+    X, y, graph = _graph({"scale": 1.0})
+    file, fields = tmp_path / "graph.npz", {"indptr": graph.indptr, "indices": graph.indices, "labels": y}
+    np.savez(file, x_dense=X * scale, **fields)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = CliRunner().invoke(app, [verb, str(file)])
+    assert result.exit_code in (0, 2), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), repr(result.exception)
+    assert "nan" not in result.output or result.exit_code == 2

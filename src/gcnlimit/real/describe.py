@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -116,7 +117,7 @@ class Description:
             f"{self.nodes} nodes, {self.edges} edges ({kind}), {self.features} features, {self.isolated} isolated nodes",
             f"degree {self.degree:.1f} on average, standard deviation {self.degree_spread:.1f}, largest {self.largest_degree:g}",
             f"{self.labelled} labelled: " + ", ".join(f"{name} {count}" for name, count in self.classes.items()),
-            f"homophily {self.homophily:.2f}, adjusted for degrees {self.adjusted_homophily:.2f}",
+            f"homophily {_known(self.homophily)}, adjusted for degrees {_known(self.adjusted_homophily)}",
             f"lam {e.lam:.2f} +- {e.lam_error:.2f}, mu {e.mu:.2f} +- {e.mu_error:.2f} (from labels)",
         ]
         if self.likelihood is not None:
@@ -128,6 +129,11 @@ class Description:
             ["the model holds as far as can be seen"] if self.holds else ["the model does not hold:", *self.doubts]
         )
         return "\n".join(lines + verdict)
+
+
+def _known(value: float) -> str:
+    """Two digits; in words where no labelled edge, or none of another class, defines it."""
+    return "not defined by the labels" if math.isnan(value) else f"{value:.2f}"
 
 
 def describe(X: Any, y: Any, graph: Any) -> Description:

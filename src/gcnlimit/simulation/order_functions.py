@@ -77,7 +77,7 @@ def measure_order_functions(
         )
     gcn.squared_penalty("measure_order_functions")
     instance.data.require_plain("measure_order_functions")
-    probes = whole("probes", probes, low=1)
+    probes = whole("probes", probes, low=1, high=100_000)
     depth = _depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
     rng = np.random.default_rng(seed_sequence(seed))
     n, X, labels = instance.labels.size, instance.features, instance.labels

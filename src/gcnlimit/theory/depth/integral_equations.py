@@ -25,6 +25,8 @@ from gcnlimit.theory.depth.order_functions import order_functions
 
 __all__ = ["integral_residuals"]
 
+_LEAST = 1e-100  # time whose square is a number
+
 
 def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float]:
     r"""Largest residual of each of the paper's integral equations on the closed-form order functions.
@@ -48,9 +50,13 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     True
     """
     check_problem("integral_residuals", data, gcn)
-    if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or gcn.filter.t == 0.0 or data.lam == 0.0:
-        raise ParameterError("integral_residuals needs one point, a Diffusion with t != 0, and lam != 0")
-    return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1))).residuals()
+    if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or data.lam == 0.0:
+        raise ParameterError("integral_residuals needs one point, a Diffusion, and lam != 0")
+    if abs(float(gcn.filter.t)) < _LEAST:
+        raise ParameterError(
+            f"t = {gcn.filter.t!r} is not allowed here; residuals relative to t^2 need |t| >= {_LEAST:g}"
+        )
+    return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1, high=1000))).residuals()
 
 
 class _Equations:
