@@ -8,6 +8,7 @@ import pytest
 import xarray
 from scipy.stats import norm, t
 
+from gcnlimit.figures import agreement as tables
 from gcnlimit.figures.agreement import agreement, write_agreement, z_scores
 from gcnlimit.figures.dots import Simulation
 from gcnlimit.figures.paper import residual_strength, symmetry, train_error
@@ -30,6 +31,13 @@ def dots(simulated, trials=10**6):
 def test_distances_are_in_standard_errors_and_leave_out_what_has_no_prediction():
     np.testing.assert_allclose(z_scores(dots([2.0, 0.5, 9.0])), [2.0, -1.0], rtol=1e-5)
     assert z_scores(xarray.Dataset()).size == 0
+
+
+def test_the_table_of_dots_gives_the_same_distances():
+    dataset = dots([2.0, 0.5, 9.0])
+    rows = [{k: float(v) for k, v in row.items() if k[0] in "ps"} for row in tables.dots({"depth": dataset})]
+    found = [(row["simulated"] - row["predicted"]) / row["standard error"] for row in rows]
+    np.testing.assert_allclose(found, z_scores(dataset), rtol=1e-5)
 
 
 def test_few_trials_weigh_less():

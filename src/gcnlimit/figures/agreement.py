@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from gcnlimit.errors import writing
 from gcnlimit.figures.registry import find
 from gcnlimit.numerics.gaussian import normal_deviate
 
-__all__ = ["agreement", "statements", "write_agreement", "z_scores"]
+__all__ = ["agreement", "dots", "statements", "write_agreement", "z_scores"]
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:
@@ -26,12 +26,16 @@ def z_scores(dataset: xarray.Dataset) -> Array:
     deviate of the same probability.
     """
     found = []
-    for name in map(str, dataset.data_vars):
-        if name.endswith("_simulated"):
-            base = name.removesuffix("_simulated")
-            z = (dataset[name] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
-            found.append(z.values[np.isfinite(z.values)])
+    for base in _simulated(dataset):
+        z = (dataset[f"{base}_simulated"] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
+        found.append(z.values[np.isfinite(z.values)])
     return normal_deviate(np.concatenate([np.empty(0), *found]), int(dataset.attrs.get("trials", 2)) - 1)
+
+
+def _simulated(dataset: xarray.Dataset) -> list[str]:
+    """Names of the quantities that have dots."""
+    suffix = "_simulated"
+    return [str(name).removesuffix(suffix) for name in dataset.data_vars if str(name).endswith(suffix)]
 
 
 def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -42,6 +46,24 @@ def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
         numbers = {"worst |z|": round(float(z.max()), 2), "mean |z|": round(float(z.mean()), 2)} if z.size else {}
         rows.append({"figure": name, "dots": z.size, "worst |z|": "", "mean |z|": ""} | numbers)
     return rows
+
+
+def dots(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
+    """One row for each dot that has a prediction: where it stands, predicted and simulated value, standard error."""
+    return [
+        {"figure": name, "quantity": base} | row
+        for name, dataset in datasets.items()
+        for base in _simulated(dataset)
+        for row in _rows(dataset, base)
+    ]
+
+
+def _rows(dataset: xarray.Dataset, base: str) -> Iterator[dict[str, str]]:
+    names = {f"{base}_{field}": field.replace("_", " ") for field in ("predicted", "simulated", "standard_error")}
+    frame = dataset[list(names)].to_dataframe().reset_index().rename(columns=names).dropna()
+    for row in frame.to_dict("records"):
+        numbers = {name: f"{row.pop(name):.6g}" for name in names.values()}
+        yield {"at": ", ".join(f"{key} = {value}" for key, value in row.items())} | numbers
 
 
 def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -56,8 +78,9 @@ def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
 
 
 def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> list[Path]:
-    """Write both tables as ``agreement.csv``, ``statements.csv`` and, together, ``agreement.md``."""
-    tables = {"agreement": agreement(datasets), "statements": statements(datasets)}
+    """Write the tables ``agreement.csv``, ``statements.csv``, ``dots.csv``, and the first two as ``agreement.md``."""
+    shown = {"agreement": agreement(datasets), "statements": statements(datasets)}
+    tables = shown | {"dots": dots(datasets)}
     paths = [folder / f"{name}.csv" for name in tables]
     for path, rows in zip(paths, tables.values(), strict=True):
         with writing(path), path.open("w", newline="", encoding="utf-8") as file:
@@ -66,7 +89,7 @@ def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> lis
             writer.writerows(rows)
     page = folder / "agreement.md"
     with writing(page):
-        page.write_text("\n\n".join(map(_markdown, tables.values())) + "\n", encoding="utf-8")
+        page.write_text("\n\n".join(map(_markdown, shown.values())) + "\n", encoding="utf-8")
     return [*paths, page]
 
 

@@ -76,10 +76,11 @@ def save(canvas: Figure, path: Path) -> Path:
 
 
 def draw_dots(panel: Axes, dataset: xarray.Dataset, name: str, **style: Any) -> None:
-    """Simulated dots with their standard errors, over the coordinate ``dot``, if the numbers have them."""
+    """Simulated dots with their standard errors, over their one coordinate, if the numbers have them."""
     if f"{name}_simulated" in dataset:
         simulated, error = dataset[f"{name}_simulated"], dataset[f"{name}_standard_error"]
-        panel.errorbar(dataset.dot, simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
+        (place,) = simulated.dims
+        panel.errorbar(dataset[place], simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
 
 
 def draw_smooth(panel: Axes, x: xarray.DataArray, y: xarray.DataArray, **style: Any) -> None:

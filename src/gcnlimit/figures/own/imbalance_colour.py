@@ -3,7 +3,8 @@ r"""What unequal classes and correlated features cost a network, and what whiten
 Left: two classes, one of a fraction :math:`p`; a continuous network with the logistic loss, decided with its own bias, at the
 best threshold, and by the average over the classes of the accuracy in each. Right: half of the features have noise of variance
 :math:`1 - s`, half :math:`1 + s`, the signal being spread evenly; ridge regression on the features as they are, at infinite and
-at the best regularization, and on whitened ones. The ceiling does not depend on whitening.
+at the best regularization, and on whitened ones. The ceiling does not depend on whitening. Dots are simulated networks: with
+their own bias on the left, on the features as they are and at infinite regularization on the right.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, label_panels, legend_below
+from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.style import BLACK, COLOURS, draw_dots, label_panels, legend_below
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.spectrum import Spectrum
@@ -27,15 +29,15 @@ __all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)
+LOGISTIC, RIDGE = GCN(Diffusion(1.0), "logistic", reg=1.0), GCN(Diffusion(1.0))
+DOTS = {"own_bias": (0.1, 0.2, 0.35), "coloured": (0.3, 0.6, 0.9)}
 
 
 def data() -> xarray.Dataset:
     """Accuracies along the fraction of a class and along the spread of the variances."""
     p, spread = np.linspace(0.04, 0.5, 24), np.linspace(0.0, 0.96, 25)
-    classes = [CSBM(ALPHA, 1.0, MU, RHO, classes=[x, 1.0 - x]) for x in p]
-    trained = [predict(d, GCN(Diffusion(1.0), "logistic", reg=1.0)) for d in classes]
-    laws = [Spectrum([1.0 - s, 1.0 + s]) for s in spread]
-    coloured = [CSBM(ALPHA, 0.5, MU, RHO, features=law) for law in laws]
+    classes, coloured = [unequal(x) for x in p], [spread_out(s) for s in spread]
+    trained = [predict(d, LOGISTIC) for d in classes]
     white = [whitened(d) for d in coloured]
     ridge = GCN(Diffusion(1.0), reg=REG)
     return xarray.Dataset(
@@ -44,14 +46,39 @@ def data() -> xarray.Dataset:
             "best_threshold": ("p", [x.best_accuracy for x in trained]),
             "balanced": ("p", [x.balanced_accuracy for x in trained]),
             "ceiling": ("p", [bayes_optimal(d).test_accuracy for d in classes]),
-            "coloured": ("spread", [predict(d, GCN(Diffusion(1.0))).test_accuracy for d in coloured]),
+            "coloured": ("spread", [predict(d, RIDGE).test_accuracy for d in coloured]),
             "coloured_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in coloured]),
-            "whitened": ("spread", [predict(d, GCN(Diffusion(1.0))).test_accuracy for d in white]),
+            "whitened": ("spread", [predict(d, RIDGE).test_accuracy for d in white]),
             "whitened_ridge": ("spread", [np.max(predict(d, ridge).test_accuracy) for d in white]),
             "coloured_ceiling": ("spread", [bayes_optimal(d).test_accuracy for d in coloured]),
         },
         {"p": p, "spread": spread},
     )
+
+
+def unequal(p: float) -> CSBM:
+    """Two classes, one of the fraction `p`."""
+    return CSBM(ALPHA, 1.0, MU, RHO, classes=[p, 1.0 - p])
+
+
+def spread_out(s: float) -> CSBM:
+    """Features of variances :math:`1 - s` and :math:`1 + s`, half of them each."""
+    return CSBM(ALPHA, 0.5, MU, RHO, features=Spectrum([1.0 - s, 1.0 + s]))
+
+
+def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
+    """Simulated accuracies at some fractions and at some spreads, and the theory there."""
+    left = [_dot(simulation, "own_bias", unequal(p), LOGISTIC) for p in DOTS["own_bias"]]
+    right = [_dot(simulation, "coloured", spread_out(s), RIDGE) for s in DOTS["coloured"]]
+    places = {"dot_p": list(DOTS["own_bias"]), "dot_spread": list(DOTS["coloured"])}
+    return xarray.merge([xarray.concat(left, "dot_p"), xarray.concat(right, "dot_spread")]).assign_coords(places)
+
+
+def _dot(simulation: Simulation, name: str, data: CSBM, gcn: GCN) -> xarray.Dataset:
+    """Accuracy of a network on sampled graphs, and the theory of it."""
+    found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy").squeeze("reg", drop=True)
+    renamed = found.rename({key: str(key).replace("test_accuracy", name) for key in found})
+    return renamed.assign({f"{name}_predicted": predict(data, gcn).test_accuracy})
 
 
 def whitened(data: CSBM) -> CSBM:
@@ -79,6 +106,8 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         right.plot(dataset.spread, dataset[name], color=colour, label=rf"features {words}, $r=\infty$")
         right.plot(dataset.spread, dataset[f"{name}_ridge"], "--", color=colour, label=f"features {words}, best $r$")
     right.set(xlabel="spread $s$ of the variances", xlim=(0, 1), ylim=(0.6, 1))
+    for panel, name, colour in ((left, "own_bias", COLOURS[1]), (right, "coloured", COLOURS[4])):
+        draw_dots(panel, dataset, name, color=colour, marker="o")
     label_panels(axes, [r"$\lambda=1$, logistic loss, $r=1$", r"$\lambda=0.5$, square loss"])
     legend_below(axes, columns=3)
 
@@ -106,5 +135,7 @@ FIGURE = PaperFigure(
     draw,
     panels=(1, 2),
     size=(8.0, 4.1),
+    dots=dots,
+    curves=sum(map(len, DOTS.values())),
     statements=(imbalance_costs_the_threshold, whitening_returns_more),
 )
