@@ -19,8 +19,8 @@ HEAD = """# Every dot at the paper's size
 
 `gcnlimit reproduce --full` measures each dot of the figures on {trials} graphs of {nodes} nodes. Version {version} gave the
 tables below, written by `python docs/scripts/reproduce_full.py FOLDER`. Distances to the theory are in standard errors; the
-[gallery](gallery.md) says how they, and the words of the statements, are read. At this size the theory is tested more sharply than
-by the quick run, whose standard errors are 2.6 times as large.
+[gallery](gallery.md) says how they, and the words of the statements, are read. At this size the theory is tested more
+sharply than by the quick run, whose standard errors are 2.6 times as large.
 
 """
 
