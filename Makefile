@@ -5,7 +5,9 @@ TORCH ?= torch>=2.6
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: help install test test-fast test-torch browser coverage check lint types floors reproduce docs benchmark lock clean
+PYRIGHT := 1.1.414  # the version that .github/workflows/check.yml and `make pyright` run
+
+.PHONY: help install test test-fast test-torch browser coverage check lint types pyright floors package reproduce docs benchmark lock clean
 
 help:                    ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -45,13 +47,28 @@ lint: install            ## style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: install           ## mypy
+types: install           ## mypy: the library, and code of a user
 	$(BIN)/mypy
+	$(BIN)/mypy --strict --config-file= tests/typing/user.py
+
+pyright: .venv-wheel/.installed  ## mypy and pyright, strict, on code of a user beside the installed wheel
+	cd tests/typing && ../../.venv-wheel/bin/mypy --strict --config-file= --cache-dir=/dev/null user.py
+	cd tests/typing && ../../.venv-wheel/bin/pyright --pythonpath ../../.venv-wheel/bin/python
+
+.venv-wheel/.installed: pyproject.toml $(shell find src -name '*.py')
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check mypy "pyright[nodejs]==$(PYRIGHT)" scipy-stubs
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps .
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check ".[sweep]"
+	touch $@
 
 floors: install          ## which module may import which
 	$(BIN)/lint-imports
 
-check: lint types floors test  ## what the continuous integration runs
+package: install         ## wheel and sdist, built, installed and tried outside the checkout
+	$(BIN)/python tests/packaging/install.py $(PACKAGE)
+
+check: lint types floors package test  ## what the continuous integration runs
 
 reproduce: install       ## the main job: regenerate every figure into figures/
 	$(BIN)/gcnlimit reproduce --out figures
@@ -67,4 +84,4 @@ lock:                    ## renew the pins (needs uv)
 		--python-version 3.11 --output-file requirements.lock
 
 clean:                   ## remove what was built
-	rm -rf .coverage .venv .venv-torch build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures
+	rm -rf .coverage .venv .venv-torch .venv-wheel build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache figures

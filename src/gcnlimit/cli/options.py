@@ -22,7 +22,7 @@ __all__ = ["Grid", "Numbers", "data_options", "graph_options", "network_options"
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
 
-class Numbers(click.ParamType[Array]):
+class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no type argument
     """One number, ``a,b,c``, or ``first:last:count``, and ``:log`` for even steps of the logarithm; ``inf`` is a number."""
 
     name = "numbers"

@@ -18,7 +18,7 @@ __all__ = ["command"]
 Bounds = tuple[float, float]
 
 
-class Interval(click.ParamType[tuple[str, Bounds]]):
+class Interval(click.ParamType):  # type: ignore[type-arg]  # as `Numbers`
     """``NAME=LOW:HIGH``; bounds may be ``inf``."""
 
     name = "name=low:high"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Mask = npt.NDArray[np.bool_]
-Graph = sparse.csr_array[np.float64] | Array
+Graph: TypeAlias = "sparse.csr_array[np.float64] | Array"  # a string: SciPy 1.15 has no such types at run time
 Features = npt.NDArray[Any] | StreamedFeatures
 
 
