@@ -104,16 +104,18 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 __all__ = ["__version__", *_NAMESPACES, *_HOME]  # noqa: PLE0604
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name in _NAMESPACES:
-        value: object = importlib.import_module(f"{__name__}.{_NAMESPACES[name]}")
-    else:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers read the imports above, and so find a misspelt name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _NAMESPACES:
+            value: object = importlib.import_module(f"{__name__}.{_NAMESPACES[name]}")
+        else:
+            value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

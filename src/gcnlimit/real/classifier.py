@@ -80,6 +80,16 @@ class GraphClassifier(GraphEstimator):
     ('pagerank', True, True)
     """
 
+    classes_: npt.NDArray[Any]
+    labelled_: npt.NDArray[Any]
+    transduction_: npt.NDArray[Any]
+    n_features_in_: int
+    coef_: Array
+    intercept_: Array
+    reg_: float
+    loo_score_: float
+    loo_score_error_: float
+
     def __init__(
         self,
         filter: str | Filter = "auto",
