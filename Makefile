@@ -5,7 +5,7 @@ TORCH ?= torch>=2.6
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-PYRIGHT := 1.1.414  # the version that .github/workflows/check.yml and `make pyright` run
+PYRIGHT := 1.1.414
 
 .PHONY: help install test test-fast test-torch browser coverage check lint types pyright floors package reproduce docs benchmark lock clean
 
