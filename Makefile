@@ -26,8 +26,9 @@ test: install            ## all tests and doctests
 test-fast: install       ## without the statistical checks
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
-test-torch: .venv-torch/.installed  ## tests of the backend of PyTorch, on its processor device
-	.venv-torch/bin/python -m pytest tests/simulation/test_torch.py tests/simulation/test_features.py tests/simulation/test_graph.py
+test-torch: .venv-torch/.installed  ## tests that need PyTorch, on its processor device
+	.venv-torch/bin/python -m pytest tests/simulation/test_torch.py tests/simulation/test_features.py tests/simulation/test_graph.py \
+		tests/nn tests/benchmark/test_networks.py src/gcnlimit/nn
 
 .venv-torch/.installed: requirements.lock pyproject.toml  # TORCH_INDEX=URL: wheels of another index, TORCH=torch==2.9.0: a version
 	$(PYTHON) -m venv .venv-torch
