@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -80,6 +81,22 @@ def test_a_cluster_without_workers_is_said_to_have_none(scheduler, monkeypatch):
     monkeypatch.setattr(dask, "_START", 0.5)
     with pytest.raises(gl.GCNLimitError, match="has no workers; start some with: dask worker"):
         gl.sweep(sweep_producers.draw, axes=AXES, scheduler=scheduler.scheduler_address)
+
+
+def interrupted_without_workers(cluster):
+    with dask.dask_executor(cluster.scheduler_address, as_producer(sweep_producers.draw)) as (executor, _):
+        cluster.scale(0)
+        while cluster.workers:
+            time.sleep(0.01)
+        executor.submit(repr, 1)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_interrupted_sweep_ends_on_a_cluster_that_has_lost_its_workers(scheduler):
+    scheduler.scale(1)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_without_workers(scheduler)
 
 
 class Client:

@@ -33,8 +33,11 @@ def dask_executor(address: str, producer: Producer) -> Iterator[tuple[Executor, 
     with client:
         _check_workers(client, address)
         _check_import(client, address, producer)
-        with client.get_executor() as executor:
+        executor = client.get_executor()
+        try:
             yield executor, _Watch(client, address)
+        finally:
+            executor.shutdown(wait=False)  # cancels what is left; to wait for it would never end without workers
 
 
 def _check_workers(client: Any, address: str) -> None:
