@@ -162,7 +162,7 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
     """
     if scale not in ("linear", "log"):
         raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
-    count, log = whole(f"number of values of {name}", count, low=1), scale == "log"
+    count, log = whole(f"number of values of {name}", count, low=1, high=10**12), scale == "log"
     low, high = np.asarray(real(f"range of {name}", [first, last], low=0.0 if log else -math.inf, open_low=log))
     require(f"a range of {count:.3g} values of {name}", 100.0 * count, "take fewer")
     return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))

@@ -87,6 +87,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("start = 0, ", "", "the range of lam lacks start"),
         ("num = 5", "num = 0", "number of values of lam = 0 is not allowed"),
         ("num = 5", "num = 1000000000000", "a range of 1e+12 values of lam needs about 1e+05 GB of memory"),
+        ("num = 5", f"num = {10**330}", "it must be a whole number from 1 to 1000000000000"),
         ("stop = 2", f"stop = 1{330 * '0'}", "range of lam must be real numbers"),
         ("stop = 2", f"stop = 1{9000 * '0'}", "is not valid TOML"),
         ("alpha = 4", f"alpha = {100_000 * '['}{100_000 * ']'}", "its brackets are nested too deeply"),
