@@ -24,6 +24,7 @@ def changed(array, value, where=(0, 0), dtype=None):
 
 
 BAD_X = {
+    "masked": np.ma.masked_array(X, X > 1.0),
     "a nan": changed(X, np.nan),
     "infinity": changed(X, np.inf),
     "minus infinity": changed(X, -np.inf),
@@ -49,6 +50,7 @@ BAD_X = {
     "a list of None": [[None] * 4] * N,
 }
 BAD_Y = {
+    "masked": np.ma.masked_array(Y, Y == 1),
     "none": None,
     "no label": np.full(N, -1),
     "no label, nan": np.full(N, np.nan),
@@ -74,6 +76,7 @@ BAD_Y = {
     "sparse": sparse.csr_array(Y[:, None]),
 }
 BAD_GRAPH = {
+    "masked": np.ma.masked_array(A, A > 0.0),
     "no edge": np.zeros((N, N)),
     "self loops alone": np.eye(N),
     "a nan": changed(A, np.nan),

@@ -180,3 +180,26 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path, edges, nodes):
         (tmp_path / "n.csv").write_text(nodes)
     with pytest.raises(gl.ParameterError):
         real.read(tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv")
+
+
+PAIR = real.Dataset(real.from_edges([[0, 1]]), None, np.array([0, 1]))
+BAD_CALLS = {
+    "path = None": lambda: real.read(None),
+    "nodes = 3": lambda: real.read("e.csv", 3),
+    "path = 3.5": lambda: real.write(PAIR, 3.5),
+    "write needs a Dataset": lambda: real.write(None, "g.npz"),
+    "to_networkx needs a Dataset": lambda: real.to_networkx(None),
+    "to_pyg needs a Dataset": lambda: real.to_pyg("g"),
+    "edges must be a rectangular array": lambda: real.from_edges([[1, 2], [3]]),
+    "edges has masked entries": lambda: real.from_edges(np.ma.masked_array([[0, 1], [1, 2]], [[0, 0], [1, 0]])),
+    "edges name the node -1": lambda: real.from_edges([[0, -1]]),
+    "weights must be real numbers": lambda: real.from_edges([[0, 1]], weights=["a"]),
+    "nodes = 2.5": lambda: real.from_edges([[0, 1]], nodes=2.5),
+    "a graph of 1e.18 nodes needs": lambda: real.from_edges([[0, 10**18]]),
+}
+
+
+@pytest.mark.parametrize("sentence, call", BAD_CALLS.items(), ids=BAD_CALLS)
+def test_a_wrong_argument_is_named(sentence, call):
+    with pytest.raises(gl.ParameterError, match=sentence):
+        call()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
@@ -139,10 +140,7 @@ def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
 
 
 def _array(name: str, value: Any) -> npt.NDArray[Any]:
-    try:
-        array = np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
-    except (ValueError, TypeError):
-        raise ParameterError(f"{name} must be a rectangular array, got rows of unequal length") from None
+    array = plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
     if name != "y" and array.dtype.kind == "O" and array.ndim == 2:
         try:
             return array.astype(np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._extras import load
+from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
 from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
 from gcnlimit.real.dataset import Dataset
@@ -38,6 +39,7 @@ def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Data
 
 def to_networkx(data: Dataset) -> Any:
     """NetworkX graph with ``x`` and ``label`` on its nodes, directed if the matrix is not symmetric."""
+    check_types("to_networkx", data=(data, Dataset))
     nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if (data.graph != data.graph.T).nnz == 0 else nx.DiGraph
     graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
@@ -64,6 +66,7 @@ def from_pyg(data: Any) -> Dataset:
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
     """PyTorch Geometric ``Data`` with the masks of one split; classes are numbered in order, -1 where unknown."""
+    check_types("to_pyg", data=(data, Dataset))
     torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
     coo = data.graph.tocoo()
     y = data.y

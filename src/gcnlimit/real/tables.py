@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._memory import require
+from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.given.inputs import as_adjacency, as_features
 from gcnlimit.real.dataset import Dataset
@@ -31,17 +33,19 @@ def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.Arra
            [0., 0., 1.],
            [1., 0., 0.]])
     """
-    array = np.asarray(edges)
+    array = plain_array("edges", edges)
     if array.ndim == 2 and array.shape[0] == 2 != array.shape[1]:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
         raise ParameterError(
             f"edges have shape {array.shape} and dtype {array.dtype}; they must be pairs of whole numbers"
         )
-    count = int(array.max()) + 1 if nodes is None else nodes
+    count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1)
     if array.min() < 0 or array.max() >= count:
-        raise ParameterError(f"edges name the node {array.max()}; nodes are numbered from 0 to {count - 1}")
-    data = np.ones(len(array)) if weights is None else np.asarray(weights, float)
+        named = array.min() if array.min() < 0 else array.max()
+        raise ParameterError(f"edges name the node {named}; nodes are numbered from 0 to {count - 1}")
+    require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
+    data = np.ones(len(array)) if weights is None else np.asarray(real("weights", weights))
     if data.shape != (len(array),):
         raise ParameterError(f"weights have shape {data.shape}; there must be one for each of the {len(array)} edges")
     matrix = sparse.coo_array((data, (array[:, 0], array[:, 1])), shape=(count, count)).tocsr()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
 from gcnlimit.real.dataset import Dataset, load, save
 from gcnlimit.real.tables import read_tables, write_tables
+from gcnlimit.simulation.disk import check_path
 
 __all__ = ["TABLES", "read", "write"]
 
@@ -23,6 +25,7 @@ def read(path: Location, nodes: Location | None = None) -> Dataset:
         ...
     gcnlimit.errors.ParameterError: path = 'g.doc' is not a known kind of file; use .npz, or a list of edges as .csv or .parquet
     """
+    _check_paths(path, nodes)
     suffix = Path(path).suffix.lower()
     if suffix == ".npz":
         if nodes is not None:
@@ -39,6 +42,8 @@ def read(path: Location, nodes: Location | None = None) -> Dataset:
 
 def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
     """Write a data set: one ``.npz`` file, or a list of edges and a table of `nodes`, both ``.csv``."""
+    check_types("write", data=(data, Dataset))
+    _check_paths(path, nodes)
     if Path(path).suffix.lower() == ".npz":
         save(data, path)
     elif Path(path).suffix.lower() == ".csv" and nodes is not None:
@@ -47,3 +52,9 @@ def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
         raise ParameterError(
             f"path = {os.fspath(path)!r} must end in .npz, or in .csv with a second file for the nodes"
         )
+
+
+def _check_paths(path: object, nodes: object) -> None:
+    check_path(path)
+    if nodes is not None:
+        check_path(nodes, "nodes")

@@ -41,7 +41,7 @@ from gcnlimit.simulation.parts import (
 )
 from gcnlimit.spectrum import Spectrum
 
-__all__ = ["load", "save", "unreadable"]
+__all__ = ["check_path", "load", "save", "unreadable"]
 
 _OF_ZIP = (zipfile.BadZipFile, zlib.error)
 
@@ -69,7 +69,7 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     if streamed(X) and X.device != "cpu":
         fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
-    _check_path(path)
+    check_path(path)
     with writing(path), open(path, "wb") as file:
         np.savez(file, **fields)
 
@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
 
 def _read(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     """Fields of an ``.npz`` file; it may hold anything."""
-    _check_path(path)
+    check_path(path)
     try:
         with open(path, "rb") as opened:
             file = np.load(opened, allow_pickle=False)
@@ -120,9 +120,10 @@ def unreadable(path: str | os.PathLike[str], kind: str, reason: object) -> Param
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 
-def _check_path(path: object) -> None:
+def check_path(path: object, name: str = "path") -> None:
+    """Raise `ParameterError` unless `path` may name a file."""
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise ParameterError(f"path = {path!r} is not allowed; it must name a file")
+        raise ParameterError(f"{name} = {path!r} is not allowed; it must name a file")
 
 
 def _assemble(stored: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Latents]:
