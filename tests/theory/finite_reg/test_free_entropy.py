@@ -78,3 +78,6 @@ def test_refusals():
     parameters = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
     with pytest.raises(gl.ParameterError, match="reg = inf"):
         gl.theory.free_entropy(WELL_LABELLED, gl.GCN(gcn.filter, symmetrize=False), parameters)
+    for weight in (0.0, -1.0, np.nan, None, "x", [1.0]):
+        with pytest.raises(gl.ParameterError, match="loss_weight"):
+            gl.theory.free_entropy(WELL_LABELLED, gcn, parameters, loss_weight=weight)

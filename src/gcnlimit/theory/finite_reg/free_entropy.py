@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit._validation import broadcast, check_types
+from gcnlimit._validation import broadcast, check_types, number
 from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -41,7 +41,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
         Where to evaluate it: the order parameters of the layers and of the weights, for example
         ``predict(data, gcn).order_parameters.layers``.
     loss_weight
-        The factor :math:`s` in front of the loss.
+        The factor :math:`s > 0` in front of the loss.
 
     Examples
     --------
@@ -87,7 +87,8 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
 
     weights = 0.5 * (w.V_hat * w.Q - w.V * w.Q_hat) - w.m_hat * w.m
     weights = weights + (w.Q_hat + w.m_hat**2) / (2.0 * points.alpha * (points.reg + w.V_hat))
-    loss = loss_weight * expected_envelope(points.loss, Output(mean, variance, loss_weight * v))
+    weight = number("loss_weight", loss_weight, low=0, open_low=True)
+    loss = weight * expected_envelope(points.loss, Output(mean, variance, weight * v))
     value: Numbers = scalar_or_array((weights + between + linear - points.rho * loss).reshape(shape))
     return value
 
