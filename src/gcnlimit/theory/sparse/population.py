@@ -8,7 +8,7 @@ The features give Gaussian evidence, whose size is a function of the overlap of 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.simplex import simplex_codes
+from gcnlimit.theory.evidence import Evidence
 
 __all__ = ["Draw", "Population", "SparseModel"]
 
@@ -43,8 +44,8 @@ class SparseModel:
         Mean number :math:`D` of neighbours, :math:`d`, or :math:`2d` on a directed graph, in whose both directions they are.
     rho
         Fraction of labelled nodes.
-    levels
-        :math:`\mu\Gamma/\sigma^2` and weight over :math:`\alpha` of each level of the features.
+    features
+        Evidence of the features, without that of the graph.
     """
 
     fractions: Array
@@ -52,7 +53,7 @@ class SparseModel:
     strength: float
     neighbours: float
     rho: float
-    levels: list[tuple[float, float]]
+    features: Evidence
 
     @classmethod
     def of(cls, data: CSBM, degree: float) -> Self:
@@ -67,23 +68,20 @@ class SparseModel:
                 f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of an edge would be negative; "
                 "take a larger degree or a weaker signal"
             )
-        law, mu = data.features, float(data.mu)
-        levels = [
-            (mu * g / s, w / float(data.alpha)) for g, s, w in zip(law.signal, law.variance, law.weight, strict=True)
-        ]
-        return cls(p, simplex_codes(p), strength, degree * (2.0 if data.directed else 1.0), float(data.rho), levels)
+        features = replace(Evidence.of(data), graph=np.zeros(1))
+        return cls(p, simplex_codes(p), strength, degree * (2.0 if data.directed else 1.0), float(data.rho), features)
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
         values, vectors = np.linalg.eigh(overlap)
         q = np.maximum(values, 0.0)
-        gained = np.sum([w * a * (a * q / (1.0 + a * q)) for a, w in self.levels], axis=0)
-        return np.asarray((vectors * gained) @ vectors.T)
+        return np.asarray((vectors * self.features.at(q)) @ vectors.T)
 
     def feature_entropy(self, overlap: Array) -> float:
         """Free entropy of the features at that overlap (Eq. 9.7)."""
         q = np.maximum(np.linalg.eigvalsh(overlap), 0.0)
-        return float(sum(0.5 * w * np.sum(a * q / (1.0 + a * q) - np.log1p(a * q)) for a, w in self.levels))
+        parts = sum(w * np.sum(a * q / (1.0 + a * q) - np.log1p(a * q)) for a, w in self.features.levels())
+        return 0.5 * float(parts / self.features.alpha[0])
 
     def neighbour_table(self) -> Array:
         """Cumulative probabilities of the class of a neighbour, increasing through the rows, one for each class."""
