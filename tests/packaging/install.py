@@ -3,11 +3,12 @@
 ``python tests/packaging/install.py`` does so for the interpreter that runs it, with the versions of requirements.lock;
 ``--python`` names others, ``--versions latest`` takes the newest packages and ``lowest`` the oldest that pyproject.toml allows,
 ``--extras`` installs ``all`` too. The wheel built from the source distribution must have the files of the one built from the
-checkout.
+checkout, and their long description must not refer to files of the checkout.
 """
 
 import argparse
 import email
+import email.message
 import re
 import shutil
 import subprocess
@@ -56,6 +57,8 @@ def built(folder: Path) -> list[Path]:
     first, second = (set(zipfile.ZipFile(wheel).namelist()) for wheel in (direct, indirect))
     if first != second:
         sys.exit(f"the wheels of the checkout and of the source distribution differ in {sorted(first ^ second)}")
+    if broken := re.findall(r"(?:\]\(|src=.|href=.)(?!https?:)[^)\"']*", str(metadata(direct).get_payload())):
+        sys.exit(f"the long description refers to {broken}, which package indices do not have")
     return [direct, indirect]
 
 
@@ -73,10 +76,15 @@ def constraints(versions: str, wheel: Path) -> Iterable[str]:
         return re.findall(
             r"^[\w.-]+==\S+(?: ; [^\\\n]*[^\\\s])?", (ROOT / "requirements.lock").read_text(), re.MULTILINE
         )
+    required = metadata(wheel).get_all("Requires-Dist", [])
+    return {f"{found[1]}=={found[2]}" for entry in required if (found := re.match(r"([\w.-]+)>=([\d.]+)", entry))}
+
+
+def metadata(wheel: Path) -> email.message.Message:
+    """Names, requirements and, as its payload, the long description of a wheel."""
     with zipfile.ZipFile(wheel) as file:
         (name,) = (name for name in file.namelist() if name.endswith(".dist-info/METADATA"))
-        required = email.message_from_bytes(file.read(name)).get_all("Requires-Dist", [])
-    return {f"{found[1]}=={found[2]}" for entry in required if (found := re.match(r"([\w.-]+)>=([\d.]+)", entry))}
+        return email.message_from_bytes(file.read(name))
 
 
 def attempt(python: str, wheel: Path, pins: Path, levels: list[str], folder: Path) -> str:
