@@ -92,7 +92,7 @@ def families(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
 
     The strength is :math:`\theta` for PageRank, :math:`t` for diffusion, :math:`c` for residual networks of one to four
     layers. By default both signs are among the strengths, and no graph; strengths that are given are all there is, and 0
-    among them is no graph (but a network of its own for residual ones). A `Filter` is taken as it is.
+    among them means without a graph (but a network of its own for residual ones). A `Filter` is taken as it is.
 
     >>> [c.strengths for c in families("pagerank", strengths=[0.5, -0.5, 0.0])]
     [(0.0,), (0.5, -0.5)]

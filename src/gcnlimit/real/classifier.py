@@ -42,7 +42,7 @@ class GraphClassifier(GraphEstimator):
     direction
         What a directed graph becomes: ``"both"`` symmetrizes it, ``"out"`` and ``"in"`` follow its edges or go against them.
     strengths
-        Candidates in place of the usual ones, relative to the top eigenvalue; 0 is no graph.
+        Candidates in place of the usual ones, relative to the top eigenvalue; 0 is without a graph.
     hops
         Highest power of :math:`S` offered as features of its own; ``"auto"`` offers 4 where features are few: at
         least four labelled nodes for each column.

@@ -36,7 +36,7 @@ def check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
     size = float(np.max(_sizes(filters, operator.radius or 2.0)))
     if size > 0.48 * np.log(np.finfo(dtype).max):
         raise ParameterError(
-            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square is no number of type {dtype}; "
+            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square overflows {dtype}; "
             "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
         )
 

@@ -47,6 +47,6 @@ def to_pyg(observation: Observation, latents: Latents) -> Any:
 
 def _edges(observation: Observation) -> tuple[Any, Any]:
     if isinstance(observation.adjacency, np.ndarray):
-        raise ParameterError("degree = None gives a Gaussian matrix, which is no graph; sample with a degree")
+        raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
     edges = observation.adjacency.tocoo()
     return edges.row, edges.col

@@ -268,7 +268,7 @@ def _outputs(
 def _check_outputs(
     filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
 ) -> None:
-    """Refuse weights and outputs that are no numbers, or lost in rounding."""
+    """Refuse weights and outputs that are not finite, or lost in rounding."""
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "

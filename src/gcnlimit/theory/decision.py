@@ -24,6 +24,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.chebyshev import Panels
 from gcnlimit.performance import scalar_or_array
 
@@ -271,7 +272,7 @@ def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -
     answer = np.where(margin == np.inf, -np.inf, np.nan)
     rows = np.flatnonzero(np.isfinite(margin))
     together = max(1, _BLOCK // (600 * others.size))
-    for part in (rows[k : k + together] for k in range(0, rows.size, together)):
+    for part in (rows[block] for block in batches(rows.size, together)):
         answer[part] = _any_larger(np.clip(shift[part], -1e4, 1e4), steepness, np.ones(others.size))
     return answer
 

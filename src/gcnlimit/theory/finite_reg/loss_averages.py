@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.order_parameters import Output
 
@@ -86,7 +87,7 @@ def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
     for o in np.unique(octave[allowed]):
         rows = np.flatnonzero(allowed & (octave == o))
         together = max(1, int(_GRID / (60.0 * 2.0**o)))
-        yield from (rows[k : k + together] for k in range(0, rows.size, together))
+        yield from (rows[part] for part in batches(rows.size, together))
 
 
 def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions, gathered
 from gcnlimit.performance import Status
@@ -123,5 +124,5 @@ class _Grids:
         for n in np.unique(self.nodes):
             rows = np.flatnonzero(self.nodes == n)
             together = max(1, int(budget / n))
-            for k in range(0, rows.size, together):
-                yield rows[k : k + together], self.equations(rows[k : k + together])
+            for part in (rows[block] for block in batches(rows.size, together)):
+                yield part, self.equations(part)
