@@ -221,7 +221,7 @@ class DirectedEquations(Equations):
         """
         C, L, M, pull_q, pull_h, _ = stiff
         K, b = self.chain.depth, self.chain.b
-        answer = np.concatenate(
+        answer = np.concatenate(  # rows: q, then h; columns: the fields exerted by the means of q, then of h
             [
                 np.concatenate([L.mT[:, 1:, :-1], -M[:, 1:, 1:]], axis=2),
                 np.concatenate([C[:, :-1, :-1], L[:, :-1, 1:]], axis=2),
@@ -231,6 +231,7 @@ class DirectedEquations(Equations):
         source = np.empty((len(b), 2 * K, 2))
         source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
+        # q and h may differ by many orders of magnitude: the system is solved in units of their noise
         size = np.concatenate([_deviation(M[:, 1:, 1:]), _deviation(C[:, :-1, :-1])], axis=1)[:, :, None]
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
         mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)

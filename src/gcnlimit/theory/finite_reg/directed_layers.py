@@ -40,6 +40,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
     V = V_w[:, :, None] * medium.V
     V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
 
+    # means along the labels: solved where V_w = 1, then put together from what weights and readout contribute
     q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(relative_stiffness(pulls)))
     from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
@@ -47,6 +48,7 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
 
     stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
     node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
+    # overlaps have three sources: these means, the scatter of the pulls, and the weights
     of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
     variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
 
