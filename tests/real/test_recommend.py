@@ -43,9 +43,41 @@ def test_many_labels_choose_by_leave_one_out_and_few_by_theory():
     assert many.chosen.rule == "leave-one-out"
     assert few.chosen.rule == "theory"
     for advice in (many, few):
-        assert advice.reason.startswith("Take pagerank of strength")
+        assert advice.reason.startswith("Use pagerank of strength")
         assert f"{advice.chosen.loo_accuracy:.3f}" in advice.reason
         assert advice.reason in str(advice)
+    assert "steps along the edges" in many.reason
+    assert "steps along the edges" not in few.reason
+
+
+def test_the_depths_are_those_of_the_classifier():
+    i, y = sampled(0, 0.2)
+    advice = gl.recommend(i.features, y, i.adjacency)
+    for depth in (depth for depth in advice.depths if depth.strength in (-0.5, 0.0, 0.7)):
+        model = gl.GraphClassifier(strengths=[depth.strength], hops=0).fit(i.features, y, graph=i.adjacency)
+        assert model.loo_score_ == pytest.approx(depth.loo_accuracy)
+        assert advice.chosen.loo_accuracy - model.loo_score_ == pytest.approx(depth.below.value, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_half_of_the_labels_give_what_a_network_trained_on_half_reaches():
+    apart = []
+    for seed in range(4):
+        i, y = sampled(seed, rho=0.4, nodes=400)
+        text = next(line for line in gl.recommend(i.features, y, i.adjacency).reason.splitlines() if "Half" in line)
+        fewer = np.where(np.random.default_rng(seed).random(y.size) < 0.5, y, -1)
+        model = gl.GraphClassifier().fit(i.features, fewer, graph=i.adjacency)
+        test = model.score(y=np.where(fewer < 0, i.labels > 0, -1))
+        apart.append(float(text.split()[5]) - test)
+    assert abs(np.mean(apart)) < 4 * np.std(apart, ddof=1) / 2
+
+
+def test_the_ceiling_is_said_only_where_nothing_speaks_against_the_model(texas):
+    i, y = sampled(0, 0.2)
+    plain, hubs = gl.recommend(i.features, y, i.adjacency), gl.recommend(texas.X, texas.training(), texas.graph)
+    assert not plain.doubts
+    assert f"{gl.bayes_optimal(plain.estimate.data).test_accuracy:.3f} +- " in plain.reason
+    assert hubs.doubts[0] in hubs.reason
 
 
 @pytest.mark.parametrize("lam", [1.8, -1.8])

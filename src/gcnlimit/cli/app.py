@@ -27,6 +27,7 @@ VERBS = {
     "tune": "The best network of a family.",
     "compare": "Families of networks, filter and regularization tuned, beside the ceilings.",
     "classify": "Classify the nodes of your own graph.",
+    "recommend": "Which network and which depth for your own graph, and what is left to gain.",
     "describe": "Describe your own graph, and whether the model holds for it.",
     "explore": "Open the explorer in the browser.",
     "benchmark": "Problems with exact ceilings, and reference methods on them.",

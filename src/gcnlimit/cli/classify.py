@@ -8,8 +8,9 @@ from typing import Any
 import click
 import numpy as np
 
+from gcnlimit.cli.given import labelled
 from gcnlimit.cli.output import output_options, show
-from gcnlimit.errors import ParameterError, writing
+from gcnlimit.errors import writing
 
 __all__ = ["command"]
 
@@ -38,11 +39,9 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
       gcnlimit classify examples/data/texas.npz
       gcnlimit classify edges.csv --nodes nodes.csv --out classes.csv
     """
-    from gcnlimit import GraphClassifier, real
+    from gcnlimit import GraphClassifier
 
-    data = real.read(file, nodes)
-    if nodes is None and all(c == -1 for c in data.y.tolist()):
-        raise ParameterError(f"{file!r} has no labels; give a table with a column label by --nodes")
+    data = labelled(file, nodes)
     model = GraphClassifier(family).fit(data.X, data.training(split), graph=data.graph)
     if out is not None:
         _write(data, model, out)

@@ -87,11 +87,14 @@ def as_features(X: Any, nodes: int | None = None) -> Any:
 
 
 def as_labels(y: Any, nodes: int) -> Labels:
-    """Classes of the labelled nodes; -1, NaN and None mark the others.
+    """Classes of the labelled nodes; -1, NaN, None and the empty string mark the others.
 
-    >>> found = as_labels(["a", None, "b"], nodes=3)
-    >>> found.classes.tolist(), found.labelled.tolist(), found.codes.tolist()
-    (['a', 'b'], [0, 2], [0, 1])
+    >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
+    ...     found = as_labels(y, nodes=3)
+    ...     print(found.classes.tolist(), found.labelled.tolist(), found.codes.tolist())
+    ['a', 'b'] [0, 2] [0, 1]
+    ['a', 'b'] [0, 2] [0, 1]
+    [0, 1] [0, 2] [0, 1]
     """
     if y is None:
         raise ParameterError("y is None; give the class of each node, -1 or None where it is unknown")
@@ -160,13 +163,15 @@ def _known(raw: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         return np.asarray(raw != -1)
     if raw.dtype.kind == "O":
         return np.array([_is_class(v) for v in raw], bool)
-    if raw.dtype.kind in "buUS":
+    if raw.dtype.kind in "US":
+        return np.asarray(np.strings.str_len(raw) > 0)
+    if raw.dtype.kind in "bu":
         return np.ones(raw.shape, bool)
     raise ParameterError(f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node")
 
 
 def _is_class(value: Any) -> bool:
     """Whether one entry names a class."""
-    if value is None:
+    if value is None or (isinstance(value, str) and not value):
         return False
     return bool(value == value and not (not isinstance(value, str | bool) and value == -1))  # noqa: PLR0124

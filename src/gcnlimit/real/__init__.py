@@ -6,17 +6,21 @@
 """
 
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.real.advice import Rule
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate, Interval
+from gcnlimit.real.outlook import Depth, Difference
 from gcnlimit.real.packages import from_networkx, from_pyg, to_networkx, to_pyg
-from gcnlimit.real.recommend import Recommendation, Rule
+from gcnlimit.real.recommend import Recommendation
 from gcnlimit.real.tables import from_edges
 from gcnlimit.real.ways import read, write
 
 __all__ = [
     "Dataset",
+    "Depth",
     "Description",
+    "Difference",
     "Estimate",
     "EstimatedCSBM",
     "Interval",

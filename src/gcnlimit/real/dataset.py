@@ -44,6 +44,8 @@ class Dataset:
     >>> path = Dataset(as_adjacency([[0, 1], [1, 0]]), None, np.array([1, -1]))
     >>> path.nodes, path.training().tolist()
     (2, [1, -1])
+    >>> path
+    Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled nodes in 1 classes, 0 splits)
     """
 
     graph: Any
@@ -58,6 +60,15 @@ class Dataset:
     def nodes(self) -> int:
         """Number of nodes."""
         return int(self.graph.shape[0])
+
+    def __repr__(self) -> str:
+        width = "no" if self.X is None else self.X.shape[1]
+        known = np.array([c not in ("", -1) for c in self.y.tolist()])
+        classes = np.unique(self.y[known]).size
+        return (
+            f"Dataset({self.nodes} nodes, {self.graph.nnz} entries of the adjacency matrix, {width} features, "
+            f"{known.sum()} labelled nodes in {classes} classes, {self.splits} splits)"
+        )
 
     @property
     def splits(self) -> int:

@@ -15,7 +15,7 @@ from gcnlimit.given.inputs import Labels, as_adjacency
 from gcnlimit.given.standard import Standard
 from gcnlimit.real.estimate import Estimate, estimate_standard
 
-__all__ = ["Description", "describe", "homophily"]
+__all__ = ["Description", "degree_doubts", "degrees", "describe", "homophily"]
 
 VECTORS, STEPS, OUTLIERS = 8, 80, 12
 
@@ -66,11 +66,7 @@ class Description:
         found = list(self.estimate.warnings)
         if self.likelihood is not None:
             found += [sentence for sentence in self.likelihood.warnings if "eigenvalue" not in sentence]
-        if self.degree_spread**2 > 3.0 * self.degree:
-            found.append(
-                f"degrees vary more than at random: standard deviation {self.degree_spread:.1f} at mean {self.degree:.1f}"
-            )
-        return tuple(found)
+        return (*found, *degree_doubts(self.degree, self.degree_spread))
 
     @property
     def holds(self) -> bool:
@@ -131,6 +127,22 @@ class Description:
         return "\n".join(lines + verdict)
 
 
+def degree_doubts(mean: float, spread: float) -> tuple[str, ...]:
+    """What the degrees say against the model, in which their variance is about their mean.
+
+    >>> degree_doubts(mean=30.0, spread=5.5)
+    ()
+    """
+    if spread**2 <= 3.0 * mean:
+        return ()
+    return (f"degrees vary more than at random: standard deviation {spread:.1f} at mean {mean:.1f}",)
+
+
+def degrees(adjacency: Any, directed: bool) -> Array:
+    """Degree of each node, in and out together if directed."""
+    return np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if directed else 0.0)).ravel()
+
+
 def _known(value: float) -> str:
     """Two digits; in words where no labelled edge, or none of another class, defines it."""
     return "not defined by the labels" if math.isnan(value) else f"{value:.2f}"
@@ -154,7 +166,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     """
     adjacency = as_adjacency(graph)
     given = Standard.of(X, y, adjacency)
-    degrees = np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if given.directed else 0.0)).ravel()
+    degree = degrees(adjacency, given.directed)
     tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
     two = given.labels.classes.size == 2
@@ -163,11 +175,11 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         nodes=given.nodes,
         edges=adjacency.nnz if given.directed else adjacency.nnz // 2,
         directed=given.directed,
-        isolated=int(np.sum(degrees == 0)),
+        isolated=int(np.sum(degree == 0)),
         features=0 if X is None else int(np.shape(X)[1]),
-        degree=float(degrees.mean()),
-        degree_spread=float(degrees.std()),
-        largest_degree=float(degrees.max()),
+        degree=float(degree.mean()),
+        degree_spread=float(degree.std()),
+        largest_degree=float(degree.max()),
         classes=dict(zip(map(str, given.labels.classes.tolist()), counts.tolist(), strict=True)),
         labelled=given.labels.labelled.size,
         homophily=same,

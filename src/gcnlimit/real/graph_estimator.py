@@ -78,7 +78,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raw = np.asarray(y)
         if raw.shape != found.shape:
             raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
-        known = np.array([v is not None and v == v and v != -1 for v in raw.tolist()])  # noqa: PLR0124
+        known = np.array([v is not None and v == v and v not in (-1, "") for v in raw.tolist()])  # noqa: PLR0124
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

@@ -14,7 +14,7 @@ from gcnlimit.real.candidates import Candidates, Network
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
 
-__all__ = ["REG", "Choice", "Offer", "Problem", "Trial", "choose", "correct", "targets"]
+__all__ = ["REG", "Choice", "Offer", "Problem", "Trial", "choose", "correct", "propagated", "targets", "trained"]
 
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
@@ -101,7 +101,25 @@ def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
         if best is None or top.score > best[0].score:
             best = (top, ridge, designs)
     assert best is not None
-    return Choice(best[0], *_solve(problem, Y, *best), trials, np.array(gains), np.array(hits))
+    trial, ridge, designs = best
+    return Choice(trial, *_solve(problem, Y, trial.reg, ridge, designs), trials, np.array(gains), np.array(hits))
+
+
+def propagated(problem: Problem, offer: Offer) -> list[Array]:
+    """Rows of the labelled nodes for the one network of an offer, a block for each filter."""
+    return next(_primal(problem, offer, offer.kinds[0]) if problem.primal else _dual(problem, offer, offer.kinds[0]))
+
+
+def trained(problem: Problem, blocks: list[Array], reg: Array) -> tuple[list[Array], Array]:
+    """Coefficients and intercept of the regression on these rows, at the regularization of the best score."""
+    Y, share = targets(problem.classes, problem.class_count), problem.weights / problem.weights.sum()
+    ridge = _regression(problem, blocks)
+    scores = [
+        share @ (correct(left_out, problem.classes) - np.mean((left_out - Y) ** 2, axis=1))
+        for left_out in ridge.left_out(Y, reg)
+    ]
+    coefficients, intercept, _ = _solve(problem, Y, float(reg[np.argmax(scores)]), ridge, blocks)
+    return coefficients, intercept
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -151,11 +169,11 @@ def _regression(problem: Problem, blocks: list[Array]) -> Ridge:
 
 
 def _solve(
-    problem: Problem, Y: Array, best: Trial, ridge: Ridge, designs: list[Array]
+    problem: Problem, Y: Array, reg: float, ridge: Ridge, designs: list[Array]
 ) -> tuple[list[Array], Array, Array]:
     """Coefficients, intercept and leave-one-out outputs."""
-    dual = ridge.dual(Y, best.reg)
+    dual = ridge.dual(Y, reg)
     coefficients = [Z.T @ dual for Z in designs]
     share = problem.weights / problem.weights.sum()
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(designs, coefficients, strict=True)), np.zeros(()))
-    return coefficients, intercept, ridge.left_out(Y, np.array([best.reg]))[0]
+    return coefficients, intercept, ridge.left_out(Y, np.array([reg]))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,53 +16,48 @@ from gcnlimit.filters import PageRank
 from gcnlimit.given.inputs import as_adjacency, as_features, as_labels
 from gcnlimit.given.standard import Standard
 from gcnlimit.network import GCN
+from gcnlimit.real.advice import Rule, sentences
+from gcnlimit.real.describe import degree_doubts, degrees
 from gcnlimit.real.estimate import Estimate, estimate_standard
 from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
 from gcnlimit.real.offers import Options, offers
+from gcnlimit.real.outlook import Depth, depths, with_half
 from gcnlimit.real.scaling import Scaling
 
-__all__ = ["Recommendation", "Rule", "optimism", "recommend"]
+__all__ = ["Recommendation", "optimism", "recommend"]
 
 FEW = 50  # labelled nodes below which leave-one-out is too noisy to choose by
 FIXED = 0.9
 DRAWS = 200
 
 
-class Rule(NamedTuple):
-    """A network that one rule chooses.
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The network recommended and why.
 
     Parameters
     ----------
-    rule
-        ``"leave-one-out"``, ``"theory"``, ``"fixed strength"`` or ``"no graph"``.
-    family, strength, reg
-        What it chooses; the regularization always by leave-one-out.
-    loo_accuracy, loo_error
-        Leave-one-out accuracy, and its standard error.
-    optimism
-        How much the choice itself makes this accuracy too large (bootstrap).
-    options
-        Arguments of `GraphClassifier` that give this network.
+    chosen
+        The network recommended.
+    reason
+        What to do and why, a line each: the network, what the graph adds, which depths are as good, what more
+        labels buy, what is left to gain.
+    rules
+        What every rule would choose.
+    depths
+        Accuracy against the depth, by leave-one-out.
+    estimate
+        The model that the graph resembles.
+    doubts
+        What speaks against the model, one sentence each; empty where it holds as far as can be seen.
     """
-
-    rule: str
-    family: str
-    strength: float
-    reg: float
-    loo_accuracy: float
-    loo_error: float
-    optimism: float
-    options: dict[str, Any]
-
-
-@dataclass(frozen=True, eq=False)
-class Recommendation:
-    """The network recommended, the reason in a sentence, what every rule would choose, and the model estimated."""
 
     chosen: Rule
     reason: str
     rules: tuple[Rule, ...]
+    depths: tuple[Depth, ...]
     estimate: Estimate
+    doubts: tuple[str, ...]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -75,7 +70,12 @@ class Recommendation:
             f"{r.rule:16}{r.family:12}{r.strength:9.2f}{r.reg:9.3g}{r.loo_accuracy:10.3f}{r.loo_error:8.3f}{r.optimism:10.3f}"
             for r in self.rules
         ]
-        return "\n".join([head, *body, self.reason])
+        depth = [
+            f"{d.strength:16.2f}{d.steps:12.1f}{d.loo_accuracy:19.3f}{d.below.value:13.3f} +- {d.below.error:.3f}"
+            for d in self.depths
+        ]
+        title = f"{'strength':>16}{'mean steps':>12}{'left out accuracy':>19}{'below the best':>22}"
+        return "\n".join([head, *body, "", title, *depth, "", self.reason])
 
 
 def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
@@ -103,15 +103,21 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     adjacency = as_adjacency(graph)
     problem = _problem(X, y, adjacency)
     model = _model(Standard.of(X, y, adjacency))
-    wide = choose(problem, offers(problem, adjacency, Options()), np.array(REG))
+    offered = offers(problem, adjacency, Options())
+    wide = choose(problem, offered, np.array(REG))
     rules = [_rule("leave-one-out", problem, wide, {})]
     for name, strength in (("theory", _by_theory(model)), ("fixed strength", FIXED), ("no graph", 0.0)):
         if strength is not None:
             options: dict[str, Any] = {"strengths": [strength], "hops": 0}
             alone = offers(problem, adjacency, Options(**options))
             rules.append(_rule(name, problem, choose(problem, alone, np.array(REG)), options))
-    chosen, reason = _advice(rules, model, problem)
-    return Recommendation(chosen, reason, tuple(rules), model)
+    chosen, why = _chosen(rules, model, problem)
+    degree = degrees(adjacency, model.directed)
+    doubts = (*model.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
+    curve = depths(wide)
+    half = with_half(problem, wide, offered) if problem.labelled.size >= FEW else None
+    reason = "\n".join(sentences(chosen, why, curve, half=half, bare=problem.bare, model=model, doubts=doubts))
+    return Recommendation(chosen, reason, tuple(rules), curve, model, doubts)
 
 
 def optimism(choice: Choice, weights: Array) -> float:
@@ -159,28 +165,14 @@ def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) 
     return Rule(name, network.family, network.strength, best.reg, best.accuracy, error, bias, options)
 
 
-def _advice(rules: list[Rule], model: Estimate, problem: Problem) -> tuple[Rule, str]:
+def _chosen(rules: list[Rule], model: Estimate, problem: Problem) -> tuple[Rule, str]:
+    """The rule to follow, and why."""
     by_name = {rule.rule: rule for rule in rules}
     first, labelled = by_name["leave-one-out"], problem.labelled.size
     if labelled >= FEW:
-        return first, _sentence(
-            first, by_name["no graph"], f"{labelled} labelled nodes suffice to choose by leave-one-out"
-        )
+        return first, f"{labelled} labelled nodes are enough to choose by leave-one-out"
     fits = "theory" in by_name and not model.warnings and problem.class_count == 2
     other = by_name["theory" if fits else "fixed strength"]
     if other.loo_accuracy < first.loo_accuracy - 2.0 * first.loo_error:
-        return first, _sentence(
-            first, by_name["no graph"], f"the {other.rule} is worse by more than two standard errors"
-        )
-    why = f"{labelled} labelled nodes are too few to choose by leave-one-out"
-    return other, _sentence(other, by_name["no graph"], why)
-
-
-def _sentence(rule: Rule, alone: Rule, why: str) -> str:
-    gain = 100 * (rule.loo_accuracy - alone.loo_accuracy)
-    what = "no graph" if rule.family == "no graph" else f"{rule.family} of strength {rule.strength:.2f}"
-    honest = rule.loo_accuracy - rule.optimism
-    return (
-        f"Take {what}, since {why}: its accuracy left out is {rule.loo_accuracy:.3f} +- {rule.loo_error:.3f}, "
-        f"about {honest:.3f} without the optimism of choosing, and {gain:+.1f} points from features alone."
-    )
+        return first, f"the {other.rule} is worse by more than two standard errors"
+    return other, f"{labelled} labelled nodes are too few to choose by leave-one-out"

@@ -159,14 +159,27 @@ def _classes(column: list[Any]) -> npt.NDArray[Any]:
 
 
 def _numbers(name: str, column: list[Any]) -> list[float]:
-    numbers = []
-    for value in column:
-        try:
-            numbers.append(float(value))
-        except (TypeError, ValueError):
-            remedy = "features and weights must be numbers; write a category as a column of 0 and 1 for each value"
-            raise ParameterError(f"column {name!r} contains {value!r}; {remedy}") from None
-    return numbers
+    wrong = [value for value in column if not _is_number(value)]
+    if not wrong:
+        return [float(value) for value in column]
+    words = [value for value in wrong if value not in (None, "")]
+    if words:
+        raise ParameterError(
+            f"column {name!r} contains {words[0]!r}; features and weights must be numbers: call the column label if it holds "
+            "the classes, write a category as a column of 0 and 1 for each value, fill in what is missing"
+        )
+    raise ParameterError(
+        f"column {name!r} is empty in {len(wrong)} of {len(column)} rows, first in row {column.index(wrong[0]) + 1}; fill them "
+        "in, for instance with the mean of the column, or leave the column out"
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _natural(name: str) -> tuple[int, int, str]:
