@@ -57,7 +57,10 @@ def sentences(
         if rule.family != "no graph" and not bare:
             yield _graph(depths)
         yield _depth(rule, depths)
-        yield f"Half of the labels give {half:.3f} instead of {rule.loo_accuracy:.3f}: more labels may buy as much again."
+        yield (
+            f"Half of the labels give {half:.3f} instead of {rule.loo_accuracy:.3f}; doubling them usually adds less than this "
+            "difference."
+        )
     yield _ceiling(rule, model, doubts)
 
 
@@ -67,8 +70,8 @@ def _use(rule: Rule, why: str) -> str:
     )
     honest = rule.loo_accuracy - rule.optimism
     return (
-        f"Use {what}, since {why}; expect an accuracy of {honest:.3f} +- {rule.loo_error:.3f} on other nodes "
-        f"({rule.loo_accuracy:.3f} by leave-one-out, less {rule.optimism:.3f} for being the best of several)."
+        f"Use {what}: {why}.\nExpect an accuracy of {honest:.3f} +- {rule.loo_error:.3f} on other nodes: "
+        f"{rule.loo_accuracy:.3f} by leave-one-out, less {rule.optimism:.3f} for being the best of several."
     )
 
 
