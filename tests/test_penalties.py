@@ -6,6 +6,7 @@ from problems import LOSSES
 from scipy.stats import norm
 
 import gcnlimit as gl
+from gcnlimit.losses import FromValue
 from gcnlimit.penalties import Mixed
 
 DATA = gl.CSBM(alpha=2.0, lam=1.0, mu=2.0, rho=0.4)
@@ -35,6 +36,26 @@ def test_an_elastic_net_without_absolute_values_is_weight_decay(symmetrize, loss
     ours, known = gl.predict(DATA, gcn), gl.predict(DATA, gcn.replaced(penalty="l2"))
     assert np.allclose(ours.test_accuracy, known.test_accuracy, atol=1e-9)
     assert np.allclose(ours.order_parameters.weights.Q, known.order_parameters.weights.Q, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "given, known",
+    [
+        (lambda w: Quartic().value(w), Quartic()),
+        (FromValue(gl.ElasticNet(0.4).value, kinks=(0.0,)), gl.ElasticNet(0.4)),
+    ],
+    ids=["function", "function with a kink"],
+)
+def test_the_value_of_a_penalty_is_enough(given, known):
+    gcn = gl.GCN(gl.Residual([1.0, 0.5]), reg=0.7, penalty=given)
+    ours, theirs = gl.predict(DATA, gcn), gl.predict(DATA, gcn.replaced(penalty=known))
+    assert ours.test_accuracy == pytest.approx(theirs.test_accuracy, abs=1e-9)
+
+
+def test_a_function_that_is_no_penalty_is_refused():
+    for wrong in (np.sin, np.exp, lambda w: -(w**2)):
+        with pytest.raises(gl.ParameterError, match="strictly convex"):
+            gl.GCN(gl.Residual([1.0]), reg=0.7, penalty=wrong)
 
 
 def test_without_a_graph_the_equations_are_solved_by_hand():

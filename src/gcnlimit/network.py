@@ -47,8 +47,8 @@ class GCN(Value):
         means the same at every depth and strength. A network with `reg` then has the outputs of one that is not
         normalized with :math:`r\, \tau(gg^T)` (for the penalty ``"l2"``).
     penalty
-        The function :math:`\gamma`: ``"l2"``, :math:`w^2/2`; `ElasticNet`; or an object with `value`, `prox` and
-        `prox_derivative`, strictly convex. Any but ``"l2"`` needs a finite `reg`.
+        The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or an object
+        with `value`, `prox` and `prox_derivative`. Any but ``"l2"`` needs a finite `reg`.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class GCN(Value):
         symmetrize: bool = True,
         normalize: bool = False,
         *,
-        penalty: Penalty | str = "l2",
+        penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))

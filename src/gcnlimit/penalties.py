@@ -3,6 +3,7 @@ r"""Penalties on the weights, :math:`r \sum_\nu \gamma(w_\nu)`: strictly convex 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from gcnlimit._adapter import Adapter
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
+from gcnlimit.losses.given import FromValue, concave_at
 
 __all__ = ["L2", "ElasticNet", "Mixed", "Penalty", "as_penalty"]
 
@@ -151,10 +153,12 @@ class _Adapted(Adapter, Penalty):
 
 
 def as_penalty(penalty: Any) -> Penalty:
-    """Return the penalty of that name, or the object itself if it is a penalty.
+    """Return the penalty of that name, of that function of a weight, or the object itself if it is a penalty.
 
     >>> as_penalty("l2")
     L2()
+    >>> bool(abs(as_penalty(lambda w: w**2 / 2).prox(3.0, v=2.0) - L2().prox(3.0, v=2.0)) < 1e-12)
+    True
     """
     if isinstance(penalty, str) and penalty == "l2":
         return L2()
@@ -162,7 +166,18 @@ def as_penalty(penalty: Any) -> Penalty:
         return penalty
     if Adapter.fits(penalty):
         return _Adapted(penalty)
+    if callable(penalty) and not isinstance(penalty, type):
+        return _of_function(penalty)
     raise ParameterError(
-        f'penalty = {penalty!r} is not a penalty; take "l2", gcnlimit.ElasticNet, '
+        f'penalty = {penalty!r} is not a penalty; take "l2", gcnlimit.ElasticNet, a function of a weight, '
         "or an object with the methods value, prox and prox_derivative"
     )
+
+
+def _of_function(function: Callable[[Array], Array]) -> Penalty:
+    value = np.asarray(function(np.linspace(-6.0, 6.0, 1201)))
+    if concave_at(function) is not None or not np.isfinite(value).all() or np.argmin(value) != 600:
+        raise ParameterError(
+            f"penalty = {function!r} is not allowed; it must be a strictly convex function of the weights, least at 0"
+        )
+    return _Adapted(FromValue(function))
