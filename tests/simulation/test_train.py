@@ -82,6 +82,15 @@ def test_streamed_features_train_to_the_same_weights(classes, loss):
     assert np.allclose(one.bias, other.bias, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("classes", [(0.3, 0.7), (0.5, 0.3, 0.2)])
+def test_streamed_features_give_the_limit_of_large_reg_to_unequal_classes(classes):
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
+    drawn = (gl.sample(data, nodes=200, degree=20, seed=0, streamed=s) for s in (False, True))
+    one, other = (gl.fit(i, gl.GCN(gl.Diffusion(1.0), "logistic")) for i in drawn)
+    assert np.allclose(one.outputs, other.outputs, rtol=1e-9)
+    assert np.array_equal(one.bias, other.bias)
+
+
 def test_single_precision_gives_nearly_the_same_outputs(instance):
     gcn = gl.GCN(gl.Diffusion(1.0), loss="logistic", reg=[1.0, math.inf], symmetrize=True)
     single = dataclasses.replace(instance.observation, features=instance.features.astype(np.float32))

@@ -216,7 +216,8 @@ def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArr
         bias[finite] = square_targets(observation.classes)[kinds].mean(axis=0) - outputs[finite].mean(axis=1)
     else:
         slopes = of_margins(loss, _signs(observation))
-        bias[finite] = [[best_bias(slopes, np.asarray(outputs[k], float))] for k in finite]
+        for k in finite:
+            bias[k] = best_bias(slopes, np.asarray(outputs[k], float))
     return bias
 
 
