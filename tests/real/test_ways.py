@@ -90,13 +90,14 @@ def test_parquet_is_read_as_csv_is(tmp_path):
     assert data.graph.nnz == 2
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed):
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed), nodes=100, degree=10, seed=0)
+@pytest.mark.parametrize("directed, classes", [(False, 2), (True, 2), (True, 3)])
+def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed, classes):
+    model = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed, classes=classes)
+    i = gl.sample(model, nodes=100, degree=10, seed=0)
     i.save(tmp_path / "i.npz")
     data = real.read(tmp_path / "i.npz")
     assert np.array_equal(data.X, i.features)
-    assert np.array_equal(data.y, i.labels > 0)
+    assert np.array_equal(data.y, i.labels > 0 if classes == 2 else i.labels)
     assert np.array_equal(data.training() >= 0, i.train_mask)
     loops = sparse.diags_array(i.adjacency.diagonal())
     assert abs(data.graph + loops - i.adjacency).max() == 0

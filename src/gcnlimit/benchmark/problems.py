@@ -13,10 +13,11 @@ import numpy as np
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.record import verify
-from gcnlimit.benchmark.task import Classes, Task, known_classes, split
+from gcnlimit.benchmark.task import Classes, Task, split
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.codes import class_numbers
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.sample import sample
 from gcnlimit.theory.bayes import bayes_optimal
@@ -132,7 +133,7 @@ class Problem(Value):
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
-        return known_classes(light._instance(size, self._seed(size, graph, seed)))
+        return class_numbers(light._instance(size, self._seed(size, graph, seed)).labels, self.data.classes)
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
         check_size(size)

@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.codes import class_numbers
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.observation import Observation
 
-__all__ = ["Classes", "Mask", "Task", "accuracy", "checksum", "known_classes", "split", "validation_nodes"]
+__all__ = ["Classes", "Mask", "Task", "accuracy", "checksum", "split", "validation_nodes"]
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -78,12 +79,6 @@ class Task(Brief):
         return np.asarray(one_hot - one_hot.mean(axis=1, keepdims=True))
 
 
-def known_classes(instance: Instance) -> Classes:
-    """Class 0, 1, ... of every node of an instance."""
-    labels = instance.labels > 0.0 if instance.data.classes == 2 else instance.labels
-    return np.asarray(labels).astype(np.int64)
-
-
 def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
     labelled, rng = instance.train_mask, np.random.default_rng([*_entropy(seed), 1])
@@ -92,7 +87,7 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Tas
         problem=problem,
         observation=instance.observation,
         classes=len(instance.data.fractions),
-        labels=np.where(labelled, known_classes(instance), -1),
+        labels=np.where(labelled, class_numbers(instance.labels, instance.data.classes), -1),
         train_mask=labelled & ~chosen,
         val_mask=chosen,
         seed=int(rng.integers(2**31)),

@@ -14,6 +14,7 @@ from scipy import sparse
 from gcnlimit._validation import whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.simulation.codes import class_numbers
 from gcnlimit.simulation.disk import unreadable
 from gcnlimit.simulation.instance import Instance
 
@@ -102,7 +103,7 @@ class Dataset:
 def load(path: str | os.PathLike[str]) -> Dataset:
     """Read a file that `save` or `Instance.save` wrote; nothing in it is executed.
 
-    The classes of an instance become 0 and 1.
+    The classes of an instance become 0, 1, ...
     """
     try:
         with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
@@ -133,7 +134,7 @@ def save(data: Dataset, path: str | os.PathLike[str]) -> None:
 
 
 def of_instance(instance: Instance) -> Dataset:
-    """Data set of an instance, its classes 0 and 1, its training nodes the one split.
+    """Data set of an instance, its classes 0, 1, ..., its training nodes the one split.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
@@ -142,7 +143,7 @@ def of_instance(instance: Instance) -> Dataset:
     (200, 20)
     """
     mask = instance.train_mask[None]
-    y = np.where(np.isnan(instance.labels), -1, instance.labels > 0).astype(np.int64)
+    y = class_numbers(instance.labels, instance.data.classes)
     graph = as_adjacency(instance.adjacency)
     return Dataset(graph, as_features(np.asarray(instance.features), graph.shape[0]), y, mask, None, ~mask)
 

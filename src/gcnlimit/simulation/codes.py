@@ -18,6 +18,7 @@ __all__ = [
     "Indices",
     "class_codes",
     "class_fractions",
+    "class_numbers",
     "codes_of",
     "indices_of",
     "labels_of",
@@ -66,6 +67,15 @@ def indices_of(labels: Array, classes: Classes) -> Indices:
 def labels_of(index: Indices, classes: Classes) -> Array:
     """Labels of known classes."""
     return np.where(index == 0, 1.0, -1.0) if classes == 2 else index.astype(float)
+
+
+def class_numbers(labels: Array, classes: Classes) -> Indices:
+    r"""Class :math:`0 \dots C - 1` of each label as other packages count, -1 where it is unknown; :math:`+1` is class 1.
+
+    >>> class_numbers(np.array([1.0, -1.0, np.nan]), 2)
+    array([ 1,  0, -1])
+    """
+    return np.where(np.isnan(labels), -1, labels > 0 if classes == 2 else labels).astype(np.int64)
 
 
 def codes_of(labels: Array, classes: Classes) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gcnlimit._extras import load
 from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.codes import class_numbers
 from gcnlimit.simulation.observation import Latents, Observation
 
 __all__ = ["to_networkx", "to_pyg"]
@@ -34,14 +35,13 @@ def to_pyg(observation: Observation, latents: Latents) -> Any:
     """
     torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
     row, column = _edges(observation)
-    known = ~np.isnan(latents.labels)
-    kinds = latents.labels > 0 if observation.classes == 2 else np.nan_to_num(latents.labels)
+    y = class_numbers(latents.labels, observation.classes)
     return geometric.Data(
         x=torch.from_numpy(np.array(observation.features)),
         edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),
-        y=torch.from_numpy(np.where(known, kinds, -1).astype(np.int64)),
+        y=torch.from_numpy(y),
         train_mask=torch.from_numpy(observation.train_mask.copy()),
-        test_mask=torch.from_numpy(~observation.train_mask & known),
+        test_mask=torch.from_numpy(~observation.train_mask & (y >= 0)),
     )
 
 
