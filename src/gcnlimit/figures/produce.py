@@ -20,11 +20,11 @@ __all__ = ["produce"]
 
 
 def produce(
-    figures: Sequence[PaperFigure], folder: Path, simulation: Simulation | None, *, progress: bool | None = None
+    figures: Sequence[PaperFigure], folder: Path, simulation: Simulation | None
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
-    with progress_bar("figures", total, progress, unit="curves") as bar, _simulation(folder, simulation) as ready:
+    with progress_bar("figures", total, unit="curves") as bar, _simulation(folder, simulation) as ready:
         for figure in figures:
             bar.rename(f"{figure.name:22}")
             counted = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.dots else None

@@ -194,19 +194,17 @@ class Filter(Value, ABC):
         over_blocks(one, column_blocks(columns.shape[1]), columns.size)
         return out.reshape(*self.shape, *block.shape)
 
-    def apply_each(
-        self, operator: Any, block: Block, *, radius: float | None = None, accuracy: float | None = None
-    ) -> Block:
-        """Action of each parameter on its own column of `block`; otherwise as `apply`."""
+    def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
+        """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
         if not isinstance(block, np.ndarray):
-            return self._sum(operator, block, radius, accuracy, self.shape)
+            return self._sum(operator, block, radius, None, self.shape)
         out = np.empty(block.shape, block.dtype)
 
         def one(part: slice) -> None:
             piece = np.ascontiguousarray(block[:, part])
-            out[:, part] = self[part]._sum(operator, piece, radius, accuracy, piece.shape[1:])
+            out[:, part] = self[part]._sum(operator, piece, radius, None, piece.shape[1:])
 
         over_blocks(one, column_blocks(block.shape[1]), block.size)
         return out

@@ -11,6 +11,8 @@ from gcnlimit.numerics.scan import Index, Maxima, Objective, best_of_each, favou
 
 __all__ = ["ascend", "maximize_box", "spread"]
 
+_STEPS = 500  # of a climb, at most
+
 
 def maximize_box(
     objective: Objective, candidates: Array, *, keep: int = 6, apart: float = 0.0, accuracy: float = 4e-16
@@ -90,7 +92,7 @@ def _try_walls(objective: Objective, best: Maxima, accuracy: float) -> Maxima:
 
 
 def ascend(
-    value: Objective, gradient: Objective, x: Array, *, steps: int = 500, tol: float = 1e-10, accuracy: float = 4e-16
+    value: Objective, gradient: Objective, x: Array, *, tol: float = 1e-10, accuracy: float = 4e-16
 ) -> tuple[Array, Array, Array]:
     """Climb to a local maximum from each row of `x` by the BFGS method; return points, values and whether each is settled.
 
@@ -108,7 +110,7 @@ def ascend(
     f, g = value(x, rows), gradient(x, rows)
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1))[:, None, None]
     state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale)
-    for _ in range(steps):
+    for _ in range(_STEPS):
         rows = rows[np.linalg.norm(state.g[rows], axis=1) > tol]
         if rows.size:
             rows = _advance(value, gradient, state, rows, accuracy)

@@ -19,6 +19,7 @@ __all__ = ["Index", "Maxima", "Objective", "best_of_each", "better", "favoured",
 Index = npt.NDArray[np.intp]
 Objective = Callable[[Array, Index], Array]
 
+_SCAN = 33  # points of the scan: maxima closer than their spacing may be taken for one
 _NUDGE = 1e-6  # distance from an end of the interval at which the function must be lower for the end to be a maximum
 
 
@@ -31,7 +32,7 @@ class Maxima(NamedTuple):
     converged: npt.NDArray[np.bool_]
 
 
-def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, accuracy: float = 4e-16) -> Maxima:
+def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 4e-16) -> Maxima:
     """Global maximum of each problem on [0, 1].
 
     The interval is scanned, *every* local maximum of the scan is refined in its bracket (Chandrupatla's method), and the
@@ -43,8 +44,6 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
         Called with arrays of one axis, points and numbers of problems.
     problems
         Number of problems.
-    scan
-        Number of points of the scan: maxima closer than its spacing may be taken for one.
     accuracy
         Relative accuracy of the values.
 
@@ -56,7 +55,7 @@ def maximize_interval(objective: Objective, problems: int, *, scan: int = 33, ac
     """
     from scipy.optimize import elementwise
 
-    grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, scan)[1:-1], [1.0 - _NUDGE, 1.0]])
+    grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, _SCAN)[1:-1], [1.0 - _NUDGE, 1.0]])
     everyone = np.arange(problems)
     values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)
     left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]

@@ -23,6 +23,7 @@ except ImportError:  # a SciPy that has moved them: the public product serves, a
 
 __all__ = ["DeviceOperator", "Operator"]
 
+_STEPS = 500  # of Lanczos' method, at most
 PANEL = 800  # rows of a block of 100 columns that a second-level cache holds
 
 
@@ -192,17 +193,17 @@ class DeviceOperator(Operator):
         return self.backend.place(v).to(self.matrix.dtype)
 
 
-def spectral_radius(operator: Any, start: Any, tol: float = 1e-3, steps: int = 500) -> float:
+def spectral_radius(operator: Any, start: Any) -> float:
     r"""Largest magnitude of the eigenvalues of a symmetric operator, by Lanczos' method from the vector `start`.
 
-    Stops when the residual of the eigenvector, :math:`\beta_k` times its last entry in the Lanczos basis, is below `tol` times
-    the eigenvalue; lost orthogonality only repeats eigenvalues that were found.
+    Stops when the residual of the eigenvector, :math:`\beta_k` times its last entry in the Lanczos basis, is below a
+    thousandth of the eigenvalue; lost orthogonality only repeats eigenvalues that were found.
 
     >>> round(spectral_radius(np.diag([1.0, -3.0, 2.0]), np.ones(3)), 6)
     3.0
     """
     before, v, diagonal, beside = 0.0 * start, start / norm(start), [], [0.0]
-    for k in range(1, steps + 1):
+    for k in range(1, _STEPS + 1):
         w = operator @ v - beside[-1] * before
         diagonal.append(float((v * w).sum()))
         w = w - diagonal[-1] * v
@@ -210,7 +211,7 @@ def spectral_radius(operator: Any, start: Any, tol: float = 1e-3, steps: int = 5
         if k % 8 == 0 or beside[-1] <= 1e-6 * abs(diagonal[-1]) or k == len(start):
             values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
             largest = int(np.argmax(np.abs(values)))
-            if beside[-1] * abs(vectors[-1, largest]) <= tol * abs(values[largest]) or k == len(start):
+            if beside[-1] * abs(vectors[-1, largest]) <= 1e-3 * abs(values[largest]) or k == len(start):
                 break
         before, v = v, w / beside[-1]
     return float(abs(values[largest]))
