@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._extras import need
 from gcnlimit._values import Array
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ class OrderFunctions(Record):
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""
+        need("to_xarray", "sweep", "xarray")
         import xarray
 
         points = tuple(f"point_{i}" for i in range(len(self.shape)))

@@ -16,7 +16,7 @@ from gcnlimit.errors import ParameterError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw", "draw_filter", "draw_methods"]
+__all__ = ["draw", "draw_filter", "draw_methods", "ready_axes"]
 
 _CURVES = 8  # the most that can be distinguished in one panel
 _DECADES = 100.0  # ratio of positive values from which their axis is logarithmic
@@ -25,7 +25,7 @@ _DECADES = 100.0  # ratio of positive values from which their axis is logarithmi
 def draw(name: str, labels: Labels, shown: Mapping[str, npt.NDArray[Any]], axes: Axes | None) -> Axes:
     """Draw one quantity over one axis as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
-    axes = _ready(axes)
+    axes = ready_axes(axes)
     long = [k for k, length in enumerate(shape) if length > 1]
     if not long:
         raise ParameterError("nothing varies in this result; give data or network an array to draw a curve")
@@ -54,7 +54,7 @@ def draw_methods(labels: Labels, shown: Mapping[str, npt.NDArray[Any]], name: st
         raise ParameterError("a comparison over several parameters cannot be drawn; vary one of them")
     name = name or ("gap" if points else "test_accuracy")
     _checked(name, shown)
-    axes = _ready(axes)
+    axes = ready_axes(axes)
     methods = [str(method) for method in np.ravel(labels.parameters["method"])]
     if points:
         _gaps(axes, labels, methods, shown[name], name)
@@ -65,7 +65,7 @@ def draw_methods(labels: Labels, shown: Mapping[str, npt.NDArray[Any]], name: st
 
 def draw_filter(x: npt.NDArray[Any], g: npt.NDArray[Any], axes: Axes | None) -> Axes:
     """Draw a filter over the spectrum, and its value at the last point, the spike, as a dot."""
-    axes = _ready(axes)
+    axes = ready_axes(axes)
     axes.plot(x[:-1], g[:-1])
     axes.plot(x[-1:], g[-1:], "o", color="black", label="spike")
     axes.set(xlabel="eigenvalue", ylabel="filter")
@@ -99,8 +99,8 @@ def _dots(axes: Axes, methods: list[str], values: npt.NDArray[Any], name: str) -
     axes.set_xlabel(name.replace("_", " "))
 
 
-def _ready(axes: Axes | None) -> Axes:
-    """The axes given, or those of a new figure."""
+def ready_axes(axes: Axes | None) -> Axes:
+    """Return the Matplotlib axes given, or those of a new figure."""
     if axes is not None:
         return axes
     need("plot", "figures", "matplotlib")

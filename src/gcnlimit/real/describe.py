@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh_tridiagonal
 
+from gcnlimit._display.plot import ready_axes
 from gcnlimit._values import Array
 from gcnlimit.given.inputs import Labels, as_adjacency
 from gcnlimit.given.standard import Standard
@@ -83,10 +84,7 @@ class Description:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the spectrum beside the semicircle, outliers marked (needs matplotlib); returns the axes."""
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(layout="constrained")[1]
+        axes = ready_axes(axes)
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
         axes.hist(
