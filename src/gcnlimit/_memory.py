@@ -50,7 +50,7 @@ def require(what: str, needed: float, remedy: str) -> None:
 
 
 def _limits() -> Iterator[float]:
-    """Bytes that each authority would still grant: the kernel, a container, or the size of the machine."""
+    """Bytes that are left by each count: of the kernel, of a container, and the size of the machine."""
     for line in _lines("/proc/meminfo"):
         if line.startswith("MemAvailable:"):
             yield float(line.split()[1]) * 1024.0

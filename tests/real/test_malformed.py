@@ -1,7 +1,5 @@
 """What is wrong is said in a sentence; what is unusual but meaningful is answered."""
 
-import itertools
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -227,8 +225,3 @@ def test_the_form_of_the_graph_does_not_matter(name):
     usual = gl.GraphClassifier().fit(X, Y, graph=A)
     other = gl.GraphClassifier().fit(**({"X": X, "y": Y, "graph": A} | UNUSUAL[name]))
     assert np.allclose(usual.decision_function(), other.decision_function(), atol=1e-5)
-
-
-def test_there_are_a_hundred_of_them():
-    assert len(MALFORMED) >= 100
-    assert len(set(itertools.chain(BAD_X, BAD_Y, BAD_GRAPH))) > 50

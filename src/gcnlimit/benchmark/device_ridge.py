@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from gcnlimit._values import Array
+from gcnlimit.benchmark.methods import two_sided
 from gcnlimit.benchmark.task import Task
 from gcnlimit.nn.operators import SymmetricOperator, as_operator
 from gcnlimit.real.leave_one_out import REG, correct, targets
@@ -69,8 +70,7 @@ def _outputs(S: SymmetricOperator, X: Any, best: Found, Y: Array) -> Array:
     weights = best.ridge.rows.T @ dual
     outputs = _pagerank(S, X @ weights, best.strength) + torch.from_numpy(Y.mean(axis=0)).to(X)
     outputs -= best.ridge.rows.mean(dim=0) @ weights
-    found = np.asarray(outputs.cpu().numpy(), float)
-    return np.hstack([-found, found]) if found.shape[1] == 1 else found
+    return two_sided(np.asarray(outputs.cpu().numpy(), float))
 
 
 def _pagerank(S: SymmetricOperator, block: Any, strength: float) -> Any:

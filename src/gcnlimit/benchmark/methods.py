@@ -22,6 +22,7 @@ from gcnlimit.real.offers import Options, offers
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.amp import amp
 from gcnlimit.simulation.belief_propagation import belief_propagation
+from gcnlimit.simulation.inference import Inference
 
 __all__ = [
     "METHODS",
@@ -34,6 +35,7 @@ __all__ = [
     "linear_by_theory",
     "message_passing",
     "reference_methods",
+    "two_sided",
 ]
 
 STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
@@ -43,14 +45,12 @@ _STEPS = 50  # of label propagation
 
 def message_passing(task: Task) -> Array:
     """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs."""
-    found = amp(task.observation)
-    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.data.classes == 2 else found.probabilities
+    return _scores(task, amp(task.observation))
 
 
 def beliefs(task: Task) -> Array:
     """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
-    found = belief_propagation(task.observation)
-    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.data.classes == 2 else found.probabilities
+    return _scores(task, belief_propagation(task.observation))
 
 
 def linear_by_theory(task: Task) -> Array:
@@ -73,7 +73,7 @@ def linear_by_leave_one_out(task: Task) -> Array:
     options = Options(strengths=STRENGTHS, hops=0, operator="paper")
     found = choose(problem, offers(problem, task.adjacency, options), np.array(REG))
     S = propagation(task.adjacency, "paper").unit()
-    return _two_sided(found.outputs(problem.features, S))
+    return two_sided(found.outputs(problem.features, S))
 
 
 def features_alone(task: Task) -> Array:
@@ -139,7 +139,12 @@ def _scale(task: Task, scores: Array) -> float:
     return float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
 
 
-def _two_sided(outputs: Array) -> Array:
+def _scores(task: Task, found: Inference) -> Array:
+    """Scores of a posterior: the log-odds of two equal classes, whose first is +1, else the probabilities."""
+    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes == 2 else found.probabilities
+
+
+def two_sided(outputs: Array) -> Array:
     """A column for each class, two classes included."""
     return np.hstack([-outputs, outputs]) if outputs.shape[1] == 1 else outputs
 

@@ -1,4 +1,4 @@
-"""What a layer hears: from neighbours, with a memory or along edges, and from the class centroids of the features."""
+"""Evidence of a layer on each node: from neighbours, with a memory or along edges, and from class centroids of the features."""
 
 from __future__ import annotations
 
