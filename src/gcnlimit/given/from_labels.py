@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import Labels
+from gcnlimit.given.inputs import Labels, dense
 from gcnlimit.given.standard import Standard
 
 __all__ = ["Signals", "from_labels"]
@@ -99,8 +99,7 @@ def _rows(given: Standard, R: Indices) -> Array:
     """Standardised features of the labelled nodes."""
     Z = given.features
     assert Z is not None
-    part = Z.matrix[R]
-    return np.asarray((part.toarray() if hasattr(part, "toarray") else part) - Z.v)
+    return np.asarray(dense(Z.matrix[R]) - Z.v)
 
 
 def _correlation(rows: Array) -> float:

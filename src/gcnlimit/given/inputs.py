@@ -12,7 +12,18 @@ from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Labels", "as_adjacency", "as_features", "as_labels", "column_spread", "is_sparse", "squared"]
+__all__ = [
+    "Labels",
+    "as_adjacency",
+    "as_features",
+    "as_labels",
+    "column_spread",
+    "dense",
+    "is_class",
+    "is_sparse",
+    "is_symmetric",
+    "squared",
+]
 
 _LARGEST = 1e100  # feature: squares are summed
 
@@ -130,6 +141,16 @@ def is_sparse(matrix: Any) -> bool:
     return bool(sparse.issparse(matrix))
 
 
+def is_symmetric(matrix: Any) -> bool:
+    """Whether a matrix, sparse or not, equals its transpose."""
+    return (matrix != matrix.T).nnz == 0 if is_sparse(matrix) else bool(np.array_equal(matrix, matrix.T))
+
+
+def dense(X: Any) -> npt.NDArray[Any]:
+    """Matrix as an array, sparse or not."""
+    return np.asarray(X.toarray() if is_sparse(X) else X)
+
+
 def squared(X: Any) -> Any:
     """Entry by entry."""
     return X.multiply(X) if is_sparse(X) else X**2
@@ -162,7 +183,7 @@ def _known(raw: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if raw.dtype.kind == "i":
         return np.asarray(raw != -1)
     if raw.dtype.kind == "O":
-        return np.array([_is_class(v) for v in raw], bool)
+        return np.array([is_class(v) for v in raw], bool)
     if raw.dtype.kind in "US":
         return np.asarray(np.strings.str_len(raw) > 0)
     if raw.dtype.kind in "bu":
@@ -170,8 +191,8 @@ def _known(raw: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     raise ParameterError(f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node")
 
 
-def _is_class(value: Any) -> bool:
-    """Whether one entry names a class."""
+def is_class(value: Any) -> bool:
+    """Whether one entry names a class: not if it is -1, NaN, None or an empty string."""
     if value is None or (isinstance(value, str) and not value):
         return False
     return bool(value == value and not (not isinstance(value, str | bool) and value == -1))  # noqa: PLR0124

@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, column_spread, is_sparse
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, column_spread, is_sparse, is_symmetric
 from gcnlimit.given.matrix import SparseLessRankOne
 from gcnlimit.numerics.simplex import simplex_codes
 
@@ -40,7 +40,7 @@ class Standard(NamedTuple):
         labels = as_labels(y, nodes)
         if labels.labelled.size < 3:
             raise ParameterError(f"y labels {labels.labelled.size} nodes; an estimate needs at least 3")
-        directed = bool((adjacency != adjacency.T).nnz > 0)
+        directed = not is_symmetric(adjacency)
         codes = simplex_codes(np.bincount(labels.codes) / labels.codes.size)[labels.codes]
         return cls(_operator(adjacency), directed, features, labels, codes)
 

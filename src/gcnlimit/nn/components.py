@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse.linalg import svds
 
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import is_sparse
+from gcnlimit.given.inputs import dense
 from gcnlimit.real.scaling import Scaling
 
 __all__ = ["Components", "most_components", "numbers_of_components"]
@@ -33,7 +33,7 @@ class Components(NamedTuple):
     def of(cls, X: Any, count: int | None) -> Components:
         """Components of these features; None takes the features as they are."""
         scaling = Scaling.of(X, None if count is None else "auto")
-        scaled = _dense(scaling(X))
+        scaled = dense(scaling(X))
         mean = scaled.mean(axis=0)
         if count is None:
             return cls(scaling, np.zeros_like(mean), None)
@@ -41,7 +41,7 @@ class Components(NamedTuple):
 
     def __call__(self, X: Any, count: int | None = None) -> Array:
         """The first `count` of them, or all, on these nodes."""
-        scaled = _dense(self.scaling(X)) - self.mean
+        scaled = dense(self.scaling(X)) - self.mean
         return scaled if self.directions is None else scaled @ self.directions[:, :count]
 
 
@@ -73,7 +73,3 @@ def _directions(centred: Array, count: int) -> Array:
         s, V = s[:count], V[:count]
     kept = s > 1e-6 * max(float(s[0]), 1e-300)
     return np.asarray(V[kept].T * (np.sqrt(len(centred)) / s[kept]))
-
-
-def _dense(X: Any) -> Array:
-    return np.asarray(X.toarray() if is_sparse(X) else X)

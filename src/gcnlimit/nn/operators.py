@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from gcnlimit.given.inputs import is_symmetric
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.operator import Operator
 
@@ -98,8 +99,7 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     graph = sparse.csr_array(graph)
     nodes = graph.shape[0]
     if kind == "paper":
-        symmetric = bool((graph != graph.T).nnz == 0)
-        a = Operator.of(graph, float(graph.sum()) / nodes, True, symmetric)
+        a = Operator.of(graph, float(graph.sum()) / nodes, True, is_symmetric(graph))
         return as_operator(a.matrix, np.full(nodes, np.sqrt(a.shift)))
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius

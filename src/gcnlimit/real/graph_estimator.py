@@ -12,7 +12,7 @@ from scipy.special import softmax
 from gcnlimit._extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels
+from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, is_class
 from gcnlimit.real.trained import pair
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -78,7 +78,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raw = np.asarray(y)
         if raw.shape != found.shape:
             raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
-        known = np.array([v is not None and v == v and v not in (-1, "") for v in raw.tolist()])  # noqa: PLR0124
+        known = np.array([is_class(v) for v in raw.tolist()])
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

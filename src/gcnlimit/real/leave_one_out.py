@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import is_sparse
+from gcnlimit.given.inputs import dense
 from gcnlimit.real.candidates import Candidates, Network
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
@@ -78,7 +78,7 @@ class Choice(NamedTuple):
     hits: npt.NDArray[np.bool_]
 
     def outputs(self, features: Any, S: Propagation) -> Array:
-        r"""Outputs :math:`\sum_b g_b(S) X W_b + b` on any graph with the same features: only these columns travel."""
+        r"""Outputs :math:`\sum_b g_b(S) X W_b + b` on any graph with the same features: only these columns are propagated."""
         blocks = [np.asarray(features @ W) for W in self.coefficients]
         return self.best.network.apply(S, blocks) + self.intercept
 
@@ -149,13 +149,12 @@ def _regressions(problem: Problem, offers: list[Offer]) -> Iterator[tuple[str, N
 
 def _primal(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
     r"""Rows :math:`[g_b(S) X]_R`, fewer columns than rows."""
-    X = problem.features.toarray() if is_sparse(problem.features) else problem.features
-    for blocks in kind.propagate(offer.propagation, X, transposed=False):
+    for blocks in kind.propagate(offer.propagation, dense(problem.features), transposed=False):
         yield [block[problem.labelled] for block in blocks]
 
 
 def _dual(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
-    r"""The same as :math:`(X^T g_b(S)^T E_R)^T`: the indicators of the labelled nodes travel, never the features."""
+    r"""The same as :math:`(X^T g_b(S)^T E_R)^T`: the indicators of the labelled nodes are propagated, not the features."""
     E = np.zeros((problem.features.shape[0], problem.labelled.size))
     E[problem.labelled, np.arange(problem.labelled.size)] = 1.0
     for blocks in kind.propagate(offer.propagation, E, transposed=True):

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
+from gcnlimit.given.inputs import is_symmetric
 from gcnlimit.given.matrix import SparseLessRankOne
 
 __all__ = ["DIRECTIONS", "OPERATORS", "Propagation", "propagation"]
@@ -51,7 +52,7 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True, direction
     >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
     (array([1., 2., 1.]), 1.0)
     """
-    symmetric = bool((graph != graph.T).nnz == 0)
+    symmetric = is_symmetric(graph)
     if direction == "both" and not symmetric:
         graph, symmetric = graph.maximum(graph.T).tocsr(), True
     elif direction == "in":

@@ -9,7 +9,7 @@ import numpy as np
 from gcnlimit._extras import load
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.given.inputs import as_adjacency, as_features, dense, is_symmetric
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.tables import from_edges
 
@@ -41,12 +41,12 @@ def to_networkx(data: Dataset) -> Any:
     """NetworkX graph with ``x`` and ``label`` on its nodes, directed if the matrix is not symmetric."""
     check_types("to_networkx", data=(data, Dataset))
     nx = load("a NetworkX graph", "graphs", "networkx")
-    kind = nx.Graph if (data.graph != data.graph.T).nnz == 0 else nx.DiGraph
+    kind = nx.Graph if is_symmetric(data.graph) else nx.DiGraph
     graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
     known = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
     nx.set_node_attributes(graph, known, "label")
     if data.X is not None:
-        nx.set_node_attributes(graph, dict(enumerate(_dense(data.X).tolist())), "x")
+        nx.set_node_attributes(graph, dict(enumerate(dense(data.X).tolist())), "x")
     return graph if data.names is None else nx.relabel_nodes(graph, dict(enumerate(data.names.tolist())))
 
 
@@ -75,7 +75,7 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
     fields = {"edge_index": torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), "num_nodes": data.nodes}
     fields["y"] = torch.from_numpy(np.maximum(y, -1).astype(np.int64))
     if data.X is not None:
-        fields["x"] = torch.from_numpy(_dense(data.X).astype(np.float32))
+        fields["x"] = torch.from_numpy(dense(data.X).astype(np.float32))
     if not np.all(data.graph.data == 1.0):
         fields["edge_weight"] = torch.from_numpy(coo.data.astype(np.float32))
     for name in ("train", "val", "test"):
@@ -95,7 +95,3 @@ def _mask(given: Any) -> Any:
 
 def _numpy(tensor: Any) -> Any:
     return tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
-
-
-def _dense(X: Any) -> Any:
-    return np.asarray(X.toarray() if is_sparse(X) else X)

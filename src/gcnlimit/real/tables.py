@@ -15,7 +15,7 @@ from scipy import sparse
 from gcnlimit._memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
-from gcnlimit.given.inputs import as_adjacency, as_features
+from gcnlimit.given.inputs import as_adjacency, as_features, dense
 from gcnlimit.real.dataset import Dataset
 
 __all__ = ["from_edges", "read_tables", "write_tables"]
@@ -87,11 +87,7 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
     with writing(edges), open(edges, "w", newline="", encoding="utf-8") as file:
         rows = ([names[i], names[j], repr(float(w))] for i, j, w in zip(coo.row, coo.col, coo.data, strict=True))
         csv.writer(file).writerows([["source", "target", "weight"], *rows])
-    X = (
-        np.zeros((data.nodes, 0))
-        if data.X is None
-        else np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X)
-    )
+    X = np.zeros((data.nodes, 0)) if data.X is None else dense(data.X)
     label = ["" if c in ("", -1) else str(c) for c in data.y.tolist()]
     with writing(nodes), open(nodes, "w", newline="", encoding="utf-8") as file:
         head = ["node", "label", *(f"x{k}" for k in range(X.shape[1]))]
