@@ -52,10 +52,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.real.recommend import recommend as recommend
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.belief_propagation import belief_propagation as belief_propagation
+    from gcnlimit.simulation.fit import fit as fit
     from gcnlimit.simulation.instance import Instance as Instance
     from gcnlimit.simulation.sample import sample as sample
     from gcnlimit.simulation.simulate import simulate as simulate
-    from gcnlimit.simulation.train import fit as fit
     from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
     from gcnlimit.theory import limits as limits
@@ -88,10 +88,10 @@ _HOMES = {
     "real.describe": "describe",
     "simulation.amp": "amp",
     "simulation.belief_propagation": "belief_propagation",
+    "simulation.fit": "fit",
     "simulation.instance": "Instance",
     "simulation.sample": "sample",
     "simulation.simulate": "simulate",
-    "simulation.train": "fit",
     "spectrum": "Spectrum",
     "sweeps.run": "sweep",
     "theory.bayes": "bayes_optimal",

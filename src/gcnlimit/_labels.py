@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gcnlimit._display import Labels, Shown
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 
@@ -17,7 +17,7 @@ Result = TypeVar("Result", bound=Shown)
 
 
 def labelled(result: Result, data: CSBM | None, gcn: GCN | None = None) -> Result:
-    """Let a result remember the parameters that it was computed for, and return it.
+    """Attach to a result the parameters that it was computed for, and return it.
 
     >>> import gcnlimit as gl
     >>> network = gl.GCN(gl.Residual([[1.0, 2.0], [3.0, 4.0]]))
@@ -26,7 +26,7 @@ def labelled(result: Result, data: CSBM | None, gcn: GCN | None = None) -> Resul
     """
     parameters: dict[str, Any] = {}
     if data is not None:
-        parameters |= {name: getattr(data, name) for name in ("alpha", "lam", "mu", "rho", "directed")}
+        parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
         if data.classes != 2:
             parameters["classes"] = data.classes if isinstance(data.classes, int) else str(list(data.classes))
     if gcn is not None:

@@ -16,9 +16,12 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["CSBM", "PARAMETERS"]
+__all__ = ["CSBM", "SIGNALS", "Classes", "class_fractions"]
 
-PARAMETERS = ("alpha", "lam", "mu", "rho")
+SIGNALS = ("alpha", "lam", "mu", "rho")
+"""Real parameters of the data."""
+Classes = int | tuple[float, ...]
+"""A number of equal classes, or the fractions of unequal ones."""
 
 _MOST_CLASSES = 10_000
 
@@ -68,7 +71,7 @@ class CSBM(Value):
     mu: Parameter
     rho: Parameter
     directed: bool
-    classes: int | tuple[float, ...]
+    classes: Classes
     features: Spectrum
 
     def __init__(
@@ -93,7 +96,7 @@ class CSBM(Value):
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
-        broadcast(**{name: np.shape(checked[name]) for name in PARAMETERS})
+        broadcast(**{name: np.shape(checked[name]) for name in SIGNALS})
 
     @classmethod
     def from_homophily(
@@ -169,7 +172,7 @@ class CSBM(Value):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters."""
-        return broadcast(**{name: np.shape(getattr(self, name)) for name in PARAMETERS})
+        return broadcast(**{name: np.shape(getattr(self, name)) for name in SIGNALS})
 
     def __repr__(self) -> str:
         """Parameters by name, two equal classes and white features left out."""
@@ -183,7 +186,7 @@ class CSBM(Value):
         >>> CSBM(4, 1, 2, 0.1, classes=3).replaced(mu=0.0)
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
-        values = {name: getattr(self, name) for name in PARAMETERS} | parameters
+        values = {name: getattr(self, name) for name in SIGNALS} | parameters
         return CSBM(**values, directed=self.directed, classes=self.classes, features=self.features)
 
     def require_plain(self, function: str) -> None:
@@ -191,7 +194,7 @@ class CSBM(Value):
 
         >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
         """
-        if self.classes != 2 or self.features != Spectrum.white():
+        if self.classes != 2 or not self.features.is_white:
             got = f"classes = {self.classes}" if self.classes != 2 else "correlated features"
             raise ParameterError(
                 f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
@@ -204,8 +207,7 @@ class CSBM(Value):
         >>> CSBM(4, 1, 2, 0.1, classes=4).fractions
         array([0.25, 0.25, 0.25, 0.25])
         """
-        equal = isinstance(self.classes, int)
-        return np.full(self.classes, 1.0 / self.classes) if equal else np.array(self.classes)  # type: ignore[arg-type, operator]
+        return class_fractions(self.classes)
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
@@ -246,6 +248,11 @@ class CSBM(Value):
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 
+def class_fractions(classes: Classes) -> Array:
+    """Fraction of the nodes in each class."""
+    return np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
+
+
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
     d = real("degree", degree, low=0, open_low=True)
@@ -255,7 +262,7 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     return (d / (1.0 - d / n)) ** 0.5
 
 
-def _classes(value: int | ArrayLike) -> int | tuple[float, ...]:
+def _classes(value: int | ArrayLike) -> Classes:
     """Return a number of equal classes, or the fractions of unequal ones."""
     if plain_array("classes", value).ndim == 0:
         return whole("classes", value, low=2, high=_MOST_CLASSES)

@@ -17,7 +17,7 @@ import numpy as np
 from gcnlimit._memory import require
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, PARAMETERS
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
@@ -47,8 +47,6 @@ __all__ = [
     "suggestion",
 ]
 
-SIGNALS = PARAMETERS
-"""Real parameters of the data."""
 DATA = tuple(f.name for f in fields(CSBM))
 LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
 """Parameters of the network beside its filter."""

@@ -6,9 +6,9 @@ from gcnlimit.choose.compare import Comparison, GapMap
 from gcnlimit.choose.tune import Tuned, TuneStatus
 from gcnlimit.order_parameters import OrderFunctions, OrderParameters
 from gcnlimit.performance import BayesPrediction, FullPerformance, Measurement, Performance, Prediction, Status
+from gcnlimit.simulation.fit import Fit
 from gcnlimit.simulation.inference import Inference
 from gcnlimit.simulation.observation import Observation
-from gcnlimit.simulation.train import Fit
 from gcnlimit.theory.depth.oversmoothing import Oversmoothing
 
 __all__ = [

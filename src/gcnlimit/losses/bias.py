@@ -7,7 +7,7 @@ import numpy as np
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 
-__all__ = ["at_corner", "resting_bias"]
+__all__ = ["is_pinned", "resting_bias"]
 
 _FARTHEST = 1e6  # bias beyond which there is none that is finite
 _NEAR, _NARROW = 1e-5, 1e-8  # distance from a margin at which pulls are compared, and width of their proximal operator
@@ -40,18 +40,18 @@ def resting_bias(loss: Loss, first: float) -> float:
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))
 
 
-def at_corner(loss: Loss, first: float) -> bool:
-    r"""Whether the loss has a corner at the resting bias :math:`b` or at :math:`-b`.
+def is_pinned(loss: Loss, classes: int | tuple[float, ...]) -> bool:
+    r"""Whether the free bias of two unequal classes pins outputs at a corner of the loss, at the resting bias :math:`\pm b`.
 
     Outputs of one class then stay there, within a width that vanishes like the outputs as the regularization grows: the pulls on
     them differ from node to node, and infinite regularization has no explicit formula.
 
     >>> from gcnlimit import Hinge, Logistic
-    >>> at_corner(Hinge(), 0.2), at_corner(Logistic(), 0.2)
-    (True, False)
+    >>> is_pinned(Hinge(), (0.2, 0.8)), is_pinned(Logistic(), (0.2, 0.8)), is_pinned(Hinge(), 2)
+    (True, False, False)
     """
-    if loss.breakpoints(np.ones(1)) is None:
+    if isinstance(classes, int) or len(classes) > 2 or loss.breakpoints(np.ones(1)) is None:
         return False
-    bias = resting_bias(loss, first)
+    bias = resting_bias(loss, classes[0])
     left, right = (loss.pull(np.array([bias, -bias]) + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
     return bool(np.any(left - right > 1e-3 * np.abs(left)))

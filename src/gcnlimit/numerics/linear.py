@@ -1,12 +1,14 @@
-"""Matrices, many at once: linear systems, of which a singular one does not spoil the others; Hankel matrices."""
+"""Matrices: many linear systems at once, of which a singular one does not spoil the others; Hankel matrices; functions."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["hankel", "solve_each"]
+__all__ = ["hankel", "matrix_function", "solve_each"]
 
 
 def solve_each(matrices: Array, sides: Array) -> Array:
@@ -41,3 +43,14 @@ def hankel(rows: Array) -> Array:
     index = np.add.outer(np.arange(n), np.arange(n))
     padded = np.concatenate([rows, np.zeros((*rows.shape[:-1], n - 1))], axis=-1)
     return np.asarray(padded[..., index])
+
+
+def matrix_function(matrix: Array, function: Callable[[Array], Array]) -> Array:
+    """Function of a symmetric matrix: that of its eigenvalues.
+
+    >>> root = matrix_function(np.array([[2.0, 1.0], [1.0, 2.0]]), np.sqrt)
+    >>> bool(np.allclose(root @ root, [[2.0, 1.0], [1.0, 2.0]]))
+    True
+    """
+    values, basis = np.linalg.eigh(matrix)
+    return np.asarray((basis * function(values)) @ basis.T)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.simulation.codes import code_moments
 
 __all__ = ["AbsentEdges"]
 
@@ -43,19 +44,15 @@ class AbsentEdges:
         """Logarithm of the evidence on each class of each node; `old` are the marginals one step before."""
         y, theta = self.codes, self.repulsion
         pull = self.observations * theta
-        mean, second, spread = self._moments(marginals)
+        means, second, squares = code_moments(marginals, y)
+        spread = second - squares
         square = np.sum((y @ (pull * theta * second + pull**2 * spread)) * y, axis=1)
-        return np.asarray(-pull * (y @ mean) - 0.5 * square + pull**2 * (old @ y) @ spread @ y.T)
+        return np.asarray(-pull * (y @ np.sum(means, axis=0)) - 0.5 * square + pull**2 * (old @ y) @ spread @ y.T)
 
     def free_entropy(self, marginals: Array) -> float:
         """Bethe term: energy of the absent edges, less their field on the nodes."""
         pull = self.observations * self.repulsion
-        mean, second, spread = self._moments(marginals)
-        squares = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum(spread**2)
-        energy = -0.5 * pull * np.sum(mean**2) - 0.25 * squares
+        means, second, squares = code_moments(marginals, self.codes)
+        quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum((second - squares) ** 2)
+        energy = -0.5 * pull * np.sum(np.sum(means, axis=0) ** 2) - 0.25 * quadratic
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))
-
-    def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
-        means = marginals @ self.codes
-        second = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes
-        return np.sum(means, axis=0), second, second - means.T @ means

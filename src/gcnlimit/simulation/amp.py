@@ -11,7 +11,7 @@ from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.codes import class_codes, indices_of
+from gcnlimit.simulation.codes import class_codes, code_moments, indices_of
 from gcnlimit.simulation.edge_messages import normalized
 from gcnlimit.simulation.feature_messages import FeatureMessages
 from gcnlimit.simulation.inference import Inference, iterate, log_prior
@@ -125,7 +125,7 @@ class _Iteration:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
         marginals = normalized(self.prior + self.evidence)
         means = marginals @ self.codes
-        new = self._graph(marginals, means) + self.features.field(marginals)
+        new = self._graph(marginals) + self.features.field(marginals)
         self.evidence, self.old = (1.0 - keep) * new + keep * self.evidence, means
         change = float(np.sqrt(np.mean((self.means() - means) ** 2))) / (1.0 - keep)
         if not math.isfinite(change):
@@ -141,24 +141,20 @@ class _Iteration:
         """  # noqa: D400
         total = self.prior + self.evidence
         marginals = normalized(total)
-        means = marginals @ self.codes
-        overlap, spread = self._moments(marginals, means)
+        means, second, squares = code_moments(marginals, self.codes)
         square = self.signal * self.signal / len(means)
-        entries = square * np.sum(overlap * (spread + 0.25 * overlap)) - 0.5 * np.vdot(means, self._neighbours(means))
+        entries = square * np.sum(squares * (second - squares + 0.25 * squares)) - 0.5 * np.vdot(
+            means, self._neighbours(means)
+        )
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(means)
 
-    def _graph(self, marginals: Array, means: Array) -> Array:
+    def _graph(self, marginals: Array) -> Array:
         """Evidence of the graph on the classes of the nodes."""
-        y, square = self.codes, self.signal * self.signal / len(means)
-        overlap, spread = self._moments(marginals, means)
-        field = self._neighbours(means) - square * (self.old @ spread)
-        return np.asarray(field @ y.T - 0.5 * square * np.sum((y @ overlap) * y, axis=1))
-
-    def _moments(self, marginals: Array, means: Array) -> tuple[Array, Array]:
-        """Sums over the nodes of the squares of the means of the codes, and of their covariances."""
-        overlap = means.T @ means
-        return overlap, (self.codes.T * marginals.sum(axis=0)) @ self.codes - overlap
+        y, square = self.codes, self.signal * self.signal / len(marginals)
+        means, second, squares = code_moments(marginals, y)
+        field = self._neighbours(means) - square * (self.old @ (second - squares))
+        return np.asarray(field @ y.T - 0.5 * square * np.sum((y @ squares) * y, axis=1))
 
     def _neighbours(self, means: Array) -> Array:
         """Signal times the operator times the means."""

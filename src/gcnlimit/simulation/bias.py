@@ -10,11 +10,11 @@ from scipy.optimize import brentq
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.bias import at_corner, resting_bias
-from gcnlimit.simulation.codes import Classes, Indices
+from gcnlimit.losses.bias import resting_bias
+from gcnlimit.simulation.codes import Indices
 from gcnlimit.simulation.smooth import Slopes
 
-__all__ = ["balancing_bias", "best_bias", "decreasing_root", "is_pinned"]
+__all__ = ["balancing_bias", "best_bias", "decreasing_root"]
 
 
 def balancing_bias(loss: Loss, kinds: Indices) -> float:
@@ -25,15 +25,7 @@ def balancing_bias(loss: Loss, kinds: Indices) -> float:
     -1.09861229
     """
     first = float(np.mean(kinds == 0))
-
     return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
-
-
-def is_pinned(loss: Loss, classes: Classes) -> bool:
-    """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization has no explicit weights."""
-    if isinstance(classes, int) or len(classes) > 2 or loss.training == "ridge":
-        return False
-    return at_corner(loss, classes[0])
 
 
 def decreasing_root(function: Callable[[float], float]) -> float:

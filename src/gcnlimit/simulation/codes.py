@@ -11,27 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import Classes, class_fractions
 from gcnlimit.numerics.simplex import simplex_codes
 
 __all__ = [
-    "Classes",
     "Indices",
     "class_codes",
-    "class_fractions",
     "class_numbers",
+    "code_moments",
     "codes_of",
     "indices_of",
     "labels_of",
     "one_hot_basis",
 ]
 
-Classes = int | tuple[float, ...]
 Indices = npt.NDArray[np.int64]
-
-
-def class_fractions(classes: Classes) -> Array:
-    """Fraction of the nodes in each class."""
-    return np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
 
 
 def class_codes(classes: Classes) -> Array:
@@ -76,6 +70,19 @@ def class_numbers(labels: Array, classes: Classes) -> Indices:
     array([ 1,  0, -1])
     """
     return np.where(np.isnan(labels), -1, labels > 0 if classes == 2 else labels).astype(np.int64)
+
+
+def code_moments(marginals: Array, codes: Array) -> tuple[Array, Array, Array]:
+    """Posterior means of the codes, and sums over the nodes of their second moments and of the squares of the means.
+
+    `marginals` are the probabilities of the classes, a row for each node; the difference of the sums is that of the covariances.
+
+    >>> means, second, squares = code_moments(np.array([[0.75, 0.25]]), class_codes(2))
+    >>> means, second - squares
+    (array([[0.5]]), array([[0.75]]))
+    """
+    means = marginals @ codes
+    return means, (codes.T * np.sum(marginals, axis=0)) @ codes, means.T @ means
 
 
 def codes_of(labels: Array, classes: Classes) -> Array:

@@ -14,11 +14,11 @@ from scipy import sparse
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, Classes
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.codes import Classes, codes_of
+from gcnlimit.simulation.codes import codes_of
 from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.observation import (
     Features,

@@ -9,6 +9,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.codes import code_moments
 from gcnlimit.simulation.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.observation import Observation, feature_levels
 
@@ -52,13 +53,11 @@ class FeatureMessages:
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        rate, means = self.rate, marginals @ self.codes
-        overlap = means.T @ means
-        spread = (self.codes.T * np.sum(marginals, axis=0)) @ self.codes - overlap
-        values, basis = np.linalg.eigh(overlap)
+        rate, (means, second, squares) = self.rate, code_moments(marginals, self.codes)
+        values, basis = np.linalg.eigh(squares)
         self.resolved = rate * self.gain * np.maximum(values, 0.0)
         shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
-        self._renew(means, rate * self.centroids @ spread, shrink, basis, keep)
+        self._renew(means, rate * self.centroids @ (second - squares), shrink, basis, keep)
         reaction = rate * means @ (basis * shrink.sum(axis=0) @ basis.T)
         size = np.sum((self.centroids @ self.codes.T) ** 2, axis=0)
         return np.asarray((math.sqrt(rate) * self.product - reaction) @ self.codes.T - 0.5 * rate * size)

@@ -11,10 +11,12 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from gcnlimit._values import Array, Brief
+from gcnlimit.csbm import Classes, class_fractions
+from gcnlimit.numerics.ranking import roc_area
 from gcnlimit.performance import FullPerformance, Status
-from gcnlimit.simulation.codes import Classes, Indices, class_fractions, indices_of
+from gcnlimit.simulation.codes import Indices, indices_of
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured, roc_area
+from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured
 from gcnlimit.simulation.observation import Observation
 
 __all__ = ["Ended", "Inference", "iterate", "log_prior"]
@@ -100,10 +102,10 @@ def iterate(step: Callable[[], float], most: int, tol: float) -> Ended:
 
 def log_prior(observation: Observation) -> Array:
     """Logarithm of the probability of each class of each node without its graph and features, certain where it is labelled."""
-    classes, mask = observation.classes, observation.train_mask
-    prior = np.tile(np.log(class_fractions(classes)), (observation.nodes, 1))
+    mask = observation.train_mask
+    prior = np.tile(np.log(class_fractions(observation.classes)), (observation.nodes, 1))
     prior[mask] = -np.inf
-    prior[mask, indices_of(observation.train_labels[mask], classes)] = 0.0
+    prior[mask, observation.train_kinds] = 0.0
     return prior
 
 

@@ -16,17 +16,19 @@ from scipy.special import log_softmax
 
 from gcnlimit._threads import in_order
 from gcnlimit._values import Array
+from gcnlimit.csbm import Classes, class_fractions
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.network import GCN
+from gcnlimit.numerics.ranking import roc_area
 from gcnlimit.performance import FullPerformance, scalar_or_array
 from gcnlimit.simulation.bias import balancing_bias
-from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, indices_of, one_hot_basis
+from gcnlimit.simulation.codes import Indices, class_codes, indices_of, one_hot_basis
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.minimise import square_targets
 from gcnlimit.simulation.observation import Mask
 
-__all__ = ["FIELDS", "balanced_rate", "evaluate", "hit_rate", "measurable", "measured", "roc_area"]
+__all__ = ["FIELDS", "balanced_rate", "evaluate", "hit_rate", "measurable", "measured"]
 
 FIELDS = (
     "test_accuracy",
@@ -190,16 +192,3 @@ def _hits(scores: Array, kinds: Indices) -> Array:
         return np.asarray((own > other) + 0.5 * (own == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
     return np.asarray(top[np.arange(kinds.size), kinds] / np.maximum(top.sum(axis=1), 1))
-
-
-def roc_area(h: Array, kinds: Indices) -> float:
-    """Probability that a node of class 0 has a larger output than one of class 1, half of it if they are equal.
-
-    >>> roc_area(np.array([3.0, 1.0, 2.0, 1.0]), np.array([0, 0, 1, 1]))
-    0.625
-    """
-    first, second = np.sort(h[kinds == 0]), np.sort(h[kinds == 1])  # sorted numbers are found faster
-    if not (first.size and second.size):
-        return float("nan")
-    below = np.searchsorted(second, first, "left") + np.searchsorted(second, first, "right")
-    return float(np.mean(below) / (2.0 * second.size))

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import Classes, class_fractions
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss, Softmax
 from gcnlimit.simulation.bias import decreasing_root
-from gcnlimit.simulation.codes import Classes, Indices, class_codes, class_fractions, one_hot_basis
+from gcnlimit.simulation.codes import Indices, class_codes, one_hot_basis
 from gcnlimit.simulation.multinomial import Multinomial
 from gcnlimit.simulation.solvers import TrainingRows
 

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array, Brief
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.codes import Classes, codes_of
+from gcnlimit.simulation.codes import Indices, codes_of, indices_of
 from gcnlimit.simulation.features import StreamedFeatures
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.spectrum import Spectrum
@@ -81,6 +81,16 @@ class Observation(Brief):
     def train_codes(self) -> Array:
         r"""Codes :math:`RY` of the labelled nodes, :math:`N \times (C - 1)` (Eq. 8.1); 0 on the others."""
         return codes_of(np.where(self.train_mask, self.train_labels, np.nan), self.classes)
+
+    @cached_property
+    def train_kinds(self) -> Indices:
+        """Index of the class of each labelled node, in their order."""
+        return indices_of(self.train_labels[self.train_mask], self.classes)
+
+    @property
+    def biased(self) -> bool:
+        """Whether a network has a free bias: the classes are unequal."""
+        return not isinstance(self.classes, int)
 
     def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
         """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""

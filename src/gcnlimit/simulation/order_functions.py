@@ -18,23 +18,20 @@ regularization :math:`f = Ry`, :math:`A = R`, and powers of :math:`r` are droppe
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from gcnlimit._validation import real, whole
+from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Chain, Diffusion
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
 from gcnlimit.order_parameters import OrderFunctions, Weights
+from gcnlimit.simulation.along_depth import AlongDepth, along_depth
 from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.rows import training_rows
 from gcnlimit.simulation.sample import Seed, seed_sequence
 from gcnlimit.simulation.solvers import TrainingRows
@@ -59,6 +56,8 @@ def measure_order_functions(
         Depths in [0, 1] of the continuous network; a network with layers is read at each of them.
     probes
         Number of random vectors for each trace; the error of a trace falls as one over the root of nodes times probes.
+    seed
+        Of these vectors.
 
     Examples
     --------
@@ -78,23 +77,28 @@ def measure_order_functions(
     gcn.squared_penalty("measure_order_functions")
     instance.data.require_plain("measure_order_functions")
     probes = whole("probes", probes, low=1, high=100_000)
-    depth = _depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
+    depth = along_depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
     rng = np.random.default_rng(seed_sequence(seed))
-    n, X, labels = instance.labels.size, instance.features, instance.labels
+    trained = (_infinite if np.isinf(gcn.reg) else _finite)(instance, gcn, rng, probes)
+    signs = rng.choice([-1.0, 1.0], size=(instance.labels.size, probes))
+    return _measured(instance, gcn, depth, trained, signs)
+
+
+def _measured(instance: Instance, gcn: GCN, depth: AlongDepth, trained: _Trained, signs: Array) -> OrderFunctions:
+    """Overlaps of states and signals of a trained network, and traces of its responses by random vectors."""
+    (n, probes), X, labels = signs.shape, instance.features, instance.labels
     signal = float(instance.data.effective_signal(gcn.symmetrize))
 
     def into(w: Array) -> Array:
         return np.asarray(X @ w.astype(X.dtype) / np.sqrt(n))
 
     divisor = float(np.exp(gcn.filter.log_gain(depth.operator.symmetric))) if gcn.normalize else 1.0
-    trained = _infinite(instance, gcn, rng, probes) if np.isinf(gcn.reg) else _finite(instance, gcn, rng, probes)
     w, b = trained.weights, depth.strength
     h = depth.forward(into(w))
     q_0, *q = depth.backward(trained.pulls / divisor)
     noise = depth.forward(into(trained.fluctuations))
     push_0, *push = depth.backward(trained.pushes / divisor)
     moved = _overlap(push, depth.forward(into(trained.moves)))
-    signs = rng.choice([-1.0, 1.0], size=(n, probes))
     bb = np.outer(b, b)
     return OrderFunctions(
         x=depth.x,
@@ -189,118 +193,6 @@ def _on_nodes(mask: npt.NDArray[np.bool_], values: Array) -> Array:
     spread = np.zeros((mask.size, *values.shape[1:]))
     spread[mask] = values
     return spread
-
-
-def _depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> _Depth:
-    """Network as it is read along its depth."""
-    if isinstance(gcn.filter, Diffusion):
-        if depths is None:
-            raise ParameterError("a diffusion needs depths, numbers between 0 and 1")
-        x = np.atleast_1d(real("depths", depths, low=0, high=1))
-        if x.ndim != 1:
-            raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
-        return _Continuous(operator, x, float(gcn.filter.t))
-    name = type(gcn.filter).__name__
-    if not gcn.filter.deep:
-        raise ParameterError(f"{name} has no depth; take Diffusion, Residual or Polynomial")
-    if depths is not None:
-        raise ParameterError(f"{name} has its own layers; leave depths out")
-    chain = gcn.filter.chain()
-    return _Layers(operator, np.arange(chain.depth) / max(chain.depth, 1), chain)
-
-
-@dataclass(frozen=True)
-class _Depth(ABC):
-    """A network that is read at depths `x`."""
-
-    operator: Operator
-    x: Array
-
-    @property
-    @abstractmethod
-    def strength(self) -> Array:
-        """What multiplies the operator at each depth."""
-
-    @abstractmethod
-    def forward(self, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """States that begin with `start`."""
-
-    @abstractmethod
-    def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at the output: at the features, then at each depth."""
-
-    @abstractmethod
-    def response(self, signs: npt.NDArray[Any]) -> Array:
-        """Traces of the propagation from a depth (rows) to a larger one (columns) with fixed weights; 0 elsewhere."""
-
-
-@dataclass(frozen=True)
-class _Continuous(_Depth):
-    """The continuous network."""
-
-    t: float
-
-    @property
-    def strength(self) -> Array:
-        """The diffusion time."""
-        return np.full(self.x.size, self.t)
-
-    def _run(self, operator: Operator, times: Array, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return np.asarray(Diffusion(self.t * times).apply(operator, start, radius=operator.radius))
-
-    def forward(self, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """States that begin at depth 0 with `start`."""
-        return self._run(self.operator, self.x, start)
-
-    def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at depth 1: at depth 0, then at `x`."""
-        return self._run(self.operator.T, 1.0 - np.concatenate([[0.0], self.x]), end)
-
-    def response(self, signs: npt.NDArray[Any]) -> Array:
-        """Traces of the propagation from `x` to a larger depth `z`."""
-        ahead = self.x[None, :] - self.x[:, None]
-        steps, which = np.unique(np.maximum(ahead, 0.0), return_inverse=True)
-        traces = np.einsum("np,snp->s", signs, self._run(self.operator, steps, signs))
-        return np.where(ahead > 0.0, traces[which.reshape(ahead.shape)], 0.0)
-
-
-@dataclass(frozen=True)
-class _Layers(_Depth):
-    r"""Layers :math:`h_0 \dots h_{K-1}` of a chain, and the signals :math:`q_1 \dots q_K` that come back to the next ones."""
-
-    chain: Chain
-
-    @property
-    def strength(self) -> Array:
-        """Factors :math:`b_k`."""
-        return self.chain.b
-
-    def forward(self, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """States that begin with `start`."""
-        b, c, _ = self.chain
-        states = [start]
-        for k in range(self.chain.depth - 1):
-            states.append(b[k] * (self.operator @ states[-1]) + c[k] * states[-1])
-        return np.stack(states)
-
-    def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at the output."""
-        b, c, g = self.chain
-        signals = [g[-1] * end]
-        for k in range(self.chain.depth - 1, -1, -1):
-            signals.append(g[k] * end + b[k] * (self.operator.T @ signals[-1]) + c[k] * signals[-1])
-        return np.stack(signals[::-1])
-
-    def response(self, signs: npt.NDArray[Any]) -> Array:
-        """Traces of the layers after :math:`k` and up to :math:`l`."""
-        b, c, _ = self.chain
-        traces = np.zeros((self.chain.depth,) * 2)
-        for k in range(1, self.chain.depth):
-            state = signs
-            for i in range(k, self.chain.depth):
-                traces[k - 1, i] = np.vdot(signs, state)
-                state = b[i] * (self.operator @ state) + c[i] * state
-        return traces
 
 
 def _overlap(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, Classes, class_fractions
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.codes import Classes, class_fractions
+from gcnlimit.given.inputs import is_sparse, is_symmetric
 from gcnlimit.simulation.observation import Graph, Mask
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "check_mask",
     "check_model",
     "check_range",
-    "is_symmetric",
     "unit_weights",
 ]
 
@@ -40,7 +39,7 @@ def check_graph(adjacency: Any) -> sparse.csr_array[np.float64]:
 
     Every index is checked first, since SciPy takes them on trust and would read beyond its arrays.
     """
-    if not _is_sparse(adjacency):
+    if not is_sparse(adjacency):
         raise ParameterError(
             f"adjacency must be a SciPy sparse matrix, got {type(adjacency).__name__}; write {_way_to_sparse(adjacency)}"
         )
@@ -100,7 +99,7 @@ def check_dense(matrix: Any, nodes: int) -> Array:
 
 def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
-    if _is_sparse(features):
+    if is_sparse(features):
         _check_indices("features", features)
         features = features.toarray()
     array = plain_array("features", features)
@@ -190,13 +189,6 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
     return data
 
 
-def is_symmetric(adjacency: Graph) -> bool:
-    """Whether the graph equals its transpose."""
-    if isinstance(adjacency, np.ndarray):
-        return bool(np.array_equal(adjacency, adjacency.T))
-    return bool((adjacency - adjacency.T).count_nonzero() == 0)
-
-
 def _check_indices(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices lead outside of it."""
     try:
@@ -222,10 +214,6 @@ def _check_increasing(indptr: npt.NDArray[Any]) -> None:
     """What SciPy leaves out if the last pointer is 0."""
     if np.any(indptr[1:] < indptr[:-1]):
         raise ValueError("its row pointers decrease")
-
-
-def _is_sparse(matrix: Any) -> bool:
-    return bool(sparse.issparse(matrix))
 
 
 def _way_to_sparse(graph: Any) -> str:

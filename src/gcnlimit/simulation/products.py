@@ -26,18 +26,19 @@ from gcnlimit.simulation.observation import Mask, Observation
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.smooth import Slopes, SmoothDescent
 
-__all__ = ["Products", "Trained", "train_by_products"]
+__all__ = ["Products", "TrainedByProducts", "train_by_products"]
 
 Block = npt.NDArray[Any]
 PASSES = 500  # of one training, at most
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 
 
-class Trained(NamedTuple):
-    r"""Weights, points times :math:`M` times codes; outputs on all nodes, points times :math:`N` times codes; duality gaps."""
+class TrainedByProducts(NamedTuple):
+    r"""Weights, points times :math:`M` times codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps."""
 
     weights: Block
     outputs: Block
+    signal: Block
     gap: Array
 
 
@@ -186,8 +187,8 @@ class _Points:
 
 def train_by_products(  # noqa: PLR0917
     products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float, *, biased: bool
-) -> tuple[Trained, Block]:
-    r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes; and :math:`Xw/\sqrt N`.
+) -> TrainedByProducts:
+    """Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes.
 
     Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
     a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
@@ -206,7 +207,7 @@ def train_by_products(  # noqa: PLR0917
     weights, outputs, signal = (_by_point(block, order, count, scale) for block in blocks)
     if slopes is None:
         points.check_residual(duals, outputs[:, products.train_mask])
-    return Trained(weights, outputs, gap), signal
+    return TrainedByProducts(weights, outputs, signal, gap)
 
 
 def _by_point(block: Block, order: npt.NDArray[np.intp], count: int, scale: Array) -> Block:

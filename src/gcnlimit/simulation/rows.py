@@ -1,20 +1,24 @@
-r"""The training rows :math:`F = [g(a) X/\sqrt N]_R`, by the cheaper of two ways."""
+r"""The training rows :math:`F = [g(a) X/\sqrt N]_R`, by the cheaper of two ways, and those of many networks in turn."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._threads import over_blocks
+from gcnlimit._values import Array
 from gcnlimit.filters import Filter
 from gcnlimit.filters.action import WIDTH, Block, column_blocks
 from gcnlimit.simulation.observation import Features, Observation, streamed
 from gcnlimit.simulation.operator import Operator
 
-__all__ = ["PROPAGATED_AT_ONCE", "training_rows"]
+__all__ = ["PROPAGATED_AT_ONCE", "rows_by_filter", "training_rows"]
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
+ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 
 
 def training_rows(
@@ -30,6 +34,22 @@ def training_rows(
     (_backward if rows <= columns else _forward)(observation, operator, filters, out, accuracy)
     out /= np.sqrt(observation.nodes).astype(out.dtype)
     return out
+
+
+def rows_by_filter(
+    observation: Observation, operator: Operator, filters: Filter, points: npt.NDArray[np.intp]
+) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
+    """Training rows of each distinct filter, and the points that use it."""
+    if not points.size:
+        return
+    values = filters.values[points].reshape(points.size, -1)
+    _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
+    which = which.reshape(-1)
+    at_once = max(1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1]))
+    for start in range(0, first.size, at_once):
+        chunk = first[start : start + at_once]
+        for k, F in enumerate(training_rows(observation, operator, filters[points[chunk]]), start=start):
+            yield points[which == k], np.asarray(F, float)
 
 
 def _backward(

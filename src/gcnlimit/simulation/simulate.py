@@ -16,21 +16,21 @@ from gcnlimit._progress import counting_blocks, progress_bar
 from gcnlimit._threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, Classes
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import FullPerformance, Measurement, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.codes import Classes
 from gcnlimit.simulation.instance import Instance
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
 from gcnlimit.simulation.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.train import train, trains_by_products
+from gcnlimit.simulation.train import holds_rows, train
 
 __all__ = ["in_flight", "simulate"]
 
+SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a graphics card, at most
 MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
@@ -86,10 +86,8 @@ def simulate(  # noqa: PLR0917
     True
     """
     check_problem("simulate", data, gcn)
-    size, trials = (
-        Size.of("simulate", data, nodes, degree, streamed, dtype, device),
-        whole("trials", trials, low=1, high=10**9),
-    )
+    size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
+    trials = whole("trials", trials, low=1, high=10**9)
     if flag("throw", throw):
         size.check_signals(data)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
@@ -106,17 +104,22 @@ def simulate(  # noqa: PLR0917
     ]
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
-    small = size.nodes * len(tasks) < 40_000
-    here = len(tasks) == 1 or workers == 1 or (workers is None and small)
-    if size.streamed and here:  # blocks of features, as many as there are if each is drawn once
-        total = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None
-        with progress_bar("simulating", total, progress, unit="blocks") as bar, counting_blocks(bar.advance):
-            results = run(tasks, workers, small=small)
-    else:
-        with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
-            results = run(tasks, workers, small=small, done=bar.advance)
+    blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
+    results = _run(tasks, workers, blocks, progress)
     places = [where for _, _, where in groups]
     return labelled(_assemble(places, results, trials, shape, size.nodes, data.classes), data, gcn)
+
+
+def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
+    """Results of the trials; the bar counts them, or in this process the blocks of streamed features, None if that is unknown."""
+    size = tasks[0].size
+    small = size.nodes * len(tasks) < SMALL
+    here = len(tasks) == 1 or workers == 1 or (workers is None and small)
+    if size.streamed and here:
+        with progress_bar("simulating", blocks, progress, unit="blocks") as bar, counting_blocks(bar.advance):
+            return run(tasks, workers, small=small)
+    with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
+        return run(tasks, workers, small=small, done=bar.advance)
 
 
 @dataclass(frozen=True)
@@ -168,8 +171,7 @@ def _without_answer(error: Exception, points: int) -> Array:
 def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
     """Memory of one trial."""
     points, labelled = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
-    rows = not size.streamed or not trains_by_products(gcn, data.classes)
-    return size.bytes() + training_bytes(size, labelled, points, rows and bool(np.isfinite(gcn.reg).any()))
+    return size.bytes() + training_bytes(size, labelled, points, holds_rows(gcn, data.classes, size.streamed))
 
 
 def _workers(workers: int | None, needed: float, size: Size) -> int | None:

@@ -13,10 +13,9 @@ from gcnlimit._memory import available
 from gcnlimit._threads import threads
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, Classes, class_fractions
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.codes import Classes, class_fractions
 from gcnlimit.simulation.parts import LARGEST, check_degree
 from gcnlimit.simulation.rows import PROPAGATED_AT_ONCE
 

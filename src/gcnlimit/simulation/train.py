@@ -1,77 +1,38 @@
-"""Train a network on an instance, and measure it."""
+"""Train a network on what is observed of an instance: from its training rows, or by products alone."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._memory import require
-from gcnlimit._progress import counting_blocks, progress_bar
-from gcnlimit._validation import check_types, tolerance
-from gcnlimit._values import Array, Brief, Numbers
+from gcnlimit._values import Array
+from gcnlimit.csbm import Classes
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Softmax
+from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
-from gcnlimit.performance import FullPerformance, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.bias import best_bias, is_pinned
+from gcnlimit.simulation.bias import best_bias
 from gcnlimit.simulation.bounds import check_radius, check_reg, check_rounding, check_size
-from gcnlimit.simulation.codes import Classes, indices_of, one_hot_basis
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.codes import one_hot_basis
 from gcnlimit.simulation.minimise import Minimum, Training, square_targets
 from gcnlimit.simulation.observation import Observation, streamed
 from gcnlimit.simulation.operator import Operator
 from gcnlimit.simulation.penalized import penalized
 from gcnlimit.simulation.products import Products, train_by_products
-from gcnlimit.simulation.rows import training_rows
-from gcnlimit.simulation.size import Size, training_bytes
+from gcnlimit.simulation.rows import rows_by_filter
 from gcnlimit.simulation.smooth import Slopes, at_best_bias, cross_entropy, of_margins
 from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
 
-__all__ = ["Fit", "Trained", "fit", "train", "trains_by_products"]
+__all__ = ["Trained", "holds_rows", "train"]
 
 _PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
-ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
-
-
-@dataclass(frozen=True, eq=False)
-class Fit(Brief):
-    r"""A trained network; each field has the shape of the network's parameters, then its own.
-
-    With :math:`C \ge 3` classes weights, outputs and bias have a last axis more, of length :math:`C - 1`, along the codes of the
-    classes (Eq. 8.1); the score of class :math:`k` is :math:`h \cdot y_k` if the classes are equal.
-
-    Parameters
-    ----------
-    weights
-        :math:`w`, of length :math:`M`; at infinite regularization :math:`\lim r w`, up to the factor :math:`-\ell'(0)`.
-    outputs
-        :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
-    bias
-        What is added to the outputs: 0 for equal classes. At infinite regularization the outputs vanish beside it, and it is
-        infinite for two unequal classes.
-    performance
-        Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. Equal scores of several classes count as a coin.
-    gap
-        Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
-    """
-
-    weights: npt.NDArray[Any]
-    outputs: npt.NDArray[Any]
-    bias: Numbers
-    performance: FullPerformance
-    gap: Numbers
 
 
 class Trained(NamedTuple):
@@ -83,57 +44,6 @@ class Trained(NamedTuple):
     gap: Array
 
 
-def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
-    r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
-
-    With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
-    the classes as targets (one-hot targets give the same decision); unequal classes have a bias that is not regularized.
-
-    The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
-    regularizations of one filter share the Gram matrix, or for the square loss the Krylov space that stands for it.
-    The training sees the labels of the labelled nodes only.
-
-    Parameters
-    ----------
-    instance, gcn
-        The instance and the network.
-    tol
-        How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
-        right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
-        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
-        single precision allow :math:`2 \cdot 10^{-6}` for the first two.
-    device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
-        were drawn.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
-    >>> f = gl.fit(i, gl.GCN(gl.Residual(c=[1.0, 1.0]), loss="square", reg=[0.1, 10.0], symmetrize=True))
-    >>> f.weights.shape, f.outputs.shape, f.performance.test_accuracy.shape
-    ((2, 250), (2, 1000), (2,))
-    >>> bool(f.performance.train_accuracy[0] > 0.99)
-    True
-    """
-    check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
-    tol = tolerance("tol", tol)
-    _check_memory(instance.observation, gcn)
-    X = instance.features
-    total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
-    with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
-        trained = train(instance.observation, gcn, tol, device)
-    performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
-
-    def shaped(values: npt.NDArray[Any]) -> Any:
-        alone = values.ndim > 1 and values.shape[-1] == 1
-        own = values.shape[1 : -1 if alone else None]
-        return scalar_or_array(values.reshape((*gcn.shape, *own)))
-
-    weights, outputs, bias, gap = (shaped(values) for values in trained)
-    return Fit(weights, outputs, bias, performance, gap)
-
-
 def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None) -> Trained:
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
@@ -141,16 +51,13 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
     if observation.classes != 2:
         gcn.squared_penalty(f"training on classes = {observation.classes}")
     place = observation.device(device)
-    with (
-        backend_of(place).guard(observation.nodes),
-        np.errstate(all="ignore"),
-    ):  # what is not finite is refused at the end
+    with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
         return _train(observation, gcn, tol, place)
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
     apart = device != "cpu" or streamed(observation.features)
-    by_products = apart and trains_by_products(gcn, observation.classes)
+    by_products = apart and _trains_by_products(gcn, observation.classes)
     operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
@@ -158,14 +65,12 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
     if by_products:
-        products, codes = (
-            Products.of(observation, operator, device),
-            _centred_codes(observation)[observation.train_mask],
-        )
+        products = Products.of(observation, operator, device)
+        codes = _centred_codes(observation)[observation.train_mask]
         check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
-        slopes, biased = _slopes(observation, gcn.loss), not isinstance(observation.classes, int)
-        (weights, outputs, gap), signal = train_by_products(
-            products, filters, slopes, reg * gain**2, codes, tol, biased=biased
+        slopes = _slopes(observation, gcn.loss)
+        weights, outputs, signal, gap = train_by_products(
+            products, filters, slopes, reg * gain**2, codes, tol, biased=observation.biased
         )
         bias = _biases(observation, gcn.loss, reg, outputs[:, observation.train_mask])
     else:
@@ -178,7 +83,12 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     return Trained(weights, outputs, bias, gap)
 
 
-def trains_by_products(gcn: GCN, classes: Classes) -> bool:
+def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
+    """Whether the training rows are held: at finite regularization, unless products with streamed features suffice."""
+    return bool(np.isfinite(gcn.reg).any()) and not (streamed and _trains_by_products(gcn, classes))
+
+
+def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
     two = classes == 2 if isinstance(classes, int) else len(classes) == 2
     equal = isinstance(classes, int) and isinstance(gcn.loss, Softmax)
@@ -193,10 +103,9 @@ def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     if loss.training == "ridge":
         return None
     if isinstance(loss, Softmax):
-        kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
-        return cross_entropy(kinds, one_hot_basis(observation.classes))
+        return cross_entropy(observation.train_kinds, one_hot_basis(observation.classes))
     slopes = of_margins(loss, _signs(observation))
-    return slopes if isinstance(observation.classes, int) else at_best_bias(slopes, partial(best_bias, slopes))
+    return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 
 
 def _signs(observation: Observation) -> Array:
@@ -207,13 +116,13 @@ def _signs(observation: Observation) -> Array:
 def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArray[Any]) -> Array:
     """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
     bias = np.zeros((reg.size, outputs.shape[2]))
-    if isinstance(observation.classes, int):
+    if not observation.biased:
         return bias
     bias[:] = _limiting_bias(observation)
     finite = np.flatnonzero(np.isfinite(reg))
     if loss.training == "ridge":
-        kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
-        bias[finite] = square_targets(observation.classes)[kinds].mean(axis=0) - outputs[finite].mean(axis=1)
+        targets = square_targets(observation.classes)[observation.train_kinds]
+        bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
     else:
         slopes = of_margins(loss, _signs(observation))
         for k in finite:
@@ -230,18 +139,17 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
     explicit = infinite & (not is_pinned(gcn.loss, observation.classes))
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
-    kinds = indices_of(observation.train_labels[observation.train_mask], observation.classes)
-    for where, F in _by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
+    for where, F in rows_by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
         strong = np.where(infinite[where], _strong(F), 1.0)
         scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
-            task = Training(F, kinds, observation.classes, gcn.loss)
+            task = Training(F, observation.train_kinds, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
             weights[where] *= strong[:, None, None]
         else:
+            signed = _signs(observation) * F
             for k in where:
-                signed = np.where(kinds == 0, 1.0, -1.0)[:, None] * F
                 weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
@@ -288,23 +196,10 @@ def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float
     return weights, gap
 
 
-def _check_memory(observation: Observation, gcn: GCN) -> None:
-    X, labelled = observation.features, int(observation.train_mask.sum())
-    dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
-    rows = not streamed(X) or not trains_by_products(gcn, observation.classes)
-    needed = training_bytes(size, labelled, math.prod(gcn.shape), rows and bool(np.isfinite(gcn.reg).any()))
-    require(
-        f"training on {labelled} nodes with {X.shape[1]} features each",
-        needed,
-        "take fewer labelled nodes or parameters",
-    )
-
-
 def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
     """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
     codes, mask = observation.train_codes, observation.train_mask
-    centred = codes if isinstance(observation.classes, int) else codes - mask[:, None] * codes[mask].mean(axis=0)
+    centred = codes - mask[:, None] * codes[mask].mean(axis=0) if observation.biased else codes
     return np.ascontiguousarray(centred.astype(observation.features.dtype))
 
 
@@ -319,24 +214,8 @@ def _aligned(observation: Observation, operator: Operator, filters: Filter) -> n
 
 def _limiting_bias(observation: Observation) -> float:
     """Bias over the outputs as reg grows: of two unequal classes it decides for the one of more labelled nodes."""
-    if isinstance(observation.classes, int) or len(observation.classes) > 2:
+    if not observation.biased or observation.train_codes.shape[1] > 1:
         return 0.0
     codes = observation.train_codes[:, 0]
     excess = np.count_nonzero(codes > 0.0) - np.count_nonzero(codes < 0.0)
     return float(np.copysign(np.inf, excess)) if excess else 0.0
-
-
-def _by_filter(
-    observation: Observation, operator: Operator, filters: Filter, points: npt.NDArray[np.intp]
-) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
-    """Training rows of each distinct filter, and the points that use it."""
-    if not points.size:
-        return
-    values = filters.values[points].reshape(points.size, -1)
-    _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
-    which = which.reshape(-1)
-    at_once = max(1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1]))
-    for start in range(0, first.size, at_once):
-        chunk = first[start : start + at_once]
-        for k, F in enumerate(training_rows(observation, operator, filters[points[chunk]]), start=start):
-            yield points[which == k], np.asarray(F, float)

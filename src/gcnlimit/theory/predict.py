@@ -14,12 +14,12 @@ from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
+from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.order_parameters import OrderParameters, gathered
 from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.class_losses import (
-    is_pinned,
     limiting_offset,
     loss_at_zero,
     node_loss,
@@ -91,7 +91,7 @@ def predict(
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
     usable = np.ones_like(infinite) if throw else points.usable()
-    at_infinity = _pinned if is_pinned(points) else _explicit
+    at_infinity = _pinned if is_pinned(points.loss, points.classes) else _explicit
     found = [
         *_refused(np.flatnonzero(~usable)),
         *at_infinity(points, np.flatnonzero(usable & infinite)),

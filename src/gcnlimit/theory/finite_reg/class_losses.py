@@ -9,17 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import Classes, class_fractions
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
-from gcnlimit.losses.bias import at_corner, resting_bias
+from gcnlimit.losses.bias import resting_bias
 from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
-from gcnlimit.theory.decision import Classes, two_codes
+from gcnlimit.theory.decision import two_codes
 from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
 
-__all__ = ["Biased", "is_pinned", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
+__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
 
 _STEPS = 60  # of the search for a bias; Newton's method needs about six
 
@@ -47,13 +48,6 @@ def node_loss(points: Points) -> Loss:
     return Biased(loss, classes)
 
 
-def is_pinned(points: Points) -> bool:
-    """Whether a free bias pins outputs at a corner of the loss, so that infinite regularization is no explicit formula."""
-    if isinstance(points.classes, int) or len(points.classes) > 2 or type(points.loss) is Square:
-        return False
-    return at_corner(points.loss, points.classes[0])
-
-
 def train_push(points: Points) -> float:
     r"""Return what training adds to the mean output of a labelled node, over :math:`v`: :math:`-\ell'(0)` (Eq. 3.12).
 
@@ -73,11 +67,10 @@ def loss_at_zero(points: Points) -> float:
     """
     loss, classes = points.loss, points.classes
     if type(loss) is Softmax:
-        p = np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
+        p = class_fractions(classes)
         return float(-p @ np.log(p))
     if isinstance(classes, int) or len(classes) > 2 or type(loss) is Square:
         return float(loss.value(0.0))
-
     bias = resting_bias(loss, classes[0])
     return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
 

@@ -55,12 +55,9 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     """
     check_types("free_entropy", data=(data, CSBM), gcn=(gcn, GCN), layers=(layers, OrderFunctions))
     gcn.squared_penalty("free_entropy")
+    data.require_plain("free_entropy")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
-    if data.classes != 2 or not data.features.is_white:
-        raise ParameterError(
-            f"free_entropy is known for two equal classes and white features, got {data!r}; leave out classes and features"
-        )
     if np.isinf(points.reg).any():
         raise ParameterError(
             "reg = inf is not allowed here: every order parameter of the weights vanishes; take it finite"

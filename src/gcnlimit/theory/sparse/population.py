@@ -17,6 +17,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.numerics.ranking import roc_area
 from gcnlimit.numerics.simplex import simplex_codes
 from gcnlimit.theory.evidence import Evidence
 
@@ -73,9 +75,7 @@ class SparseModel:
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
-        values, vectors = np.linalg.eigh(overlap)
-        q = np.maximum(values, 0.0)
-        return np.asarray((vectors * self.features.at(q)) @ vectors.T)
+        return matrix_function(overlap, lambda q: self.features.at(np.maximum(q, 0.0)))
 
     def feature_entropy(self, overlap: Array) -> float:
         """Free entropy of the features at that overlap (Eq. 9.7)."""
@@ -111,7 +111,7 @@ class Population:
     size
         Number of nodes, shared equally between the classes.
     informed
-        Whether the first posteriors are certain, else they know hardly more than the fractions of the classes.
+        Whether the first posteriors are certain; else they are little more than the fractions of the classes.
     rng
         Source of randomness.
     """
@@ -174,7 +174,7 @@ class Population:
             mean(np.argmax(self.logarithms, axis=0) == truth),
             -mean(right),
             float(np.mean(decided)),
-            _area(self.logarithms[0] - self.logarithms[1], truth) if p.size == 2 else math.nan,
+            roc_area(self.logarithms[0] - self.logarithms[1], truth) if p.size == 2 else math.nan,
             float(np.trace(self.overlap)) / (p.size - 1),
             entropy,
         )
@@ -199,10 +199,3 @@ class Population:
         values, vectors = np.linalg.eigh(M)
         noise = vectors * np.sqrt(np.maximum(values, 0.0)) @ self.rng.standard_normal((y.shape[1], self.truth.size))
         return np.asarray(y @ (M @ y.T[:, self.truth] + noise) - 0.5 * np.sum((y @ M) * y, axis=1)[:, None])
-
-
-def _area(scores: Array, truth: Indices) -> float:
-    """Area under the receiver operating characteristic: how often the first class has the larger score, ties half."""
-    first, second = scores[truth == 0], np.sort(scores[truth == 1])
-    places = np.searchsorted(second, first, "left") + np.searchsorted(second, first, "right")
-    return float(np.mean(places)) / (2.0 * second.size)

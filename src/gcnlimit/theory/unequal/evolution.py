@@ -6,7 +6,6 @@ from :math:`q = 1` therefore falls to the largest fixed point, and that from :ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.theory.evidence import Evidence
 from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
@@ -54,7 +54,7 @@ class MatrixEvolution:
 
     def evidence(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others (Eq. 8.18)."""
-        return _function(q, self.source.at)
+        return matrix_function(q, self.source.at)
 
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
@@ -155,15 +155,9 @@ def _size(states: Array) -> Array:
     return np.broadcast_to(np.maximum(np.max(np.abs(states), axis=1, keepdims=True), 1e-3), states.shape)
 
 
-def _function(matrix: Array, function: Callable[[Array], Array]) -> Array:
-    """Function of a symmetric matrix."""
-    values, basis = np.linalg.eigh(matrix)
-    return np.asarray((basis * function(values)) @ basis.T)
-
-
 def _clipped(matrix: Array) -> Array:
     """Nearest matrix with eigenvalues between 0 and 1."""
-    return _function(matrix, lambda values: np.clip(values, 0.0, 1.0))
+    return matrix_function(matrix, lambda values: np.clip(values, 0.0, 1.0))
 
 
 def symmetric_matrix(entries: Array, size: int) -> Array:

@@ -16,23 +16,13 @@ from functools import cached_property
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.numerics.simplex import simplex_codes
 from gcnlimit.theory.unequal.nodes import GaussianRule
 
-__all__ = ["MatrixPosterior", "matrix_root"]
+__all__ = ["MatrixPosterior"]
 
 _LOWEST = -600.0  # exponent at which a class is left out, for good: its weight in the sums is far below rounding
-
-
-def matrix_root(m: Array) -> Array:
-    """Symmetric square root of a symmetric matrix; negative eigenvalues count as 0.
-
-    >>> root = matrix_root(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> bool(np.allclose(root @ root, [[2.0, 1.0], [1.0, 2.0]]))
-    True
-    """
-    values, basis = np.linalg.eigh(m)
-    return np.asarray((basis * np.sqrt(np.maximum(values, 0.0))) @ basis.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +75,8 @@ class MatrixPosterior:
 
     def _ratios(self, m: Array) -> Iterator[Array]:
         r"""Terms of :math:`S_k` at the nodes, of shape (nodes, classes), for each true class in turn."""
-        scores = self.rule.nodes @ (matrix_root(m) @ self.codes.T)
+        root = matrix_function(m, lambda values: np.sqrt(np.maximum(values, 0.0)))
+        scores = self.rule.nodes @ (root @ self.codes.T)
         weight = np.exp(np.maximum(scores - np.max(scores, axis=1, keepdims=True), _LOWEST))
         prior = self.fractions * np.exp(-0.5 * self.distances(m))
         for k in range(self.fractions.size):

@@ -1,0 +1,117 @@
+"""Train a network on an instance, and measure it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._labels import labelled
+from gcnlimit._memory import require
+from gcnlimit._progress import counting_blocks, progress_bar
+from gcnlimit._validation import check_types, tolerance
+from gcnlimit._values import Brief, Numbers
+from gcnlimit.network import GCN
+from gcnlimit.performance import FullPerformance, scalar_or_array
+from gcnlimit.simulation.backend import Device
+from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.observation import Observation, streamed
+from gcnlimit.simulation.size import Size, training_bytes
+from gcnlimit.simulation.solvers import TOLERANCE
+from gcnlimit.simulation.train import holds_rows, train
+
+__all__ = ["Fit", "fit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Brief):
+    r"""A trained network; each field has the shape of the network's parameters, then its own.
+
+    With :math:`C \ge 3` classes weights, outputs and bias have a last axis more, of length :math:`C - 1`, along the codes of the
+    classes (Eq. 8.1); the score of class :math:`k` is :math:`h \cdot y_k` if the classes are equal.
+
+    Parameters
+    ----------
+    weights
+        :math:`w`, of length :math:`M`; at infinite regularization :math:`\lim r w`, up to the factor :math:`-\ell'(0)`.
+    outputs
+        :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
+    bias
+        What is added to the outputs: 0 for equal classes. At infinite regularization the outputs vanish beside it, and it is
+        infinite for two unequal classes.
+    performance
+        Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
+        none is. Equal scores of several classes count as a coin.
+    gap
+        Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
+    """
+
+    weights: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+    bias: Numbers
+    performance: FullPerformance
+    gap: Numbers
+
+
+def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
+    r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
+
+    With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
+    the classes as targets (one-hot targets give the same decision); unequal classes have a bias that is not regularized.
+
+    The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
+    regularizations of one filter share the Gram matrix, or for the square loss the Krylov space that stands for it.
+    The training sees the labels of the labelled nodes only.
+
+    Parameters
+    ----------
+    instance, gcn
+        The instance and the network.
+    tol
+        How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
+        right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
+        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
+        single precision allow :math:`2 \cdot 10^{-6}` for the first two.
+    device
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        were drawn.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
+    >>> f = gl.fit(i, gl.GCN(gl.Residual(c=[1.0, 1.0]), loss="square", reg=[0.1, 10.0], symmetrize=True))
+    >>> f.weights.shape, f.outputs.shape, f.performance.test_accuracy.shape
+    ((2, 250), (2, 1000), (2,))
+    >>> bool(f.performance.train_accuracy[0] > 0.99)
+    True
+    """
+    check_types("fit", instance=(instance, Instance), gcn=(gcn, GCN))
+    tol = tolerance("tol", tol)
+    _check_memory(instance.observation, gcn)
+    X = instance.features
+    total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
+    with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
+        trained = train(instance.observation, gcn, tol, device)
+    performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
+
+    def shaped(values: npt.NDArray[Any]) -> Any:
+        alone = values.ndim > 1 and values.shape[-1] == 1
+        own = values.shape[1 : -1 if alone else None]
+        return scalar_or_array(values.reshape((*gcn.shape, *own)))
+
+    weights, outputs, bias, gap = (shaped(values) for values in trained)
+    return Fit(weights, outputs, bias, performance, gap)
+
+
+def _check_memory(observation: Observation, gcn: GCN) -> None:
+    X, known = observation.features, int(observation.train_mask.sum())
+    dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
+    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
+    rows = holds_rows(gcn, observation.classes, streamed(X))
+    what = f"training on {known} nodes with {X.shape[1]} features each"
+    require(what, training_bytes(size, known, math.prod(gcn.shape), rows), "take fewer labelled nodes or parameters")
