@@ -121,20 +121,13 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):
         assert np.array_equal(outputs, expected)
 
 
-@pytest.mark.parametrize("content", [b"", b"x", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'}"])
-def test_a_file_of_another_kind_is_refused(content, tmp_path):
-    (tmp_path / "i.npz").write_bytes(content)
-    with pytest.raises(gl.ParameterError, match="cannot be read as an instance"):
-        gl.Instance.load(tmp_path / "i.npz")
-
-
 def test_one_saved_array_is_no_instance(tmp_path):
     np.save(tmp_path / "i.npy", np.ones(3))
     with pytest.raises(gl.ParameterError, match="one array instead of the fields"):
         gl.Instance.load(tmp_path / "i.npy")
 
 
-@pytest.mark.parametrize("path", [3, None, "a\0b", b"i.npz"])
+@pytest.mark.parametrize("path", [3, None, "a\0b", b"i.npz", "absent.npz"])
 def test_a_path_names_a_file(path):
     with pytest.raises(gl.ParameterError, match="path = "):
         gl.Instance.load(path)
@@ -195,7 +188,9 @@ def test_what_the_caller_changes_later_does_not_change_the_instance(part):
     assert np.array_equal(mine.labels[mine.train_mask], mine.observation.train_labels[mine.train_mask])
 
 
-@pytest.mark.parametrize("content", [b"junk", b"", b"\x80\x04N."])
+@pytest.mark.parametrize(
+    "content", [b"", b"x", b"\x80\x04N.", b"PK\x03\x04", b"\x93NUMPY\x01\x00v\x00{'descr': '<f8'}"]
+)
 def test_a_file_that_is_not_of_arrays_is_refused_without_unsafe_advice(tmp_path, content):
     path = tmp_path / "bad.npz"
     path.write_bytes(content)

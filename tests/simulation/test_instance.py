@@ -33,26 +33,6 @@ def test_features_carry_the_spike():
     assert abs(overlap - 1) < 4 / np.sqrt(4.0 * (u @ u))
 
 
-@pytest.mark.parametrize("degree", [10, None])
-@pytest.mark.parametrize("streamed", [True, False])
-def test_save_and_load(tmp_path, data, degree, streamed):
-    i = gl.sample(data, nodes=300, degree=degree, seed=4, streamed=streamed)
-    i.save(tmp_path / "i.npz")
-    j = gl.Instance.load(tmp_path / "i.npz")
-    assert j.data == i.data
-    assert np.array_equal(np.asarray(j.features), np.asarray(i.features))
-    assert np.array_equal(j.labels, i.labels)
-    gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=False)
-    assert np.allclose(gl.fit(i, gcn).outputs, gl.fit(j, gcn).outputs)
-
-
-def test_a_file_that_is_no_instance_is_refused(tmp_path):
-    (tmp_path / "no.npz").write_text("nothing")
-    for path in (tmp_path / "no.npz", tmp_path / "absent.npz"):
-        with pytest.raises(gl.ParameterError, match="cannot be read"):
-            gl.Instance.load(path)
-
-
 @pytest.mark.parametrize("directed", [True, False])
 def test_networkx(directed):
     nx = pytest.importorskip("networkx")

@@ -103,12 +103,6 @@ def test_no_network_passes_the_ceiling():
                 assert np.all(gl.predict(data, gl.GCN(filter, symmetrize=symmetrize)).log_test_error >= ceiling)
 
 
-def test_labelled_nodes_are_known():
-    prediction = gl.bayes_optimal(gl.CSBM(alpha=4, lam=1, mu=1, rho=0.1))
-    assert prediction.train_accuracy == 1.0
-    assert prediction.train_loss == 0.0
-
-
 def test_an_extreme_signal_of_the_features_keeps_its_digits():
     """With huge mu every feature says its centroid: m = lam_s^2 + mu/alpha at full overlap, to the last digits."""
     alpha = 1e17

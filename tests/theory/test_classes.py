@@ -173,12 +173,6 @@ def test_no_network_passes_the_ceiling():
         assert np.all(network.best_accuracy <= gl.bayes_optimal(model).test_accuracy + 1e-12)
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
-def test_a_loss_of_two_classes_is_refused_for_more(loss):
-    with pytest.raises(gl.ParameterError, match="is not solved for classes = 3"):
-        gl.predict(gl.CSBM(**DATA, classes=3), gl.GCN(gl.Diffusion(1.0), loss, reg=1.0))
-
-
 @pytest.mark.parametrize("classes", [1, 2.5, [0.3, 0.3], [1.0], [0.5, 0.6, -0.1]])
 def test_classes_that_are_none(classes):
     with pytest.raises(gl.ParameterError, match="classes"):
