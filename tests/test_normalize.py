@@ -23,12 +23,11 @@ def test_it_is_a_regularization_in_units_of_the_gain(filter, symmetrize, loss):
     assert np.allclose(mine.order_parameters.layers.Q, same.order_parameters.layers.Q * gain**2, rtol=1e-7)
 
 
-@everywhere
-def test_a_scale_of_the_filter_drops_out(filter, symmetrize):
-    scaled = gl.Polynomial(3.7 * np.array([1.0, 0.5, 0.2]))
-    plain = gl.Polynomial([1.0, 0.5, 0.2])
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_a_scale_of_the_filter_drops_out(symmetrize):
     one, two = (
-        gl.predict(WELL_LABELLED, gl.GCN(f, reg=0.5, symmetrize=symmetrize, normalize=True)) for f in (scaled, plain)
+        gl.predict(WELL_LABELLED, gl.GCN(gl.Polynomial(g), reg=0.5, symmetrize=symmetrize, normalize=True))
+        for g in ([1.0, 0.5, 0.2], [3.7, 1.85, 0.74])
     )
     assert one.test_loss == pytest.approx(two.test_loss, rel=1e-10)
 

@@ -134,9 +134,3 @@ def test_a_tolerance_is_a_small_positive_number(value):
 def test_a_whole_number_lies_in_its_range(value):
     with pytest.raises(gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"):
         whole("workers", value, low=1, high=7)
-
-
-@pytest.mark.parametrize("call", [lambda: gl.predict(1, 2), lambda: gl.bayes_optimal("data")])
-def test_wrong_types(call):
-    with pytest.raises(gl.ParameterError, match="needs a CSBM"):
-        call()
