@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import alive, wait_for
 
 import gcnlimit as gl
 from gcnlimit._processes import run
@@ -34,23 +35,9 @@ def children(pid):
     return found
 
 
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def seconds(pid):
     """Processor time used by a process."""
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
-
-
-def wait_for(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)
 
 
 @pytest.fixture

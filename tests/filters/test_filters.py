@@ -99,12 +99,6 @@ def test_a_diffusion_too_long_for_its_series_is_refused(lam, t, symmetrize):
         gl.predict(gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t), symmetrize=symmetrize))
 
 
-def test_array_parameters_come_first():
-    assert gl.Diffusion(np.ones((2, 3)))(np.ones(5)).shape == (2, 3, 5)
-    assert gl.Residual(np.ones((2, 3, 4)))(np.ones(5)).shape == (2, 3, 5)
-    assert gl.Residual(np.ones((2, 3, 4))).chain()(0.5).shape == (2, 3)
-
-
 def test_diverging_pagerank_on_an_operator():
     with pytest.raises(gl.ParameterError, match=r"theta = 0\.9 is too large for this operator"):
         gl.PageRank(0.9).apply(2 * np.eye(3), np.ones(3))

@@ -41,7 +41,6 @@ SIMULATION = {
 
 
 def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
-    pytest.importorskip("gcnlimit.simulation.simulate")
     one = gl.sweep("simulate", **SIMULATION, workers=1, store=tmp_path / "runs.sqlite")
     two = gl.sweep("simulate", **SIMULATION, workers=2)
     xr.testing.assert_identical(one, two)
@@ -55,13 +54,11 @@ def test_a_simulation_is_the_same_in_processes_and_by_hand(tmp_path):
 
 
 def test_seeds_repeat_a_simulation():
-    pytest.importorskip("gcnlimit.simulation.simulate")
     ds = gl.sweep("simulate", data=DATA, gcn=GCN, axes={"seed": [0, 7]}, fixed={"nodes": 300, "trials": 2}, workers=1)
     assert float(ds.test_accuracy.sel(seed=7)) == gl.simulate(DATA, GCN, nodes=300, trials=2, seed=7).test_accuracy
 
 
 def test_tuned_networks_are_swept_with_their_best_values():
-    pytest.importorskip("gcnlimit.choose.tune")
     ds = gl.sweep("tune", data=DATA, gcn=GCN, axes={"lam": [0.5, 1.0]}, fixed={"free": {"t": (0, 10)}})
     tuned = gl.tune(DATA, GCN, {"t": (0, 10)})
     assert float(ds.best_t.sel(lam=1.0)) == pytest.approx(tuned.parameters["t"], rel=1e-6)

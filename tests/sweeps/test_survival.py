@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import sweep_producers
 import xarray as xr
+from waiting import alive, wait_for
 
 import gcnlimit as gl
 from gcnlimit.sweeps.store import Store
@@ -70,20 +71,6 @@ def driver(tmp_path, **options):
     script = tmp_path / "driver.py"
     script.write_text(DRIVER)
     return python(script, tmp_path / "runs.sqlite", folder, **options), folder
-
-
-def wait_for(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def expected_draws(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import math
-import pickle
 
 import numpy as np
 import pytest
@@ -223,8 +222,3 @@ def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
 def test_a_function_that_cannot_travel_is_refused_before_it_is_sent():
     with pytest.raises(gl.ParameterError, match="cannot be sent to other processes"):
         gl.sweep(lambda x: {"y": x}, axes={"x": [1.0, 2.0]}, workers=2)
-
-
-def test_the_answer_travels():
-    ds = gl.sweep(gl.predict, data=DATA, gcn=DIFFUSION, axes={"lam": [0.5, 1.0]})
-    xr.testing.assert_identical(pickle.loads(pickle.dumps(ds)), ds)
