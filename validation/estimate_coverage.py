@@ -1,7 +1,8 @@
 """How often estimates lie within two standard errors of the truth, and predictions in their intervals, on graphs of the model.
 
 Graphs of 1000 to 4000 nodes, 2 to 30 % of them labelled, of both signs, directed and not, are drawn by a generator of its own:
-``python -m validation.estimate_coverage --graphs 200 --workers 16 --out coverage.json``.
+``python -m validation.estimate_coverage --graphs 200 --workers 16 --out coverage.json``; with ``--labelled 3 6``, graphs of
+600 nodes of which three or six are labelled.
 """
 
 import argparse
@@ -9,6 +10,7 @@ import json
 import os
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,28 +45,31 @@ def main():
     parser.add_argument(
         "--methods", nargs="+", default=["labels", "likelihood"], help="for two classes; labels for more"
     )
+    parser.add_argument("--labelled", type=int, nargs="+", default=[None], help="so many labelled nodes, of 600")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, help="every estimate, as JSON")
     given = parser.parse_args()
     rows = []
     with ProcessPoolExecutor(given.workers) as pool:
-        for classes in given.classes:
+        for classes, labelled in product(given.classes, given.labelled):
             for method in given.methods if classes == 2 else ["labels"]:
-                found = list(pool.map(partial(compared, classes=classes, method=method), range(given.graphs)))
-                print(report(classes, method, found), flush=True)
+                draw = partial(compared, classes=classes, method=method, labelled=labelled)
+                found = list(pool.map(draw, range(given.graphs)))
+                print(f"{classes} classes, {method}, {labelled or '2 to 30 %'} labelled: {report(found)}", flush=True)
                 rows += found
                 if given.out:
                     given.out.write_text(json.dumps(rows, indent=0))
 
 
-def drawn(k, classes=2):
-    """The k-th graph of that many equal classes."""
+def drawn(k, classes=2, labelled=None):
+    """The k-th graph of that many equal classes, with 2 to 30 % of its nodes labelled or so many of 600."""
     rng = np.random.default_rng([classes, k])
     lam = float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0 if classes == 2 else 1.7))
     rho = float(np.exp(rng.uniform(np.log(0.02), np.log(0.3))))
     alpha, mu, directed = float(rng.choice([1, 2, 4])), float(rng.uniform(0.0, 4.0)), bool(rng.integers(2))
-    data = gl.CSBM(alpha, lam, mu, rho, directed=directed, classes=classes)
-    return sampled(data, int(rng.integers(1000, 4000)), rng)
+    nodes = int(rng.integers(1000, 4000)) if labelled is None else 600
+    rho = rho if labelled is None else labelled / nodes
+    return sampled(gl.CSBM(alpha, lam, mu, rho, directed=directed, classes=classes), nodes, rng)
 
 
 def sampled(data, nodes, rng):
@@ -74,6 +79,8 @@ def sampled(data, nodes, rng):
     Y = simplex_codes(data.fractions)[y]
     X = np.sqrt(data.mu / nodes) * Y @ rng.standard_normal((classes - 1, width)) + rng.standard_normal((nodes, width))
     labelled = rng.permutation(nodes) < data.rho * nodes
+    while np.unique(y[labelled]).size < 2:
+        labelled = rng.permutation(nodes) < data.rho * nodes
     return Graph(X, np.where(labelled, y, -1), edges(Y, data.lam, data.directed, rng), data)
 
 
@@ -91,9 +98,9 @@ def edges(Y, lam, directed, rng):
     return A if directed else A.maximum(A.T)
 
 
-def compared(k, classes=2, method="labels"):
-    """Estimates and errors beside the truth, whether a warning was given, and whether the predicted interval holds."""
-    graph = drawn(k, classes)
+def compared(k, classes=2, method="labels", labelled=None):
+    """Estimates and errors beside the truth, whether a warning was given, whether the interval and two errors hold it."""
+    graph = drawn(k, classes, labelled)
     found = estimate_standard(Standard.of(graph.X, graph.y, graph.adjacency), method)
     row = {"graph": k, "classes": classes, "method": method, "nodes": len(graph.y), "rho": graph.data.rho}
     for name in ("lam", "mu"):
@@ -103,7 +110,15 @@ def compared(k, classes=2, method="labels"):
         interval = found.predict(NETWORK)
         truth = float(gl.predict(graph.data, NETWORK).test_accuracy)
         row |= {"accuracy": truth, "interval": interval, "inside": interval.low <= truth <= interval.high}
+        row["network"] = holds(partial(gl.predict, gcn=NETWORK), found.data, graph.data)
+        row["ceiling"] = holds(gl.bayes_optimal, found.data, graph.data)
     return row | {"warnings": found.warnings}
+
+
+def holds(answer, found, data):
+    """Whether the accuracy predicted from an estimate is within two of its standard errors of that of the truth."""
+    there = answer(found)
+    return bool(abs(there.test_accuracy - answer(data).test_accuracy) <= 2 * there.standard_error.test_accuracy)
 
 
 def distance(row, name):
@@ -111,15 +126,16 @@ def distance(row, name):
     return (row[f"{name}_found"] - row[name]) / row[f"{name}_error"]
 
 
-def report(classes, method, rows):
+def report(rows):
     """Shares of the graphs without a warning."""
     fine = [row for row in rows if not row["warnings"]]
     within = {name: np.mean([abs(distance(row, name)) < 2 for row in fine]) for name in ("lam", "mu")}
     spread = {name: np.std([distance(row, name) for row in fine]) for name in ("lam", "mu")}
+    shares = {name: np.mean([row[name] for row in fine]) for name in ("inside", "network", "ceiling")}
     return (
-        f"{classes} classes, {method}: {len(rows) - len(fine)} of {len(rows)} flagged; of the others within two errors "
+        f"{len(rows) - len(fine)} of {len(rows)} flagged; of the others within two errors "
         f"lam {within['lam']:.1%}, mu {within['mu']:.1%} (spread {spread['lam']:.2f}, {spread['mu']:.2f}), "
-        f"accuracy in its interval {np.mean([row['inside'] for row in fine]):.1%}"
+        f"accuracy {shares['network']:.1%}, ceiling {shares['ceiling']:.1%}; accuracy in its interval {shares['inside']:.1%}"
     )
 
 

@@ -35,6 +35,14 @@ def test_the_truth_is_within_two_standard_errors_and_the_interval(classes, metho
     assert often_enough(sum(row["inside"] for row in fine), len(fine))
 
 
+@pytest.mark.parametrize("labelled", [3, 6])
+def test_two_errors_hold_the_truth_with_a_handful_of_labels(labelled):
+    """Both signals may be lost at once: one at a time, the ceiling was within two of its errors on one graph of five."""
+    rows = [compared(k, labelled=labelled) for k in range(16)]
+    for name in ("inside", "network", "ceiling"):
+        assert often_enough(sum(row[name] for row in rows), len(rows))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("classes, lam", [(3, 0.8), (4, -0.7)])
 def test_several_classes_have_the_signals_of_two(classes, lam):

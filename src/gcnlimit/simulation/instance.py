@@ -79,7 +79,7 @@ class Instance(Brief):
         lam 1.5 +- 0.3, mu 1.7 +- 1.1
         >>> p = gl.predict(mine.data, gl.GCN(gl.Diffusion(1.0)))
         >>> print(f"{p.test_accuracy:.2f} +- {p.standard_error.test_accuracy:.2f}")
-        0.97 +- 0.04
+        0.97 +- 0.09
         """
         return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import TypeVar
@@ -9,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.performance import Performance, Prediction, scalar_or_array
@@ -18,28 +20,36 @@ __all__ = ["with_errors"]
 Answer = TypeVar("Answer", bound=Prediction)
 
 
-def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]) -> Answer:
+def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], directions: int = 16) -> Answer:
     r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
 
-    The square of the error of a field :math:`f(\lambda, \mu)` is
+    With its change :math:`\Delta(z)` at :math:`(\lambda + z_1 \sigma_\lambda, \mu + z_2 \sigma_\mu)`, the error of a field is
 
-    .. math:: \tfrac12 \sum_\pm \bigl([f(\lambda \pm \sigma_\lambda, \mu) - f]^2 + [f(\lambda, \mu \pm \sigma_\mu) - f]^2\bigr),
+    .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
 
-    that of linear propagation for small errors, and not 0 where :math:`f` is stationary. It is infinite where one of these
-    points has no answer, or an error of the model is infinite.
+    over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. For small
+    errors the mean is that of linear propagation; for large ones, two errors reach the answers of all these models. The error is
+    infinite where one of them has no answer, or an error of the model is infinite.
     """
     if not isinstance(data, EstimatedCSBM):
         return answer
-    if not np.isfinite(data.lam_error + data.mu_error):
-        unknown = scalar_or_array(np.full(np.shape(answer.test_accuracy), np.inf))
-        return replace(answer, standard_error=Performance(*[unknown] * 5))
-    there = again(data.displaced(np.ndim(answer.test_accuracy)))
-    errors = {f.name: _error(getattr(there, f.name), getattr(answer, f.name)) for f in fields(Performance)}
-    return replace(answer, standard_error=Performance(**errors))
+    shape = np.shape(answer.test_accuracy)
+    if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
+        return replace(answer, standard_error=Performance(*[scalar_or_array(np.full(shape, np.inf))] * 5))
+    models, distance = data.displaced(directions)
+    column = (-1,) + (1,) * len(shape)
+    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
+    circles = slice(0, 4), slice(4, 4 + directions)
+
+    def error(name: str) -> float:
+        return _error(getattr(there, name), getattr(answer, name), distance.reshape(column), circles)
+
+    return replace(answer, standard_error=Performance(**{f.name: error(f.name) for f in fields(Performance)}))
 
 
-def _error(displaced: npt.ArrayLike, value: npt.ArrayLike) -> float:
+def _error(there: npt.ArrayLike, here: npt.ArrayLike, distance: Array, circles: tuple[slice, ...]) -> float:
     with np.errstate(invalid="ignore"):
-        squares = np.where(np.equal(displaced, value), 0.0, np.subtract(displaced, value) ** 2)
-    error = np.sqrt(0.5 * np.sum(squares, axis=0))
-    return scalar_or_array(np.where(np.isnan(error), np.inf, error))  # type: ignore[no-any-return]
+        slopes = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)) / distance)
+    slopes = np.where(np.isnan(slopes), np.inf, slopes)
+    means = [np.sqrt(2.0 * np.mean(slopes[circle] ** 2, axis=0)) for circle in circles]
+    return scalar_or_array(np.max([*means, *slopes], axis=0))  # type: ignore[no-any-return]
