@@ -16,7 +16,7 @@ def test_climb_solves_random_quadratics():
     def value(x, rows):
         return 0.5 * np.sum((x - peak[rows]) * gradient(x, rows), axis=1)
 
-    x, f, settled = ascend(value, gradient, np.zeros((30, 6)))
+    x, f, settled, _ = ascend(value, gradient, np.zeros((30, 6)))
     assert settled.all()
     np.testing.assert_allclose(x, peak, atol=1e-7)
     np.testing.assert_allclose(f, 0.0, atol=1e-12)

@@ -1,7 +1,7 @@
 r"""Margins on a directed graph for the square loss, at given regularizations: no equations of the loss are left.
 
-The number :math:`s = \kappa V_w` that belongs to a regularization is found together with the responses of the layers, which
-are iterated at the same time; for PageRank, whose averages are closed, by Newton's method.
+The number :math:`s = \kappa V_w` that belongs to a regularization is found by Newton's method; for PageRank the averages at
+:math:`s` are closed, for other filters a step is taken after each sweep through the layers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.directed_margin import DirectedAverages
-from gcnlimit.choose.directed_responses import Responses
+from gcnlimit.choose.directed_responses import Responses, responses
 from gcnlimit.filters import PageRank
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.finite_reg.pagerank import pagerank_transforms
@@ -21,8 +21,6 @@ from gcnlimit.theory.points import Points
 
 __all__ = ["directed_margins"]
 
-_SWEEPS = 1000  # at most
-_SETTLED = 1e-13  # change in one sweep
 _BUDGET = 1 << 20  # numbers in the matrices of the points that are swept together
 
 
@@ -62,29 +60,29 @@ def _layered(points: Points) -> tuple[Transforms, Array]:
     """Averages of filters that are chains, as polynomials of gain 1, in units in which the stiffness is 1."""
     scaled = scaled_chain(points, None)
     g = scaled.chain.coefficients()[1][:, 0]
-    at, settled = _swept(g, points.alpha, points.rho, np.log(points.reg) - 2.0 * np.log(scaled.gain))
-    averages = DirectedAverages.swept(at, points.signal).transforms()
-    return averages, np.where(settled, 1.0, np.nan)
+    at, settled = _at_reg(g, points.alpha, points.rho, np.log(points.reg) - 2.0 * np.log(scaled.gain))
+    return DirectedAverages.of(at, points.signal).transforms(), np.where(settled, 1.0, np.nan)
 
 
-def _swept(g: Array, alpha: Array, rho: Array, log_reg: Array) -> tuple[Responses, npt.NDArray[np.bool_]]:
-    r"""Responses at the :math:`s` of each regularization, which after each sweep is that of the last :math:`\tau(W)`.
+def _at_reg(g: Array, alpha: Array, rho: Array, log_reg: Array) -> tuple[Responses, npt.NDArray[np.bool_]]:
+    r"""Responses at the :math:`s` of each regularization, which multiplies the squares of the filters.
 
-    The equation :math:`\alpha r s\,(1 - p) = (\rho - p)(1 - \alpha p)` with :math:`p = s\,\tau(W)` is quadratic in s. Its smaller
-    root falls as :math:`\tau(W)` grows, which in turn falls as :math:`s` grows: the iteration is monotone.
+    The equation :math:`\alpha r s\,(1 - p) = (\rho - p)(1 - \alpha p)` with :math:`p = s\,\tau(W)` is quadratic in :math:`s`. Its
+    smaller root falls as :math:`\tau(W)` grows, which in turn falls as :math:`s` grows: both slopes are known after each sweep.
     """
-    reg, K = np.exp(log_reg), g.shape[1] - 1
-    s, W = np.zeros(len(g)), np.ones(len(g))
-    V, V_hat = np.broadcast_to(np.eye(K), (len(g), K, K)), np.zeros((len(g), K, K))
-    for _ in range(_SWEEPS):
-        b, before = (1.0 + alpha * rho) * W + alpha * reg, s
-        s = 2.0 * rho / (b + np.sqrt(np.maximum(b**2 - 4.0 * alpha * rho * W * (W + reg), 0.0)))
-        at = Responses.of(np.sqrt(s)[:, None] * g, V, s[:, None, None] * V_hat)
-        C, _, M = at.inner
-        W, M = np.vecdot(at.g, (at.C @ at.g[:, :, None])[:, :, 0]) / s, M / s[:, None, None]
-        change = np.max(np.maximum(np.abs(C - V), np.abs(M - V_hat)), axis=(1, 2), initial=0.0)
-        settled = np.maximum(change, np.abs(1.0 - before / s)) <= _SETTLED
-        V, V_hat = C, M
-        if settled.all():
-            break
-    return at, settled
+    reg = np.exp(log_reg)
+    s = rho / (1.0 + alpha * reg)
+
+    def rescale(at: Responses, rows: npt.NDArray[np.intp]) -> Array:
+        a, rest, p = alpha[rows], rho[rows], at.freedom
+        W = p / s[rows]
+        b = (1.0 + a * rest) * W + a * reg[rows]
+        root = 2.0 * rest / (b + np.sqrt(np.maximum(b**2 - 4.0 * a * rest * W * (W + reg[rows]), 0.0)))
+        q = root * W
+        stiff = q * (1.0 / (rest - q) + a / (1.0 - a * q) - 1.0 / (1.0 - q))
+        slope = stiff / (1.0 + stiff) * np.clip(p + at.scatter / p, 0.0, 0.99)
+        ratio = (root / s[rows]) ** (1.0 / (1.0 - slope))
+        s[rows] *= ratio
+        return ratio
+
+    return responses(Responses.start(g).scaled(s), rescale=rescale)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.directed_margin import DirectedAverages
-from gcnlimit.choose.directed_responses import responses
+from gcnlimit.choose.directed_responses import Responses, responses
 from gcnlimit.choose.spectral_margin import SpectralMargin
 from gcnlimit.filters import Averages
 from gcnlimit.numerics.batches import batches
@@ -232,8 +232,7 @@ class TrainedDirectedFilters(DirectedFilters):
 
     def __init__(self, points: Points, order: int, *, finite: bool = True) -> None:
         super().__init__(points, order, finite=finite)
-        self._V: Array = np.tile(np.eye(order), (points.size, 1, 1))
-        self._V_hat = np.zeros_like(self._V)
+        self._found = Responses.start(np.zeros((points.size, order + 1)))
         self._last: tuple[Array, Index, DirectedAverages, npt.NDArray[np.bool_]] | None = None
 
     def reg(self, a: Array) -> Array:
@@ -270,9 +269,8 @@ class TrainedDirectedFilters(DirectedFilters):
         """Averages of the graph, and where they are those of a network; the gradient is asked for where the margin was."""
         if self._last is not None and np.array_equal(a, self._last[0]) and np.array_equal(where, self._last[1]):
             return self._last[2:]
-        at, solved = responses(self._series(a, where), self._V[where], self._V_hat[where])
+        at, solved = responses(self._found.take(where)._replace(g=self._series(a, where)))
         graph = DirectedAverages.of(at, self.points.signal[where])
-        solved &= graph.positive()
-        self._V[where[solved]], self._V_hat[where[solved]] = at.V[solved], at.V_hat[solved]
+        self._found.put(where[solved], at.take(np.flatnonzero(solved)))
         self._last = a.copy(), where.copy(), graph, solved
         return graph, solved

@@ -9,21 +9,21 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricFilters, TrainedDirectedFilters
-from gcnlimit.numerics.climb import ascend, spread
+from gcnlimit.numerics.climb import Ascent, ascend, spread
 from gcnlimit.theory.points import Points
 
 __all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
 
 _STARTS = 3  # number of climbs, from the best filters tried
+_FIRST = 12  # steps of each climb before the best alone is continued
 _SMALL = 8  # order at which many starts are tried
-_SCALES = np.log(np.geomspace(1e-3, 1e2, 16))  # of the starts at finite regularization
+_SCALES = np.log(np.geomspace(1e-3, 1e1, 9))  # of the starts at finite regularization
 _ORDERS = {
     "infinite": (16, 32, 64, 128),
     "finite": (12, 16, 20),
 }  # after the first, to read off the limit on a directed graph
 
 Index = npt.NDArray[np.intp]
-_Climbed = tuple[Array, Array, npt.NDArray[np.bool_]]
 
 
 class PolynomialBest(NamedTuple):
@@ -37,14 +37,12 @@ class PolynomialBest(NamedTuple):
 
 def best_polynomial(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
     """Best polynomial of each point at infinite regularization, or at the best one."""
-    a, margin, settled = _search(points, order, finite=False)
-    best = _found(_filters(points, order, finite=False), a, margin, settled)
+    small = _search(points, order, finite=False)
+    best = _found(points, order, _continue(points, order, small, finite=False), finite=False)
     if infinite:
         return best
-    small = min(order, _SMALL)
-    known = a if order == small else _search(points, small, finite=False)[0]
-    a, margin, settled = _search(points, order, finite=True, known=known)
-    return _better(best, _found(_filters(points, order, finite=True), a, margin, settled))
+    found = _continue(points, order, _search(points, order, finite=True, known=small.x), finite=True)
+    return _better(best, _found(points, order, found, finite=True))
 
 
 def growing_polynomials(points: Points, *, infinite: bool, tol: float) -> tuple[PolynomialBest, Array]:
@@ -74,22 +72,21 @@ def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
     return kind(points, order, finite=finite)
 
 
-def _found(filters: FreeFilters, a: Array, margin: Array, settled: npt.NDArray[np.bool_]) -> PolynomialBest:
+def _found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
     """Coefficients and regularization of the filters found."""
-    return PolynomialBest(margin, filters.coefficients(a), filters.reg(a), settled)
+    filters = _filters(points, order, finite=finite)
+    return PolynomialBest(found.f, filters.coefficients(found.x), filters.reg(found.x), found.settled)
 
 
-def _search(points: Points, order: int, *, finite: bool, known: Array | None = None) -> _Climbed:
-    """Coordinates of the best filter of each point, its margin, and whether they are settled."""
+def _search(points: Points, order: int, *, finite: bool, known: Array | None = None) -> Ascent:
+    """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
     small = min(order, _SMALL)
     starts = _starts(_filters(points, small, finite=finite), points.radius, known)
     where = np.repeat(np.arange(points.size), starts.shape[1])
     filters = _filters(points.take(where), small, finite=finite)
-    a, margin, settled = _climb(filters, starts.reshape(where.size, -1))
-    best = np.arange(points.size) * starts.shape[1] + np.argmax(margin.reshape(points.size, -1), axis=1)
-    if order == small:
-        return a[best], margin[best], settled[best]
-    return _continue(_filters(points, order, finite=finite), a[best])
+    found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
+    best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
+    return Ascent(*(column[best] for column in found))
 
 
 def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
@@ -113,37 +110,36 @@ def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
     return np.take_along_axis(every, first, axis=1)
 
 
-def _climb(filters: FreeFilters, a: Array) -> _Climbed:
+def _climb(filters: FreeFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
     """Climb from the row of each point."""
-    a, margin, settled = ascend(filters.margin, filters.gradient, a, tol=1e-9)
-    return a, margin, settled.astype(bool)
+    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-14)
 
 
-def _continue(filters: FreeFilters, a: Array) -> _Climbed:
+def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Ascent:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
-    last = a.shape[1] - filters.finite
-    direction = np.pad(a[:, :last], ((0, 0), (0, filters.order + 1 - last)))
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    return _climb(filters, np.concatenate([direction, a[:, last:]], axis=1))
+    filters, last = _filters(points, order, finite=finite), found.x.shape[1] - finite
+    direction, more = found.x[:, :last], order + 1 - last
+    direction = np.pad(direction / np.linalg.norm(direction, axis=1, keepdims=True), ((0, 0), (0, more)))
+    places = np.r_[:last, order + 1 : order + 1 + finite]
+    H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
+    H[:, places[:, None], places] = found.H
+    return _climb(filters, np.concatenate([direction, found.x[:, last:]], axis=1), H)
 
 
 def _grow(points: Points, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
     """Raise the order; the coefficients are those of the largest order, padded."""
-    left = np.arange(points.size)
-    a, margin, settled = _search(points, _SMALL, finite=finite)
-    best = _found(_filters(points, _SMALL, finite=finite), a, margin, settled)
-    growth = np.full(points.size, np.inf)
+    left, growth = np.arange(points.size), np.full(points.size, np.inf)
+    found = _continue(points, _SMALL, _search(points, _SMALL, finite=finite), finite=finite)
+    best = _found(points, _SMALL, found, finite=finite)
     for order in _ORDERS["finite" if finite else "infinite"]:
         if not left.size:
             break
-        filters = _filters(points.take(left), order, finite=finite)
-        a, higher, settled = _continue(filters, a)
-        growth[left] = np.abs(higher - best.margin[left])
-        found = _found(filters, a, higher, settled)
-        best = best._replace(
-            coefficients=np.pad(best.coefficients, ((0, 0), (0, order + 1 - best.coefficients.shape[1])))
-        )
-        for column, value in zip(best, found, strict=True):
+        found = _continue(points.take(left), order, found, finite=finite)
+        growth[left] = np.abs(found.f - best.margin[left])
+        width = order + 1 - best.coefficients.shape[1]
+        best = best._replace(coefficients=np.pad(best.coefficients, ((0, 0), (0, width))))
+        for column, value in zip(best, _found(points.take(left), order, found, finite=finite), strict=True):
             column[left] = value
-        a, left = a[growth[left] > tol], left[growth[left] > tol]
+        more = growth[left] > tol
+        found, left = Ascent(*(column[more] for column in found)), left[more]
     return best, growth

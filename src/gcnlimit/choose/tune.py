@@ -31,6 +31,7 @@ _BLOCK, _FEW = 8192, 64  # problems searched together, the second where each mar
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
 _CLOSED = 1e-13  # of those for the square loss on symmetric graphs
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
+_NEAR = 0.05  # distance of a wall that is worth a look where each value is dear
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
@@ -216,16 +217,14 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
 
 
 def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
-    """Maxima where each value is dear: climbs from the best two of the rays, where they exceed infinite regularization."""
+    """Maxima where each value is dear: climbs from the best of the rays, where it exceeds infinite regularization."""
     problems, count, d = rays.shape
     values = objective(rays.reshape(-1, d), np.repeat(np.arange(problems), count)).reshape(problems, count)
     best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
     rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
     if rows.size:
-        first = np.argsort(-values[rows], axis=1, kind="stable")[:, :2]
-        found = maximize_box(
-            lambda u, which: objective(u, rows[which]), rays[rows[:, None], first], keep=2, accuracy=accuracy
-        )
+        first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
+        found = maximize_box(lambda u, which: objective(u, rows[which]), first, walls=_NEAR, accuracy=accuracy)
         infinite = Maxima(best.u[rows], best.value[rows], best.range[rows], best.converged[rows])
         found = better(found, infinite, accuracy=accuracy)
         for column, value in zip(best, found, strict=True):

@@ -9,18 +9,25 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.numerics.scan import Index, Maxima, Objective, best_of_each, favoured
 
-__all__ = ["ascend", "maximize_box", "spread"]
+__all__ = ["Ascent", "ascend", "maximize_box", "spread"]
 
-_STEPS = 500  # of a climb, at most
+_FIRST, _LONGEST = 0.1, 0.5  # longest steps, the first and any: coordinates are of order one
 
 
 def maximize_box(
-    objective: Objective, candidates: Array, *, keep: int = 6, apart: float = 0.0, accuracy: float = 4e-16
+    objective: Objective,
+    candidates: Array,
+    *,
+    keep: int = 6,
+    apart: float = 0.0,
+    walls: float = 1.0,
+    accuracy: float = 4e-16,
 ) -> Maxima:
     r"""Maximum of each problem in the unit cube, from many starts.
 
     All `candidates`, of shape (problems, candidates, dimension), are tried; the best `keep` of each problem, at least
-    `apart` from one another, are climbed from, and the walls are tried at the end. `accuracy` is that of the values.
+    `apart` from one another, are climbed from, and at the end the walls within the distance `walls` are tried. `accuracy` is
+    that of the values.
 
     >>> hill = lambda u, which: -np.sum((u - [0.3, 2.0]) ** 2, axis=-1)
     >>> best = maximize_box(hill, spread(20, 2)[None])
@@ -34,7 +41,7 @@ def maximize_box(
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
     best = best_of_each(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
-    return _try_walls(objective, best, accuracy)
+    return _try_walls(objective, best, walls, accuracy)
 
 
 def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
@@ -73,48 +80,70 @@ def _climb(objective: Objective, start: Array, which: Index, accuracy: float) ->
 
     inside = np.clip(start, 1e-3, 1.0 - 1e-3)
     start = np.arcsin(np.sqrt(inside))
-    phi, f, settled = ascend(value, gradient, start, tol=max(1e-8, noise), accuracy=accuracy)
-    return np.sin(phi) ** 2, f, settled
+    found = ascend(value, gradient, start, tol=max(1e-8, noise), gain=accuracy, accuracy=accuracy)
+    return np.sin(found.x) ** 2, found.f, found.settled
 
 
-def _try_walls(objective: Objective, best: Maxima, accuracy: float) -> Maxima:
-    """Move each coordinate onto a wall of the cube where that loses nothing."""
+def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float) -> Maxima:
+    """Move each coordinate onto a wall of the cube within reach where that loses nothing."""
     u, value = best.u.copy(), best.value.copy()
-    everyone = np.arange(value.size)
     for k in range(u.shape[1]):
         for wall in (0.0, 1.0):
-            moved = u.copy()
-            moved[:, k] = wall
-            f = objective(moved, everyone)
-            no_loss = favoured(f, accuracy) >= value
-            u[no_loss], value[no_loss] = moved[no_loss], f[no_loss]
+            rows = np.flatnonzero(np.abs(u[:, k] - wall) <= reach)
+            if rows.size:
+                moved = u[rows]
+                moved[:, k] = wall
+                f = objective(moved, rows)
+                no_loss = favoured(f, accuracy) >= value[rows]
+                u[rows[no_loss]], value[rows[no_loss]] = moved[no_loss], f[no_loss]
     return best._replace(u=u, value=value)
 
 
-def ascend(
-    value: Objective, gradient: Objective, x: Array, *, tol: float = 1e-10, accuracy: float = 4e-16
-) -> tuple[Array, Array, Array]:
-    """Climb to a local maximum from each row of `x` by the BFGS method; return points, values and whether each is settled.
+class Ascent(NamedTuple):
+    """Where climbs ended: points, their values, whether each is settled, and the inverse Hessians of minus the value."""
 
-    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows. A row is settled when
-    its gradient is below `tol`, or when no step raises a value whose gradient is already small.
+    x: Array
+    f: Array
+    settled: Array
+    H: Array
+
+
+def ascend(
+    value: Objective,
+    gradient: Objective,
+    x: Array,
+    *,
+    H: Array | None = None,
+    steps: int = 500,
+    tol: float = 1e-10,
+    gain: float = 0.0,
+    accuracy: float = 4e-16,
+) -> Ascent:
+    """Climb to a local maximum from each row of `x` by the BFGS method.
+
+    `value`, known to a relative `accuracy`, and `gradient` take points and the numbers of their rows; `H` are guesses of the
+    inverse Hessians. A row is settled when its gradient is below `tol`, when a step promises a relative gain below `gain`, or
+    when no step raises a value whose gradient is already small.
 
     >>> rosenbrock = lambda x, rows: -((1 - x[:, 0]) ** 2) - 100 * (x[:, 1] - x[:, 0] ** 2) ** 2
     >>> slope = lambda x, rows: np.stack(
     ...     [2 * (1 - x[:, 0]) + 400 * x[:, 0] * (x[:, 1] - x[:, 0] ** 2), -200 * (x[:, 1] - x[:, 0] ** 2)], axis=1
     ... )
-    >>> np.allclose(ascend(rosenbrock, slope, np.array([[-1.2, 1.0]]))[0], 1.0)
+    >>> np.allclose(ascend(rosenbrock, slope, np.array([[-1.2, 1.0]])).x, 1.0)
     True
     """
     rows = np.arange(x.shape[0])
     f, g = value(x, rows), gradient(x, rows)
-    scale = np.maximum(1.0, np.linalg.norm(g, axis=1))[:, None, None]
-    state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale)
-    for _ in range(_STEPS):
-        rows = rows[np.linalg.norm(state.g[rows], axis=1) > tol]
-        if rows.size:
-            rows = _advance(value, gradient, state, rows, accuracy)
-    return state.x, state.f, np.linalg.norm(state.g, axis=1) < max(tol, 1e-6)
+    scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / _FIRST)[:, None, None]
+    state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
+    for step in range(steps):
+        rows = rows[state.slope(rows) > tol]
+        rows = rows[state.promise(rows) > gain]
+        if not rows.size:
+            break
+        rows = _advance(value, gradient, state, rows, accuracy, unscaled=step == 0 and H is None)
+    rows = np.arange(x.shape[0])
+    return Ascent(state.x, state.f, (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain), state.H)
 
 
 class _State(NamedTuple):
@@ -125,12 +154,24 @@ class _State(NamedTuple):
     g: Array
     H: Array
 
+    def slope(self, rows: Index) -> Array:
+        """Length of the gradient."""
+        return np.asarray(np.linalg.norm(self.g[rows], axis=1))
 
-def _advance(value: Objective, gradient: Objective, state: _State, rows: Index, accuracy: float) -> Index:
+    def promise(self, rows: Index) -> Array:
+        """Gain that the next step would bring on a plane, over one plus the value."""
+        g = self.g[rows]
+        return np.einsum("bi,bij,bj->b", g, self.H[rows], g) / (1.0 + np.abs(self.f[rows]))
+
+
+def _advance(
+    value: Objective, gradient: Objective, state: _State, rows: Index, accuracy: float, *, unscaled: bool
+) -> Index:
     """One step of the BFGS method for these rows; return those that it brought forward."""
     x, f, g = state.x[rows], state.f[rows], state.g[rows]
     noise = accuracy * (1.0 + np.abs(f))
     direction = np.einsum("bij,bj->bi", state.H[rows], g)
+    direction /= np.maximum(1.0, np.linalg.norm(direction, axis=1, keepdims=True) / _LONGEST)
     length, reached = _line_search(
         lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]),
         f,
@@ -143,15 +184,17 @@ def _advance(value: Objective, gradient: Objective, state: _State, rows: Index, 
         state.x[rows] += step
         state.f[rows] = reached[moved]
         state.g[rows] = gradient(state.x[rows], rows)
-        state.H[rows] = _bfgs(state.H[rows], step, g[moved] - state.g[rows])
+        state.H[rows] = _bfgs(state.H[rows], step, g[moved] - state.g[rows], unscaled)
     flatter = np.linalg.norm(state.g[rows], axis=1) < 0.9 * np.linalg.norm(g[moved], axis=1)
     return np.asarray(rows[flatter | (reached > f + noise)[moved]])
 
 
 def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[Array, Array]:
-    """Length of a step that raises each value enough (Armijo's rule), by halving, and the value there; 0 if there is none.
+    """Length of a step that raises each value enough (Armijo's rule), and the value there; 0 if there is none.
 
-    Values within their noise count as raised: near a maximum it is the gradient that decides.
+    A step that is too long is cut to the top of the parabola through what is known, to a tenth at least and a half at most.
+    Values within their noise count as raised: near a maximum it is the gradient that decides. Steps that promise less than
+    the noise are given up.
     """
     length, reached = np.where(slope > 0.0, 1.0, 0.0), f.copy()
     search = np.flatnonzero(length)
@@ -161,19 +204,33 @@ def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[
         reached[search] = ray(length[search], search)
         enough = f + 1e-4 * length * slope - noise
         search = search[~(reached[search] >= enough[search])]
-        length[search] *= 0.5
+        promised = (length * slope)[search]
+        with np.errstate(invalid="ignore"):
+            top = 0.5 * promised / (promised + (f - reached)[search])
+        length[search] *= np.where(promised > noise[search], np.clip(np.nan_to_num(top), 0.1, 0.5), 0.0)
+        search = search[length[search] > 0.0]
     length[search] = 0.0
     return length, reached
 
 
-def _bfgs(H: Array, step: Array, change: Array) -> Array:
-    """Update of the inverse Hessians; where the curvature has the wrong sign, the next step is four times as long instead."""
+def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
+    """Update of the inverse Hessians; where the curvature has the wrong sign, the next step is four times as long instead.
+
+    An unscaled first guess is replaced by a multiple of the identity with the curvature of the step.
+    """
     curvature = np.sum(step * change, axis=1)
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
+    start = np.eye(step.shape[1]) * (curvature / _squares(change))[:, None, None] if unscaled else H
     project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
-    updated = project @ H @ project.mT + weight * step[:, :, None] * step[:, None, :]
+    updated = project @ start @ project.mT + weight * step[:, :, None] * step[:, None, :]
     return np.where(good[:, None, None], updated, 4.0 * H)
+
+
+def _squares(rows: Array) -> Array:
+    """Squared lengths, 1 where they vanish."""
+    square = np.vecdot(rows, rows)
+    return np.where(square > 0.0, square, 1.0)
 
 
 def spread(count: int, dimension: int) -> Array:
