@@ -113,6 +113,8 @@ def plain_array(name: str, value: object) -> npt.NDArray[Any]:
         return np.asarray(value)
     except ValueError:
         raise ParameterError(f"{name} must be a rectangular array of numbers, got rows of unequal length") from None
+    except Exception as error:  # of another library, such as a tensor that tracks its gradient
+        raise ParameterError(f"{name} cannot be read as an array of numbers: {error}") from None
 
 
 def flag(name: str, value: object) -> bool:

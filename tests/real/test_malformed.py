@@ -1,6 +1,7 @@
 """What is wrong is said in a sentence; what is unusual but meaningful is answered."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -21,7 +22,18 @@ def changed(array, value, where=(0, 0), dtype=None):
     return new
 
 
+def broken(array, part, value):
+    """Sparse matrix one of whose indices leads outside of it."""
+    matrix = sparse.csr_array(array)
+    getattr(matrix, part)[1] = value
+    return matrix
+
+
 BAD_X = {
+    "sparse, a column too far": broken(X, "indices", 10**6),
+    "sparse, a negative column": broken(X, "indices", -5),
+    "sparse, rows beyond the end": broken(X, "indptr", 10**6),
+    "out of the range of squares": 1e-200 * X,
     "masked": np.ma.masked_array(X, X > 1.0),
     "a nan": changed(X, np.nan),
     "infinity": changed(X, np.inf),
@@ -48,6 +60,7 @@ BAD_X = {
     "a list of None": [[None] * 4] * N,
 }
 BAD_Y = {
+    "lists": [*([[0], [1]] * (N // 2 - 1)), [0], None],
     "masked": np.ma.masked_array(Y, Y == 1),
     "none": None,
     "no label": np.full(N, -1),
@@ -74,6 +87,9 @@ BAD_Y = {
     "sparse": sparse.csr_array(Y[:, None]),
 }
 BAD_GRAPH = {
+    "sparse, a column too far": broken(A, "indices", N),
+    "sparse, rows beyond the end": broken(A, "indptr", 10**6),
+    "sparse, rows that go back": broken(A, "indptr", -7),
     "masked": np.ma.masked_array(A, A > 0.0),
     "no edge": np.zeros((N, N)),
     "self loops alone": np.eye(N),
@@ -197,6 +213,7 @@ UNUSUAL = {
     "strings": {"y": np.where(CLASSES == 1, "one", "zero")},
     "booleans as classes": {"y": CLASSES == 1},
     "a list": {"y": Y.tolist()},
+    "missing values of pandas": {"y": pd.Series(Y, dtype="Int64").replace(-1, pd.NA)},
     "classes far apart": {"y": np.where(Y == 1, 10**9, Y)},
     "single precision": {"X": X.astype(np.float32), "graph": A.astype(np.float32)},
 }

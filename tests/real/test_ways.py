@@ -1,8 +1,13 @@
 """A graph that goes out and comes back is the same graph; what cannot be read is said in a sentence."""
 
 import importlib.util
+import io
+import itertools
 import pickle
+import zipfile
+from types import SimpleNamespace
 
+import networkx
 import numpy as np
 import pytest
 from scipy import sparse
@@ -90,14 +95,14 @@ def test_parquet_is_read_as_csv_is(tmp_path):
     assert data.graph.nnz == 2
 
 
-@pytest.mark.parametrize("directed, classes", [(False, 2), (True, 2), (True, 3)])
+@pytest.mark.parametrize("directed, classes", [(False, 2), (True, 2), (True, 4), (False, [0.3, 0.7])])
 def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed, classes):
     model = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed, classes=classes)
-    i = gl.sample(model, nodes=100, degree=10, seed=0)
+    i = gl.sample(model, nodes=100, degree=20, seed=0)
     i.save(tmp_path / "i.npz")
     data = real.read(tmp_path / "i.npz")
     assert np.array_equal(data.X, i.features)
-    assert np.array_equal(data.y, i.labels > 0 if classes == 2 else i.labels)
+    assert np.array_equal(data.y, np.maximum(i.labels, 0))
     assert np.array_equal(data.training() >= 0, i.train_mask)
     loops = sparse.diags_array(i.adjacency.diagonal())
     assert abs(data.graph + loops - i.adjacency).max() == 0
@@ -108,6 +113,16 @@ def test_lists_of_edges_need_no_names_and_may_have_spaces(tmp_path):
     data = real.read(tmp_path / "e.txt")
     assert data.names.tolist() == ["2", "9", "10"]
     assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+
+
+def test_a_node_may_have_any_name_and_a_class_may_be_missing(tmp_path):
+    names = ["日本", "a\u2028b", "9" * 5000, "x"]
+    (tmp_path / "e.csv").write_text("".join(f"{a},{b}\r\n" for a, b in itertools.pairwise(names)), "utf-8-sig")
+    rows = zip(names, ("1_0", "10", "nan", ""), strict=True)
+    (tmp_path / "n.csv").write_text("node,label\n" + "".join(f"{a},{b}\n" for a, b in rows), "utf-8")
+    data = real.read(tmp_path / "e.csv", tmp_path / "n.csv")
+    assert (data.names.tolist(), data.y.tolist()) == (names, ["1_0", "10", "", ""])
+    assert real.read(tmp_path / "e.csv").nodes == 4
 
 
 def test_public_graphs_are_as_described(cora, texas):
@@ -143,6 +158,15 @@ BAD_FILES = {
     "weights of other edges": arrays(weights=np.ones(7)),
     "objects": arrays(labels=np.array([Harm(), Harm()], object)),
     "half an instance": arrays(model=np.ones(4)),
+    "no rows": arrays(indptr=np.array([], int)),
+    "weights that are words": arrays(weights=np.array(["1", "1"])),
+    "weights that are complex": arrays(weights=np.array([1.0, 1j])),
+    "more columns than memory": arrays(
+        x_indptr=np.array([0, 1, 1]), x_indices=np.array([1]), x_shape=np.array([2, 2**60])
+    ),
+    "splits of unequal number": arrays(train=np.zeros((2, 1), np.uint8), test=np.zeros((1, 1), np.uint8)),
+    "names of other nodes": arrays(names=np.array(["a"])),
+    "one name for two nodes": arrays(names=np.array(["a", "a"])),
 }
 
 
@@ -160,7 +184,34 @@ def test_what_is_no_file_of_arrays_is_refused(tmp_path, content):
         real.read(tmp_path / "bad.npz")
 
 
+def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):
+    path, rng, data = tmp_path / "g.npz", np.random.default_rng(1), small(weights=True)
+    real.write(data, path)
+    whole = path.read_bytes()
+    for _ in range(100):
+        flipped = bytearray(whole)
+        flipped[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        path.write_bytes(flipped)
+        try:
+            same(data, real.read(path))
+        except gl.ParameterError:
+            continue
+
+
+@pytest.mark.parametrize("shape", [(10**14,), (2**70,), (-3,)])
+def test_a_field_that_claims_a_shape_it_does_not_have_is_refused(tmp_path, shape):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    np.savez(tmp_path / "g.npz", **arrays())
+    with zipfile.ZipFile(tmp_path / "g.npz", "a") as file:
+        file.writestr("x_dense.npy", header.getvalue() + bytes(64))
+    for read in (real.read, gl.Instance.load):
+        with pytest.raises(gl.ParameterError, match="cannot be read as"):
+            read(tmp_path / "g.npz")
+
+
 BAD_TABLES = {
+    "an edge from nowhere": (",1\n", "node,x\n0,1\n1,2\n"),
     "empty": ("", None),
     "one column": ("a\nb\n", None),
     "unequal rows": ("0,1\n1,2,3\n", None),
@@ -183,8 +234,27 @@ def test_bad_tables_are_refused_in_a_sentence(tmp_path, edges, nodes):
         real.read(tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv")
 
 
+def from_graph(**attributes):
+    graph = networkx.path_graph(3)
+    graph.nodes[1].update(attributes)
+    return real.from_networkx(graph)
+
+
+def from_data(**changes):
+    usual = {"edge_index": np.array([[0, 1], [1, 2]]), "num_nodes": 3, "y": np.array([0, 1, 0])}
+    return real.from_pyg(SimpleNamespace(**usual | changes))
+
+
 PAIR = real.Dataset(real.from_edges([[0, 1]]), None, np.array([0, 1]))
 BAD_CALLS = {
+    "y contains 2.5": lambda: from_graph(label=2.5),
+    r"y contains \[1\]": lambda: from_graph(label=[1]),
+    r"y has shape \(3, 3\)": lambda: from_data(y=np.eye(3)),
+    r"y has shape \(2,\)": lambda: from_data(y=np.array([0, 1])),
+    "y contains 0.5": lambda: from_data(y=np.array([0.5, 1, 0])),
+    "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
+    "graph has no adjacency matrix": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
+    "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
     "path = None": lambda: real.read(None),
     "nodes = 3": lambda: real.read("e.csv", 3),
     "path = 3.5": lambda: real.write(PAIR, 3.5),

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import Labels, dense
+from gcnlimit.given.inputs import dense
+from gcnlimit.given.labels import Labels
 from gcnlimit.given.standard import Standard
 
 __all__ = ["Signals", "from_labels"]

@@ -1,39 +1,31 @@
-"""What a user brings, checked: features, graph, labels of some nodes."""
+"""The matrices that a user brings, checked: features and graph."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._memory import require
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 __all__ = [
-    "Labels",
     "as_adjacency",
     "as_features",
-    "as_labels",
+    "check_indices",
     "column_spread",
     "dense",
-    "is_class",
     "is_sparse",
     "is_symmetric",
     "squared",
 ]
 
 _LARGEST = 1e100  # feature: squares are summed
-
-
-class Labels(NamedTuple):
-    """The classes, which nodes are labelled, and the class (0, 1, ...) of each of these."""
-
-    classes: npt.NDArray[Any]
-    labelled: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.int64]
 
 
 def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
@@ -43,9 +35,7 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
     2
     """
     if hasattr(graph, "adjacency") and hasattr(graph, "number_of_nodes"):
-        import networkx as nx
-
-        graph = nx.to_scipy_sparse_array(graph, dtype=float)
+        graph = _of_networkx(graph)
     if graph is None:
         raise ParameterError(
             "graph = None is not allowed here; give an adjacency matrix (GraphClassifier alone does without)"
@@ -60,8 +50,7 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
         raise ParameterError(
             f"graph has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
         )
-    matrix = sparse.csr_array(raw, dtype=np.float64, copy=True)
-    matrix.sum_duplicates()
+    matrix = _as_csr("graph", raw)
     if not np.isfinite(matrix.data).all():
         raise ParameterError("graph holds NaN or infinity; every weight must be finite, 1 for an edge")
     matrix.setdiag(0.0)  # the operator has its own
@@ -88,52 +77,26 @@ def as_features(X: Any, nodes: int | None = None) -> Any:
         raise ParameterError(
             f"X has {raw.shape[0]} rows but graph has {nodes} nodes; they must be the same nodes in order"
         )
-    matrix = sparse.csr_array(raw, dtype=np.float64) if is_sparse(raw) else raw.astype(np.float64)
+    require(f"a row of {raw.shape[1]} features", 64.0 * raw.shape[1], "leave out columns without an entry")
+    matrix = _as_csr("X", raw) if is_sparse(raw) else raw.astype(np.float64)
     values: Any = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
         raise ParameterError("X contains NaN or infinity; replace what is missing, such as by the mean of its column")
-    if np.max(np.abs(values), initial=0.0) > _LARGEST:
-        raise ParameterError(f"X reaches {np.max(np.abs(values)):g}, whose square is out of range; take other units")
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if largest and not 1.0 / _LARGEST <= largest <= _LARGEST:
+        raise ParameterError(f"X reaches {largest:g} in size, whose square is out of range; take other units")
     return matrix
 
 
-def as_labels(y: Any, nodes: int) -> Labels:
-    """Classes of the labelled nodes; -1, NaN, None and the empty string mark the others.
+def _of_networkx(graph: Any) -> Any:
+    import networkx as nx
 
-    >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
-    ...     found = as_labels(y, nodes=3)
-    ...     print(found.classes.tolist(), found.labelled.tolist(), found.codes.tolist())
-    ['a', 'b'] [0, 2] [0, 1]
-    ['a', 'b'] [0, 2] [0, 1]
-    [0, 1] [0, 2] [0, 1]
-    """
-    if y is None:
-        raise ParameterError("y is None; give the class of each node, -1 or None where it is unknown")
-    raw = _array("y", y.toarray() if is_sparse(y) else y)
-    if raw.shape != (nodes,):
-        raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {nodes} nodes")
-    known = _known(raw)
-    if not known.any():
+    try:
+        return nx.to_scipy_sparse_array(graph, dtype=float)
+    except (nx.NetworkXError, TypeError, ValueError) as error:
         raise ParameterError(
-            "y labels no node (-1, NaN and None mark unlabelled nodes); label two of each class at least"
-        )
-    values = raw[known]
-    if raw.dtype.kind == "O" and len({isinstance(v, str) for v in values}) > 1:
-        raise ParameterError("y mixes strings and numbers; use one kind for all classes")
-    if values.dtype.kind == "f" and np.any(fractions := values != np.round(values)):
-        raise ParameterError(
-            f"Unknown label type: y contains {values[fractions][0]:g}; classes are whole numbers or strings"
-        )
-    strings = values.dtype.kind == "O" and isinstance(values[0], str)
-    classes, codes = np.unique(values.astype(str) if strings else values, return_inverse=True)
-    if classes.dtype.kind == "O":
-        classes = np.array(classes.tolist())
-    if classes.size < 2:
-        raise ParameterError(
-            f"y has one class, {classes[0]!s}, among its labelled nodes; two are needed (-1 marks an unlabelled node: "
-            "write the classes -1 and 1 as 0 and 1)"
-        )
-    return Labels(classes, np.flatnonzero(known), codes.astype(np.int64))
+            f"graph has no adjacency matrix: {error}; it needs nodes, and weights that are numbers"
+        ) from None
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -151,6 +114,44 @@ def dense(X: Any) -> npt.NDArray[Any]:
     return np.asarray(X.toarray() if is_sparse(X) else X)
 
 
+def check_indices(name: str, matrix: Any) -> None:
+    """Refuse a sparse matrix whose indices lead outside of it: SciPy takes them on trust, and would read beyond its arrays."""
+    try:
+        if matrix.format in {"csr", "csc", "bsr"}:
+            _check_whole(matrix.indptr, matrix.indices)
+            copy(matrix).check_format(full_check=True)  # which may shorten the arrays of the one it is called on
+            _check_increasing(matrix.indptr)
+        elif matrix.format == "coo":
+            _check_whole(*matrix.coords)
+            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+    except ValueError as error:
+        raise ParameterError(
+            f"{name} is a broken sparse matrix: {error}; build it from scipy.sparse.coo_array((weights, (row, column)), shape)"
+        ) from None
+
+
+def _as_csr(name: str, matrix: Any) -> Any:
+    """Copy in CSR form and double precision, each entry once."""
+    if is_sparse(matrix):
+        check_indices(name, matrix)
+    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused by the caller
+        csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+        check_indices(name, csr)
+        csr.sum_duplicates()
+    return csr
+
+
+def _check_whole(*indices: npt.NDArray[Any]) -> None:
+    if any(array.dtype.kind not in "iu" for array in indices):
+        raise ValueError("its indices are not whole numbers")
+
+
+def _check_increasing(indptr: npt.NDArray[Any]) -> None:
+    """What SciPy leaves out if the last pointer is 0."""
+    if np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("its row pointers decrease")
+
+
 def squared(X: Any) -> Any:
     """Entry by entry."""
     return X.multiply(X) if is_sparse(X) else X**2
@@ -165,34 +166,9 @@ def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
 
 def _array(name: str, value: Any) -> npt.NDArray[Any]:
     array = plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
-    if name != "y" and array.dtype.kind == "O" and array.ndim == 2:
+    if array.dtype.kind == "O" and array.ndim == 2:
         try:
             return array.astype(np.float64)
         except (ValueError, TypeError):
             return array
     return array
-
-
-def _known(raw: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    if raw.dtype.kind == "f":
-        if np.isinf(raw).any():
-            raise ParameterError(
-                "y contains infinity; classes are whole numbers or strings, NaN marks an unlabelled node"
-            )
-        return np.asarray(~np.isnan(raw) & (raw != -1))
-    if raw.dtype.kind == "i":
-        return np.asarray(raw != -1)
-    if raw.dtype.kind == "O":
-        return np.array([is_class(v) for v in raw], bool)
-    if raw.dtype.kind in "US":
-        return np.asarray(np.strings.str_len(raw) > 0)
-    if raw.dtype.kind in "bu":
-        return np.ones(raw.shape, bool)
-    raise ParameterError(f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node")
-
-
-def is_class(value: Any) -> bool:
-    """Whether one entry names a class: not if it is -1, NaN, None or an empty string."""
-    if value is None or (isinstance(value, str) and not value):
-        return False
-    return bool(value == value and not (not isinstance(value, str | bool) and value == -1))  # noqa: PLR0124

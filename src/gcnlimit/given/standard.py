@@ -11,7 +11,8 @@ from scipy.special import chdtrc
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, column_spread, is_sparse, is_symmetric
+from gcnlimit.given.inputs import as_adjacency, as_features, column_spread, is_sparse, is_symmetric
+from gcnlimit.given.labels import Labels, as_labels
 from gcnlimit.given.matrix import SparseLessRankOne
 from gcnlimit.numerics.simplex import simplex_codes
 

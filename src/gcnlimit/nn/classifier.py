@@ -11,7 +11,7 @@ import torch
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels
+from gcnlimit.given.labels import Labels
 from gcnlimit.nn.components import Components, most_components, numbers_of_components
 from gcnlimit.nn.network import MessagePassing
 from gcnlimit.nn.operators import SymmetricOperator, from_graph

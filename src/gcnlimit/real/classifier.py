@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Filter
-from gcnlimit.given.inputs import Labels
+from gcnlimit.given.labels import Labels
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG
 from gcnlimit.real.offers import Options

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._validation import whole
+from gcnlimit._validation import plain_array, whole
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.given.inputs import as_adjacency, as_features, is_sparse
+from gcnlimit.given.labels import classes_of_nodes
 from gcnlimit.simulation.codes import class_numbers
-from gcnlimit.simulation.disk import unreadable
+from gcnlimit.simulation.disk import read_arrays, unreadable
 from gcnlimit.simulation.instance import Instance
 
 __all__ = ["Dataset", "load", "of_instance", "save"]
@@ -30,19 +30,19 @@ class Dataset:
     Parameters
     ----------
     graph
-        Adjacency matrix (CSR).
+        Adjacency matrix, kept in CSR form.
     X
-        Features, dense or sparse (CSR), or None.
+        Features, dense or sparse (then kept in CSR form), or None.
     y
-        Classes: integers with -1, or strings with ``""``, where unknown.
+        Classes, kept as integers with -1, or as strings with ``""``, where unknown.
     train, val, test
-        Booleans, one row for each split; without rows if there is no split.
+        Booleans, one row for each split, or None if there is no split.
     names
         Name of each node, or None for 0, 1, ...
 
     Examples
     --------
-    >>> path = Dataset(as_adjacency([[0, 1], [1, 0]]), None, np.array([1, -1]))
+    >>> path = Dataset([[0, 1], [1, 0]], None, [1, None])
     >>> path.nodes, path.training().tolist()
     (2, [1, -1])
     >>> path
@@ -56,6 +56,25 @@ class Dataset:
     val: Masks | None = None
     test: Masks | None = None
     names: npt.NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        graph = as_adjacency(self.graph)
+        nodes = graph.shape[0]
+        checked = {
+            "graph": graph,
+            "X": None if self.X is None else as_features(self.X, nodes),
+            "y": classes_of_nodes(self.y, nodes),
+            "names": None if self.names is None else _names(self.names, nodes),
+        }
+        for name in ("train", "val", "test"):
+            masks = getattr(self, name)
+            checked[name] = None if masks is None else _masks(name, masks, nodes)
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+        if len({len(checked[name]) for name in ("train", "val", "test") if checked[name] is not None}) > 1:
+            raise ParameterError(
+                "train, val and test have different numbers of rows; each must have one for each split"
+            )
 
     @property
     def nodes(self) -> int:
@@ -105,13 +124,14 @@ def load(path: str | os.PathLike[str]) -> Dataset:
 
     The classes of an instance become 0, 1, ...
     """
+    stored = read_arrays(path, "a graph")
+    if "model" in stored:
+        return of_instance(Instance.load(path))
     try:
-        with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        return of_instance(Instance.load(path)) if "model" in stored else _assemble(stored)
-    except (OSError, ValueError, KeyError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        if isinstance(error, ParameterError):
-            raise
+        return _assemble(stored)
+    except KeyError as missing:
+        raise unreadable(path, "a graph", f"the field {missing} is missing") from None
+    except ParameterError as error:
         raise unreadable(path, "a graph", error) from None
 
 
@@ -137,53 +157,68 @@ def of_instance(instance: Instance) -> Dataset:
     """Data set of an instance, its classes 0, 1, ..., its training nodes the one split.
 
     >>> import gcnlimit as gl
-    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), nodes=200, degree=20, seed=0)
     >>> data = of_instance(i)
-    >>> data.nodes, int((data.training() >= 0).sum())
-    (200, 20)
+    >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
+    (200, 20, [0, 1, 2])
     """
-    mask = instance.train_mask[None]
-    y = class_numbers(instance.labels, instance.data.classes)
-    graph = as_adjacency(instance.adjacency)
-    return Dataset(graph, as_features(np.asarray(instance.features), graph.shape[0]), y, mask, None, ~mask)
+    mask, classes = instance.train_mask[None], class_numbers(instance.labels, instance.data.classes)
+    return Dataset(instance.adjacency, np.asarray(instance.features), classes, mask, None, ~mask)
 
 
 def _assemble(stored: dict[str, Any]) -> Dataset:
     nodes = stored["indptr"].size - 1
-    graph = as_adjacency(_csr("", stored, (nodes, nodes), stored.get("weights")))
-    X = None
-    if "x_dense" in stored:
-        X = as_features(stored["x_dense"], nodes)
-    elif "x_indptr" in stored:
-        rows, columns = (int(n) for n in stored["x_shape"])
-        X = as_features(_csr("x_", stored, (rows, columns), stored.get("x_data")), nodes)
-    y = stored.get("labels", np.full(nodes, -1))
-    if y.shape != (nodes,) or y.dtype.kind not in "iuU":
-        raise ParameterError(
-            f"labels have shape {y.shape} and dtype {y.dtype}; they must be {nodes} integers or strings"
-        )
-    masks = {name: _masks(name, stored[name], nodes) for name in ("train", "val", "test") if name in stored}
-    return Dataset(graph, X, y if y.dtype.kind == "U" else y.astype(np.int64), names=stored.get("names"), **masks)
+    graph = _csr("", stored, (nodes, nodes), stored.get("weights"))
+    X = stored.get("x_dense")
+    if "x_indptr" in stored:
+        X = _csr("x_", stored, _shape(stored["x_shape"]), stored.get("x_data"))
+    masks = {name: _unpacked(name, stored[name], nodes) for name in ("train", "val", "test") if name in stored}
+    return Dataset(graph, X, stored.get("labels", np.full(nodes, -1)), names=stored.get("names"), **masks)
 
 
 def _csr(prefix: str, stored: dict[str, Any], shape: tuple[int, int], data: Any) -> Any:
-    """Sparse matrix of stored arrays, which may be anything: checked before SciPy trusts them."""
-    indptr, indices = (stored[prefix + name].astype(np.int64, casting="safe") for name in ("indptr", "indices"))
-    data = np.ones(indices.size) if data is None else np.asarray(data, float)
-    steps = np.diff(indptr)
-    whole_rows = (
-        indptr.shape == (shape[0] + 1,) and indptr[0] == 0 and indptr[-1] == indices.size and np.all(steps >= 0)
-    )
-    if not whole_rows or data.shape != indices.shape or indices.ndim != 1:
-        raise ParameterError(f"{prefix}indptr and {prefix}indices do not fit together as the rows of a sparse matrix")
-    if indices.size and not (indices.min() >= 0 and indices.max() < shape[1]):
-        raise ParameterError(f"{prefix}indices name a column outside of 0 ... {shape[1] - 1}")
-    return sparse.csr_array((data, indices, indptr), shape=shape)
+    """Sparse matrix of stored arrays, which may be anything; what its indices lead to is checked by `Dataset`."""
+    indptr, indices = stored[f"{prefix}indptr"], stored[f"{prefix}indices"]
+    data = np.ones(indices.shape) if data is None else data
+    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu" or data.dtype.kind not in "biuf":
+        raise ParameterError(
+            f"{prefix}indptr, {prefix}indices and the entries have dtypes {indptr.dtype}, {indices.dtype} and {data.dtype}; "
+            "they must be whole, whole and real numbers"
+        )
+    try:
+        return sparse.csr_array((data, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+    except ValueError as error:
+        raise ParameterError(f"{prefix}indptr and {prefix}indices are no sparse matrix: {error}") from None
 
 
-def _masks(name: str, packed: Any, nodes: int) -> Masks:
+def _shape(stored: npt.NDArray[Any]) -> tuple[int, int]:
+    if stored.shape != (2,) or stored.dtype.kind not in "iu" or stored.min() < 1:
+        raise ParameterError(f"x_shape = {stored.tolist()} is not allowed; it must be two numbers, of rows and columns")
+    return int(stored[0]), int(stored[1])
+
+
+def _unpacked(name: str, packed: Any, nodes: int) -> Masks:
     if packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != (nodes + 7) // 8:
         raise ParameterError(
             f"{name} has shape {packed.shape}; it must be numpy.packbits of a row of {nodes} booleans per split"
         )
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
+
+
+def _masks(name: str, value: Any, nodes: int) -> Masks:
+    masks = plain_array(name, value)
+    if masks.dtype != np.bool_ or masks.ndim != 2 or masks.shape[1] != nodes or not len(masks):
+        raise ParameterError(
+            f"{name} has dtype {masks.dtype} and shape {masks.shape}; it must have a row of {nodes} booleans for each split: "
+            f"write {name}=mask[None] for one"
+        )
+    return masks.copy()
+
+
+def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
+    names = plain_array("names", value).astype(str)
+    if names.shape != (nodes,) or len(set(names.tolist())) != nodes:
+        raise ParameterError(
+            f"names have shape {names.shape}; there must be one for each of the {nodes} nodes, all different"
+        )
+    return names

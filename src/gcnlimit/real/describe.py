@@ -12,7 +12,8 @@ from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._display.plot import ready_axes
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import Labels, as_adjacency
+from gcnlimit.given.inputs import as_adjacency
+from gcnlimit.given.labels import Labels
 from gcnlimit.given.standard import Standard
 from gcnlimit.real.estimate import Estimate, estimate_standard
 

@@ -12,7 +12,8 @@ from scipy.special import softmax
 from gcnlimit._extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import Labels, as_adjacency, as_features, as_labels, is_class
+from gcnlimit.given.inputs import as_adjacency, as_features
+from gcnlimit.given.labels import Labels, as_labels, labelled_nodes
 from gcnlimit.real.trained import pair
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -72,13 +73,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
-        found = self.predict(X, graph)
-        if not self._with_graph:
-            return float(np.average(found == np.asarray(y), weights=sample_weight))
-        raw = np.asarray(y)
+        found, raw = self.predict(X, graph), np.asarray(y)
         if raw.shape != found.shape:
             raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
-        known = np.array([is_class(v) for v in raw.tolist()])
+        known = labelled_nodes(raw) if self._with_graph else np.ones(raw.shape, bool)
         if not known.any():
             raise ParameterError("y labels no node; -1, NaN and None mark those that do not count")
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]

@@ -9,7 +9,7 @@ import numpy as np
 from gcnlimit._extras import load
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import as_adjacency, as_features, dense, is_symmetric
+from gcnlimit.given.inputs import dense, is_symmetric
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.tables import from_edges
 
@@ -21,20 +21,17 @@ def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Data
 
     A node without a label is unlabelled.
     """
-    nx = load("a NetworkX graph", "graphs", "networkx")
+    load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
-    adjacency = as_adjacency(nx.to_scipy_sparse_array(graph, dtype=float))
     given = [attributes.get(label) for _, attributes in graph.nodes(data=True)]
     rows = [attributes.get(features) for _, attributes in graph.nodes(data=True)]
     if any(row is None for row in rows) and any(row is not None for row in rows):
         raise ParameterError(f"some nodes have no attribute {features!r}; give features to all of them or to none")
-    X = None if rows[0] is None else as_features([np.ravel(row) for row in rows], len(rows))
-    if any(isinstance(c, str) for c in given):
-        y = np.array(["" if c is None else str(c) for c in given])
-    else:
-        y = np.array([-1 if c is None else int(c) for c in given])
-    return Dataset(adjacency, X, y, names=np.array([str(node) for node in graph]))
+    X = None if rows[0] is None else [np.ravel(row) for row in rows]
+    y = np.empty(len(given), object)
+    y[:] = given
+    return Dataset(graph, X, y, names=np.array([str(node) for node in graph]))
 
 
 def to_networkx(data: Dataset) -> Any:
@@ -55,13 +52,12 @@ def from_pyg(data: Any) -> Dataset:
     index = getattr(data, "edge_index", None)
     if index is None:
         raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {type(data).__name__}")
-    nodes = int(data.num_nodes)
-    weight = getattr(data, "edge_weight", None)
-    graph = from_edges(_numpy(index).T, nodes, None if weight is None else _numpy(weight))
-    X = None if getattr(data, "x", None) is None else as_features(_numpy(data.x), nodes)
-    y = np.full(nodes, -1) if getattr(data, "y", None) is None else _numpy(data.y).reshape(-1)
+    weight, x, y = (getattr(data, name, None) for name in ("edge_weight", "x", "y"))
+    graph = from_edges(_numpy(index).T, data.num_nodes, None if weight is None else _numpy(weight))
+    X = None if x is None else _numpy(x)
+    y = np.full(graph.shape[0], -1) if y is None else _numpy(y)
     masks = {name: _mask(getattr(data, f"{name}_mask", None)) for name in ("train", "val", "test")}
-    return Dataset(graph, X, y.astype(np.int64), **masks)
+    return Dataset(graph, X, y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, **masks)
 
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
@@ -89,7 +85,7 @@ def _mask(given: Any) -> Any:
     """Masks with one row per split, from a vector or PyTorch Geometric's one column per split."""
     if given is None:
         return None
-    array = _numpy(given).astype(bool)
+    array = _numpy(given)
     return array[None] if array.ndim == 1 else array.T
 
 

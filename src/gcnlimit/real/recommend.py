@@ -13,7 +13,8 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.filters import PageRank
-from gcnlimit.given.inputs import as_adjacency, as_features, as_labels
+from gcnlimit.given.inputs import as_adjacency, as_features
+from gcnlimit.given.labels import as_labels
 from gcnlimit.given.standard import Standard
 from gcnlimit.network import GCN
 from gcnlimit.real.advice import Rule, sentences

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import importlib
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from scipy import sparse
 from gcnlimit._memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
-from gcnlimit.given.inputs import as_adjacency, as_features, dense
+from gcnlimit.given.inputs import as_adjacency, dense
 from gcnlimit.real.dataset import Dataset
 
 __all__ = ["from_edges", "read_tables", "write_tables"]
@@ -72,12 +73,13 @@ def read_tables(edges: Location, nodes: Location | None = None) -> Dataset:
     place = {name: k for k, name in enumerate(names)}
     if len(place) != len(names):
         raise ParameterError(f"nodes = {os.fspath(nodes or '')!r} names a node twice; each must have one row")
-    if unknown := next((name for name in (*source, *target) if name not in place), None):
-        raise ParameterError(f"edges name the node {unknown!r}, which the table of nodes does not have")
+    for name in (*source, *target):
+        if name not in place:
+            raise ParameterError(f"edges name the node {name!r}, which the table of nodes does not have")
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
     graph = from_edges(pairs, len(names), weights)
-    y, X = (np.full(len(names), -1), None) if table is None else _content(table)
-    return Dataset(graph, X, y, names=np.array(names))
+    y, X = ([None] * len(names), None) if table is None else _content(table)
+    return Dataset(graph, X, np.array(y, object), names=np.array(names))
 
 
 def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
@@ -105,12 +107,12 @@ def _table(path: Location, header: bool) -> Columns:
 
 
 def _csv(path: Location, header: bool) -> Columns:
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        text = file.read()
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "%"))]
+    with open(path, encoding="utf-8-sig") as file:
+        lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
     if not lines:
         raise ParameterError(f"{os.fspath(path)!r} is empty; it must have a row for each edge or node")
     mark = next((m for m in (",", "\t", ";") if m in lines[0]), " ")
+    lines = [line.strip() for line in lines] if mark == " " else lines
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
     width = len(rows[0])
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
@@ -136,22 +138,20 @@ def _parquet(path: Location) -> Columns:
     return columns
 
 
-def _content(table: Columns) -> tuple[npt.NDArray[Any], Any]:
+def _content(table: Columns) -> tuple[list[Any], Any]:
     """Classes and features of a table of nodes."""
     named = list(table)[1:]
     chosen = next((name for name in named if name.lower() in LABEL), None)
-    y = np.full(len(table[next(iter(table))]), -1) if chosen is None else _classes(table[chosen])
+    y = [None] * len(table[next(iter(table))]) if chosen is None else _classes(table[chosen])
     features = [_numbers(name, table[name]) for name in named if name != chosen]
-    return y, as_features(np.array(features, float).T) if features else None
+    return y, np.array(features, float).T if features else None
 
 
-def _classes(column: list[Any]) -> npt.NDArray[Any]:
-    """Whole numbers with -1, or strings with the empty one, where unknown."""
-    texts = ["" if v is None or v != v else str(v) for v in column]  # noqa: PLR0124
-    try:
-        return np.array([-1 if t == "" else int(t) for t in texts])
-    except ValueError:
-        return np.array(texts)
+def _classes(column: list[Any]) -> list[Any]:
+    """Whole numbers or strings; None where a cell is empty or nan."""
+    texts = [None if value is None or str(value).lower() in ("", "nan") else str(value) for value in column]
+    whole = all(text is None or re.fullmatch(r"-?[0-9]{1,15}", text) for text in texts)
+    return [text if text is None or not whole else int(text) for text in texts]
 
 
 def _numbers(name: str, column: list[Any]) -> list[float]:
@@ -180,4 +180,4 @@ def _is_number(value: Any) -> bool:
 
 def _natural(name: str) -> tuple[int, int, str]:
     """Whole numbers in their order, before other names."""
-    return (0, int(name), "") if name.isdecimal() else (1, 0, name)
+    return (0, int(name), "") if re.fullmatch("[0-9]{1,99}", name) else (1, 0, name)

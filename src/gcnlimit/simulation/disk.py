@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import struct
+import tokenize
 import zipfile
 import zlib
 from typing import Any
@@ -41,9 +43,13 @@ from gcnlimit.simulation.parts import (
 )
 from gcnlimit.spectrum import Spectrum
 
-__all__ = ["check_path", "load", "save", "unreadable"]
+__all__ = ["check_path", "load", "read_arrays", "save", "unreadable"]
 
-_OF_ZIP = (zipfile.BadZipFile, zlib.error)
+_UNREADABLE = (
+    *(OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, OverflowError, NotImplementedError, SyntaxError),
+    *(RecursionError, RuntimeError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy and zipfile raise on files that are not as they should be: a field may lie about its size, type or compression."""
 
 
 def save(observation: Observation, latents: Latents, path: str | os.PathLike[str]) -> None:
@@ -91,7 +97,7 @@ def _unknown(classes: Classes) -> int:
 
 def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
-    stored = _read(path)
+    stored = read_arrays(path, "an instance")
     try:
         return _assemble(stored)
     except KeyError as missing:
@@ -100,17 +106,17 @@ def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
         raise unreadable(path, "an instance", error) from None
 
 
-def _read(path: str | os.PathLike[str]) -> dict[str, npt.NDArray[Any]]:
-    """Fields of an ``.npz`` file; it may hold anything."""
+def read_arrays(path: str | os.PathLike[str], kind: str) -> dict[str, npt.NDArray[Any]]:
+    """Arrays of an ``.npz`` file by name; it may hold anything, and nothing in it is executed."""
     check_path(path)
     try:
         with open(path, "rb") as opened:
             file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one array instead of the fields of an instance")
+                raise ValueError(f"it holds one array instead of the fields of {kind}")
             return {name: file[name] for name in file.files}
-    except (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, NotImplementedError, *_OF_ZIP) as error:
-        raise unreadable(path, "an instance", error) from None
+    except _UNREADABLE as error:
+        raise unreadable(path, kind, error) from None
 
 
 def unreadable(path: str | os.PathLike[str], kind: str, reason: object) -> ParameterError:

@@ -12,7 +12,7 @@ from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, Classes, class_fractions
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import is_sparse, is_symmetric
+from gcnlimit.given.inputs import check_indices, is_sparse, is_symmetric
 from gcnlimit.simulation.observation import Graph, Mask
 
 __all__ = [
@@ -49,10 +49,10 @@ def check_graph(adjacency: Any) -> sparse.csr_array[np.float64]:
         )
     if adjacency.dtype.kind not in "biuf":
         raise ParameterError(f"adjacency has dtype {adjacency.dtype}; it must hold real numbers, 1 for an edge")
-    _check_indices("adjacency", adjacency)
+    check_indices("adjacency", adjacency)
     with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused below
         matrix: sparse.csr_array[np.float64] = sparse.csr_array(adjacency.astype(np.float64, copy=True))
-        _check_indices("adjacency", matrix)
+        check_indices("adjacency", matrix)
         matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if not np.isfinite(matrix.data).all():
@@ -100,7 +100,7 @@ def check_dense(matrix: Any, nodes: int) -> Array:
 def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if is_sparse(features):
-        _check_indices("features", features)
+        check_indices("features", features)
         features = features.toarray()
     array = plain_array("features", features)
     if array.dtype.kind not in "biuf":
@@ -187,33 +187,6 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
             "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"
         )
     return data
-
-
-def _check_indices(name: str, matrix: Any) -> None:
-    """Refuse a sparse matrix whose indices lead outside of it."""
-    try:
-        if matrix.format in {"csr", "csc", "bsr"}:
-            _check_whole(matrix.indptr, matrix.indices)
-            matrix.check_format(full_check=True)
-            _check_increasing(matrix.indptr)
-        elif matrix.format == "coo":
-            _check_whole(*matrix.coords)
-            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
-    except ValueError as error:
-        raise ParameterError(
-            f"{name} is a broken sparse matrix: {error}; build it from scipy.sparse.coo_array((weights, (row, column)), shape)"
-        ) from None
-
-
-def _check_whole(*indices: npt.NDArray[Any]) -> None:
-    if any(array.dtype.kind not in "iu" for array in indices):
-        raise ValueError("its indices are not whole numbers")
-
-
-def _check_increasing(indptr: npt.NDArray[Any]) -> None:
-    """What SciPy leaves out if the last pointer is 0."""
-    if np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("its row pointers decrease")
 
 
 def _way_to_sparse(graph: Any) -> str:
