@@ -117,6 +117,21 @@ def test_a_mixture_is_minimal_at_its_proximal_point():
         assert np.all(there >= mixed.value(x) + (x - omega) ** 2 / (2 * v))
 
 
+class Shrunk(Quartic):
+    """Its proximal operator is that of another penalty."""
+
+    def prox(self, omega, v):
+        return super().prox(omega, 1.1 * np.asarray(v))
+
+    def prox_derivative(self, omega, v):
+        return super().prox_derivative(omega, 1.1 * np.asarray(v))
+
+
+def test_a_penalty_whose_prox_does_not_minimise_is_refused():
+    with pytest.raises(gl.ParameterError, match=r"penalty = .*prox is .* lower at x ="):
+        gl.GCN(gl.Diffusion(1.0), reg=1.0, penalty=Shrunk())
+
+
 def test_what_a_penalty_is_not_for_is_refused():
     with pytest.raises(gl.ParameterError, match="reg = inf"):
         gl.GCN(gl.Diffusion(1.0), penalty=gl.ElasticNet(0.5))

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._adapter import check_derivative
+from gcnlimit._adapter import check_prox
 from gcnlimit._validation import broadcast, check_types, flag, real
 from gcnlimit._values import Array, Parameter, Value
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
+from gcnlimit.losses.given import check_values
 from gcnlimit.penalties import L2, Penalty, as_penalty
 
 __all__ = ["GCN", "check_problem"]
@@ -80,8 +81,9 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
-        check_derivative("loss", self.loss)
-        check_derivative("penalty", self.penalty)
+        check_values(self.loss)
+        check_prox("loss", self.loss)
+        check_prox("penalty", self.penalty)
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")

@@ -135,3 +135,41 @@ class Duck:
 def test_a_network_refuses_a_loss_whose_derivative_is_not_that_of_its_prox(wrong):
     with pytest.raises(gl.ParameterError, match=r"loss = .*prox_derivative is .* where prox changes by"):
         gl.GCN(gl.Diffusion(1.0), wrong)
+
+
+class NoNumber(Duck):
+    def prox(self, omega, v):
+        return np.full(np.broadcast_shapes(np.shape(omega), np.shape(v)), np.nan)
+
+
+class Sigmoid(gl.Loss):
+    def value(self, z):
+        return 1.0 / (1.0 + np.exp(np.asarray(z)))
+
+
+@pytest.mark.parametrize(
+    ("loss", "sentence"),
+    [
+        (lambda z: np.maximum(0.0, 1.0 - z), "jumps at z = 1; declare it"),
+        (lambda z: np.sum(np.exp(-z)), "compute it elementwise"),
+        (lambda z: np.exp(-z) + 0j, "dtype complex128"),
+        (lambda z: np.exp(-z).astype(np.float32), "dtype float32"),
+        (lambda z: np.full(z.shape, np.nan), "value is nan"),
+        (FromValue(lambda z: np.maximum(0.0, 1.0 - z) + np.maximum(0.0, -z), kinks=(1.0, 0.0)), "in increasing order"),
+        (Sigmoid(), "not convex"),
+        (WrongProx(), "prox is .* lower at x ="),
+        (NoNumber(), "prox is nan"),
+    ],
+)
+def test_a_network_refuses_a_loss_with_which_every_answer_would_be_wrong(loss, sentence):
+    with pytest.raises(gl.ParameterError, match=sentence):
+        gl.GCN(gl.Diffusion(1.0), loss)
+
+
+def test_a_loss_may_work_in_place():
+    def in_place(z):
+        return np.exp(np.negative(z, out=z), out=z)
+
+    expected = gl.predict(gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), lambda z: np.exp(-z), 1.0)).test_loss
+    found = gl.predict(gl.CSBM(2, 1, 2, 0.4), gl.GCN(gl.Residual([]), in_place, 1.0)).test_loss
+    assert found == expected

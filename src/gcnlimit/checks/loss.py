@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gcnlimit._values import Array
+from gcnlimit._adapter import prox_problem
 from gcnlimit.checks.places import first
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.given import Adapted, concave_at
+from gcnlimit.losses.given import Adapted
+from gcnlimit.losses.values import jump, value_problem
 from gcnlimit.order_parameters import Output
 from gcnlimit.theory.finite_reg.loss_averages import eta, expected_losses
 
@@ -53,55 +53,8 @@ def check_loss(loss: Any) -> None:
             raise ParameterError(f"loss = {own!r}: {problem}")
 
 
-def _check_value(loss: Loss) -> str | None:
-    z = np.linspace(-6.0, 6.0, 1201)
-    value = np.asarray(loss.value(z))
-    if value.shape != z.shape:
-        return f"value gives shape {value.shape} for margins of shape {z.shape}; compute it elementwise"
-    if not np.isfinite(value).all():
-        return f"value is {value[~np.isfinite(value)][0]} at z = {z[~np.isfinite(value)][0]:g}; it must be finite"
-    place = concave_at(loss.value)
-    if place is not None:
-        return f"value is not convex near z = {place:g}"
-    if not value[601] < value[599]:
-        return "value does not decrease at z = 0, so that outputs are not pushed towards their labels"
-    return None
-
-
-def _check_value_kinks(loss: Loss) -> str | None:
-    """A loss whose derivatives come from its value must declare its kinks."""
-    if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
-        return None
-
-    def slope(z: Array) -> Array:
-        return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / 2e-7)
-
-    def curvature(z: Array) -> Array:
-        return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
-
-    for derivative, width in ((slope, 1e-5), (curvature, 1e-3)):
-        found = _jump(derivative, np.asarray(loss.kinks), width)
-        if found is not None:
-            return f"a derivative of value jumps at z = {found:.3g}; declare it, as in kinks = ({found:.3g},)"
-    return None
-
-
 def _check_prox(loss: Loss) -> str | None:
-    x = np.asarray(loss.prox(_OMEGA, _V))
-    if x.shape != np.broadcast_shapes(_OMEGA.shape, _V.shape):
-        return f"prox gives shape {x.shape} for omega of shape {_OMEGA.shape} and v of shape {_V.shape}; let them broadcast"
-
-    def objective(x: Array) -> Array:
-        return np.asarray(loss.value(x) + (x - _OMEGA) ** 2 / (2.0 * _V))
-
-    least = objective(x)
-    for move in (step * sign for step in (1e-3, 1e-2, 0.1, 1.0, 10.0) for sign in (1, -1)):
-        lower = ~(objective(x + move) >= least - 1e-11 * (1.0 + np.abs(least)))
-        if lower.any():
-            omega, v, there = first(lower, _OMEGA, _V, x)
-            lower_at = f"value(x) + (x - omega)^2/2v is lower at x = {there + move:g}"
-            return f"prox is {there:g} at omega = {omega:.6g}, v = {v:g}, but {lower_at}"
-    return None
+    return prox_problem(loss, _OMEGA, _V)
 
 
 def _check_prox_derivative(loss: Loss) -> str | None:
@@ -127,7 +80,7 @@ def _check_prox_kinks(loss: Loss) -> str | None:
     for v in _V:
         kinks = loss.breakpoints(np.array([v]))
         known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, 0]
-        found = _jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
+        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
         if found is not None:
             return f"prox has a kink at omega = {found:.6g} for v = {v:g} that breakpoints does not name"
     return None
@@ -155,27 +108,8 @@ def _check_averages(loss: Loss) -> str | None:
     return None
 
 
-def _jump(function: Callable[[Array], Array], known: Array, width: float) -> float | None:
-    """First point of [-6, 6] away from the `known` ones where the function jumps within `width`, by bisection."""
-
-    def jumps(low: Array, high: Array) -> Array:
-        ends = function(low), function(high)
-        return np.asarray(np.abs(ends[1] - ends[0]) / (1.0 + np.minimum(*np.abs(ends))))
-
-    low = np.linspace(-6.0, 6.0, 1201) + 1e-3 * np.sqrt(2)
-    low = low[jumps(low, low + 0.01) > 0.02]
-    step = 0.01
-    while low.size and step > width:
-        step *= 0.5
-        low = np.where(jumps(low, low + step) >= jumps(low + step, low + 2.0 * step), low, low + step)
-    low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
-    low = low[jumps(low, low + step) > 0.02]
-    return float(low[0] + 0.5 * step) if low.size else None
-
-
 _CHECKS = (
-    _check_value,
-    _check_value_kinks,
+    value_problem,
     _check_prox,
     _check_prox_derivative,
     _check_prox_kinks,
