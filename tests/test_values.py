@@ -1,7 +1,9 @@
 """The values: validated once, frozen, equal by content, broadcast as in NumPy."""
 
+import copy
 import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -9,6 +11,19 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
+
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
+class Tensor:
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("it tracks its gradient")
+
+
+class Silent:
+    def __repr__(self):
+        raise TypeError
 
 
 @pytest.mark.parametrize(
@@ -20,6 +35,10 @@ from gcnlimit._validation import tolerance, whole
         ({"mu": -0.1}, "mu = -0.1"),
         ({"rho": 1.2}, r"rho = 1.2 is not allowed; it must be in \[0, 1\]"),
         ({"rho": -0.2}, "rho = -0.2"),
+        ({"rho": 1.0000001}, "rho = 1.0000001 is not allowed"),
+        ({"lam": ENDLESS}, "lam is a list nested without end"),
+        ({"lam": Tensor()}, "lam cannot be read as an array of numbers: it tracks its gradient"),
+        ({"lam": Silent()}, "lam must be real numbers, got a Silent"),
         ({"rho": [0.1, 1.5]}, r"rho = 1.5 \(at index 1\)"),
         ({"lam": math.nan}, "lam contains NaN"),
         ({"lam": "strong"}, "lam must be real numbers, got 'strong'"),
@@ -134,3 +153,19 @@ def test_a_tolerance_is_a_small_positive_number(value):
 def test_a_whole_number_lies_in_its_range(value):
     with pytest.raises(gl.ParameterError, match=r"workers = .* it must be a whole number from 1 to 7"):
         whole("workers", value, low=1, high=7)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))], ids=["deepcopy", "pickle"]
+)
+def test_a_copy_is_equal_and_as_frozen(copied):
+    data = gl.CSBM([1.0, 2.0], 1.0, 2.0, 0.1, features=gl.Spectrum([0.5, 1.5]))
+    twin = copied(data)
+    assert (twin, hash(twin)) == (data, hash(data))
+    assert not any(array.flags.writeable for array in (twin.alpha, twin.features.variance))
+
+
+def test_directions_of_the_signal_have_a_row_for_each_feature():
+    for centroids in ([1.0, 2.0], [0.0, 0.0, 0.0]):
+        with pytest.raises(gl.ParameterError, match="centroids have shape"):
+            gl.Spectrum.of_covariance(np.eye(3), centroids)

@@ -105,7 +105,11 @@ def plain_array(name: str, value: object) -> npt.NDArray[Any]:
 
     NumPy itself drops the mask, and what was hidden behind it would count.
     """
-    if _masked(value):
+    try:
+        masked = _masked(value)
+    except RecursionError:
+        raise ParameterError(f"{name} is a list nested without end; give an array of numbers") from None
+    if masked:
         raise ParameterError(
             f"{name} has masked entries; give plain arrays, with what is missing left out or filled in"
         )
@@ -177,14 +181,18 @@ def _one(kind: type) -> str:
 
 def _show(value: object) -> str:
     """One line that shows the value, cut if it is long."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # an object that cannot be shown
+        text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _first(array: Array, bad: npt.NDArray[np.bool_]) -> str:
     index = tuple(int(i) for i in np.argwhere(bad)[0]) if array.ndim else ()
     where = f" (at index {', '.join(map(str, index))})" if index else ""
-    return f"{array[index]:g}{where}"
+    text = f"{array[index]:g}"
+    return f"{text if float(text) == array[index] else repr(float(array[index]))}{where}"
 
 
 def _interval(low: float, high: float, open_low: bool, infinite: bool) -> str:

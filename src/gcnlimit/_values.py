@@ -59,6 +59,13 @@ class Value(Brief):
             return NotImplemented
         return self._content() == other._content()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Keep the arrays of a copy read-only, which neither `pickle` nor `deepcopy` does."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+        self.__dict__.update(state)
+
     def __hash__(self) -> int:
         return hash((type(self).__qualname__, self._content()))
 

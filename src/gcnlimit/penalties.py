@@ -14,7 +14,8 @@ from gcnlimit._adapter import Adapter
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.given import FromValue, concave_at
+from gcnlimit.losses.given import FromValue
+from gcnlimit.losses.values import value_problem
 
 __all__ = ["L2", "ElasticNet", "Mixed", "Penalty", "as_penalty"]
 
@@ -175,9 +176,7 @@ def as_penalty(penalty: Any) -> Penalty:
 
 
 def _of_function(function: Callable[[Array], Array]) -> Penalty:
-    value = np.asarray(function(np.linspace(-6.0, 6.0, 1201)))
-    if concave_at(function) is not None or not np.isfinite(value).all() or np.argmin(value) != 600:
-        raise ParameterError(
-            f"penalty = {function!r} is not allowed; it must be a strictly convex function of the weights, least at 0"
-        )
-    return _Adapted(FromValue(function))
+    own = FromValue(function)
+    if problem := value_problem(own, least_at_0=True):
+        raise ParameterError(f"penalty = {function!r}: {problem}")
+    return _Adapted(own)

@@ -96,8 +96,12 @@ class Spectrum(Value):
             raise ParameterError(f"covariance has the eigenvalue {variance[0]:g}; add a multiple of the identity to it")
         if centroids is None:
             return cls(variance)
-        directions = np.asarray(real("centroids", centroids)).reshape(matrix.shape[0], -1)
-        share = np.sum((basis.T @ directions) ** 2, axis=1)
+        directions = np.asarray(real("centroids", centroids))
+        if directions.ndim not in (1, 2) or len(directions) != len(matrix) or not np.any(directions):
+            raise ParameterError(
+                f"centroids have shape {directions.shape}; give a row for each of the {len(matrix)} features, not all 0"
+            )
+        share = np.sum((basis.T @ directions.reshape(len(matrix), -1)) ** 2, axis=1)
         return cls(variance, share / np.mean(share))
 
     @classmethod

@@ -1,6 +1,7 @@
 """Evaluation: nothing to peek at, nothing lost when it is interrupted, failures told."""
 
 import gc
+import json
 import secrets
 
 import cheats
@@ -135,3 +136,18 @@ def test_results_survive_the_disk_and_merge(tmp_path):
         assert merged.runs == (good,)
     merged.save(tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text().splitlines()[1].startswith("mine,reference,small,1,0.9,inf")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"accuracy": 7}, {"accuracy": "x"}, {"accuracy": None}, {"method": 3}, {"problem": None}, {"other": 1}],
+    ids=str,
+)
+def test_results_that_cannot_be_are_refused(change, tmp_path):
+    path = tmp_path / "mine.json"
+    Scores((Run("mine", "deep", "small", 0, 0.8, 1.0),)).save(path)
+    content = json.loads(path.read_text())
+    content["runs"][0] |= change
+    path.write_text(json.dumps(content))
+    with pytest.raises(gl.ParameterError, match="is not a file of results"):
+        Scores.load(path)

@@ -120,6 +120,8 @@ def forbidden(monkeypatch):
         monkeypatch.setattr(f"gcnlimit.{home}", refuse)
     monkeypatch.setattr("gcnlimit.simulation.sample.sample", refuse)
     monkeypatch.setattr("gcnlimit.figures.produce.produce", refuse)
+    monkeypatch.setattr("gcnlimit.benchmark.evaluate", refuse)
+    monkeypatch.setattr("gcnlimit.real.read", refuse)
 
 
 @pytest.mark.parametrize(
@@ -149,6 +151,10 @@ def forbidden(monkeypatch):
         ("sample", *OPTIONS, "--out", "no/graph.npz"),
         ("figure", "depth", "--out", "/dev/null/figures"),
         ("reproduce", "--out", "/dev/null/figures"),
+        ("benchmark", "--run", "amp", "--out", "no/scores.json"),
+        ("benchmark", "--run", "amp", "--out", "scores.xyz"),
+        ("classify", __file__, "--out", "no/classes.csv"),
+        ("predict", *OPTIONS, "--c", "1", "--depth", "99999999999"),
     ],
     ids=lambda words: f"{words[0]}-{words[-1]}",
 )

@@ -92,3 +92,12 @@ def test_several_classes_use_the_estimate_from_labels(texas):
     advice = gl.recommend(texas.X, texas.training(), texas.graph)
     assert advice.estimate.method == "labels"
     assert advice.chosen.strength < 0
+
+
+def test_a_network_that_is_always_right_has_no_error():
+    """Eighteen eighteenths add up to more than 1 by rounding."""
+    X, y = np.arange(18) % 2 + 1e-3 * np.random.default_rng(0).random((18, 18)), np.arange(18) % 2
+    graph = (y[:, None] == y) & ~np.eye(18, dtype=bool)
+    assert np.full(18, 1 / 18) @ np.ones(18) > 1
+    rule = gl.recommend(X.T, y, graph).rules[0]
+    assert (rule.loo_accuracy, rule.loo_error) == (1.0, 0.0)

@@ -78,3 +78,9 @@ def test_classes_are_an_axis_and_a_label():
     assert swept.best_accuracy[1] == fixed.best_accuracy.item() == alone.best_accuracy
     assert alone.to_xarray().classes.item() == "[0.2, 0.8]"
     assert gl.bayes_optimal(gl.CSBM(4.0, 1.0, 2.0, 0.1, classes=5)).to_xarray().classes.item() == 5
+
+
+@pytest.mark.parametrize("name, value", [("x", 1.0), ("error", 1.0), (3, 1.0), ("status", 1000)])
+def test_a_number_whose_name_means_something_else_is_refused(name, value):
+    ds = gl.sweep(lambda x: {name: value, "y": x}, axes={"x": [1.0, 2.0]}, progress=False)
+    assert all("TypeError: the function returned" in error for error in ds.error.values)

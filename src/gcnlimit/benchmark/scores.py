@@ -16,8 +16,9 @@ import numpy as np
 from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, exact_of
 from gcnlimit.errors import ParameterError, writing
+from gcnlimit.simulation.disk import check_path
 
-__all__ = ["Line", "Run", "Scores", "merge"]
+__all__ = ["Line", "Run", "Scores", "check_format", "merge"]
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,16 @@ class Scores:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
+        check_path(path)
         path = Path(path)
+        check_format(path)
         if path.suffix == ".csv":
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
-        elif path.suffix == ".json":
+        else:
             runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
             with writing(path):
                 path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
-        else:
-            raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
@@ -103,7 +104,7 @@ class Scores:
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version, runs = raw["suite"], [Run(**_numbers(run)) for run in raw["runs"]]
-        except (ValueError, KeyError, TypeError, UnicodeDecodeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
         if version != VERSION:
             raise ParameterError(
@@ -131,6 +132,12 @@ class Scores:
         return [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
 
 
+def check_format(path: Path) -> None:
+    """Refuse a file of another kind than `Scores.save` writes."""
+    if path.suffix not in (".csv", ".json"):
+        raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
+
+
 def merge(parts: Iterable[Scores]) -> Scores:
     """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
 
@@ -150,7 +157,12 @@ def merge(parts: Iterable[Scores]) -> Scores:
 
 
 def _numbers(run: dict[str, Any]) -> dict[str, Any]:
-    return run | {"accuracy": math.nan if run["accuracy"] is None else float(run["accuracy"])}
+    """Fields of a run as they are stored, or `ValueError` if one of them cannot be."""
+    texts = all(isinstance(run.get(name, ""), str) for name in ("method", "problem", "size", "error"))
+    accuracy = math.nan if run["accuracy"] is None else float(run["accuracy"])
+    if not texts or accuracy < 0.0 or accuracy > 1.0 or (math.isnan(accuracy) and not run.get("error")):
+        raise ValueError
+    return run | {"accuracy": accuracy}
 
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:

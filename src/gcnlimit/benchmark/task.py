@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.codes import class_numbers
@@ -115,7 +116,7 @@ def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) ->
     >>> accuracy([1.0, -1.0, 0.0], np.array([1, 1, 0]), np.ones(3, bool), classes=2)
     0.5
     """
-    table = np.asarray(scores)
+    table = plain_array("the scores of the model", scores)
     if table.dtype.kind not in "biuf":
         raise ParameterError(f"the model returned {type(scores).__name__} of dtype {table.dtype}; return real numbers")
     table = table.astype(float)

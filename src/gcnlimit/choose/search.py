@@ -291,7 +291,7 @@ def _interval(name: str, bounds: Any) -> tuple[float, float]:
     """Check one pair of bounds."""
     try:
         low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
     if math.isnan(low) or math.isnan(high):
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")

@@ -16,4 +16,7 @@ def main() -> None:
             f"gcnlimit: the command line needs {missing.name}; install it with pip install 'gcnlimit[cli]' "
             "(in a checkout: pip install '.[cli]')"
         )
+    except KeyboardInterrupt:  # before the verbs are there to say it
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
     app()

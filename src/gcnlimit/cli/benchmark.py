@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_file
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark import Scores
@@ -41,7 +42,11 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
       gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
     """
     from gcnlimit.benchmark import Scores, merge
+    from gcnlimit.benchmark.scores import check_format
 
+    if out is not None:
+        check_format(out)
+        check_file("--out", out)
     if not methods and not parts:
         _list(given["aside"], given["problems"], form)
         return

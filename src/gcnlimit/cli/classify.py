@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import numpy as np
 
 from gcnlimit.cli.given import labelled
 from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_file
 from gcnlimit.errors import writing
 
 __all__ = ["command"]
@@ -39,6 +41,8 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
       gcnlimit classify examples/data/texas.npz
       gcnlimit classify edges.csv --nodes nodes.csv --out classes.csv
     """
+    if out is not None:
+        check_file("--out", Path(out))
     from gcnlimit import GraphClassifier
 
     data = labelled(file, nodes)

@@ -12,10 +12,10 @@ from gcnlimit._values import Array
 from gcnlimit.filters.base import Filter, to_unit
 from gcnlimit.filters.chain import Chain
 
-__all__ = ["Residual"]
+__all__ = ["DEEPEST", "Residual"]
 
 
-_DEEPEST = 10**6  # layers: more are a typing error
+DEEPEST = 10**6  # layers: more are a typing error
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -47,7 +47,7 @@ class Residual(Filter):
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], whole("depth", depth, low=0, high=_DEEPEST), axis=-1))
+        return cls(np.repeat(c[..., None], whole("depth", depth, low=0, high=DEEPEST), axis=-1))
 
     @property
     def depth(self) -> int:

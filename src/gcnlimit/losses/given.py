@@ -74,7 +74,7 @@ def check_values(loss: Loss) -> None:
     >>> check_values(as_loss(lambda z: 1.0 / (1.0 + np.exp(z))))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    gcnlimit.errors.ParameterError: loss = ...: value is not convex near z = -5.99; take a convex loss
+    gcnlimit.errors.ParameterError: loss = ...: value is not convex near z = -5.99; take a convex function
     """
     given = isinstance(loss, FromValue | Adapted) or not type(loss).__module__.startswith("gcnlimit.")
     if given and (problem := value_problem(loss)):

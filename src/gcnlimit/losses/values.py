@@ -14,10 +14,10 @@ __all__ = ["jump", "value_problem"]
 _Z = np.linspace(-6.0, 6.0, 1201)
 
 
-def value_problem(loss: Loss) -> str | None:
+def value_problem(loss: Loss, *, least_at_0: bool = False) -> str | None:
     r"""What is wrong with the values of a loss at margins from -6 to 6, if something is.
 
-    They must be real numbers, one for each margin, convex, and decrease at 0. A loss whose derivatives come from its values must
+    They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A loss whose derivatives come from its values must
     declare its kinks: a hinge without its corner would have another solution.
 
     >>> from gcnlimit.losses import FromValue
@@ -27,7 +27,7 @@ def value_problem(loss: Loss) -> str | None:
     """
     with np.errstate(all="ignore"):
         value = np.asarray(loss.value(_Z.copy()))
-        return _form(value) or _shape(value) or _order(loss) or _kink(loss)
+        return _form(value) or _shape(value, least_at_0) or _order(loss) or _kink(loss)
 
 
 def _form(value: Array) -> str | None:
@@ -39,10 +39,12 @@ def _form(value: Array) -> str | None:
     return f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite" if bad.any() else None
 
 
-def _shape(value: Array) -> str | None:
+def _shape(value: Array, least_at_0: bool) -> str | None:
     concave = value[2:] + value[:-2] - 2.0 * value[1:-1] < -1e-12 * (1.0 + np.abs(value[1:-1]))
     if concave.any():
-        return f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex loss"
+        return f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
+    if least_at_0:
+        return None if np.argmin(value) == _Z.size // 2 else "value is not least at 0; take a penalty that is"
     if not value[601] < value[599]:
         return "value does not decrease at z = 0, so that outputs are not pushed towards their labels"
     return None

@@ -95,7 +95,8 @@ def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
             hits.append(correct(left_out, problem.classes))
             squares = np.mean((left_out - Y) ** 2, axis=1)
             gains.append(hits[-1] - squares)
-            found.append(Trial(operator, network, float(r), float(share @ hits[-1]), float(share @ squares)))
+            accuracy = min(float(share @ hits[-1]), 1.0)  # shares sum to 1 up to rounding
+            found.append(Trial(operator, network, float(r), accuracy, float(share @ squares)))
         trials += found
         top = max(found, key=lambda trial: trial.score)
         if best is None or top.score > best[0].score:

@@ -120,7 +120,7 @@ def _score(choice: Choice, problem: Problem) -> tuple[float, float]:
     """Leave-one-out accuracy and its standard error."""
     share = problem.weights / problem.weights.sum()
     right = correct(choice.left_out, problem.classes)
-    score = float(share @ right)
+    score = min(float(share @ right), 1.0)
     return score, float(np.sqrt(share**2 @ (right - score) ** 2))
 
 

@@ -64,7 +64,10 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
 
 def _own(function: Callable[..., Any]) -> Producer:
     """Producer made of any function from keyword arguments to a dictionary of numbers."""
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        raise ParameterError(f"cannot sweep {function!r}: it has no named parameters; wrap it in a function") from None
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
     named = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return Producer(
@@ -84,6 +87,12 @@ def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
     for name, value in answer.items():
         if np.ndim(value):
             raise TypeError(f"the function returned an array as {name!r}; give each of its numbers a name")
+        if not isinstance(name, str) or name in (*parameters, "error"):
+            raise TypeError(
+                f"the function returned a number named {name!r}, which has another meaning; name it otherwise"
+            )
+    if "status" in answer and answer["status"] not in list(Status):
+        raise TypeError(f"the function returned status = {answer['status']!r}, which is no gcnlimit.Status")
     return answer
 
 
