@@ -17,8 +17,8 @@ _Z = np.linspace(-6.0, 6.0, 1201)
 def value_problem(loss: Loss, *, least_at_0: bool = False) -> str | None:
     r"""What is wrong with the values of a loss at margins from -6 to 6, if something is.
 
-    They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A loss whose derivatives come from its values must
-    declare its kinks: a hinge without its corner would have another solution.
+    They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
+    derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
 
     >>> from gcnlimit.losses import FromValue
     >>> value_problem(FromValue(lambda z: np.logaddexp(0.0, -z)))
