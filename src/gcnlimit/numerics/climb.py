@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.scan import Index, Maxima, Objective, best_of_each, favoured
@@ -57,7 +58,9 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     return chosen
 
 
-def _climb(objective: Objective, start: Array, which: Index, accuracy: float) -> tuple[Array, Array, Array]:
+def _climb(
+    objective: Objective, start: Array, which: Index, accuracy: float
+) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     r"""Climb from each row of `start`; return the points, their values and whether each is settled.
 
     With :math:`u = \sin^2\varphi` the cube has no walls, and a maximum on one is a smooth maximum in :math:`\varphi`.
@@ -104,7 +107,7 @@ class Ascent(NamedTuple):
 
     x: Array
     f: Array
-    settled: Array
+    settled: npt.NDArray[np.bool_]
     H: Array
 
 

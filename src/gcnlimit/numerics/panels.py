@@ -8,6 +8,7 @@ values of a function at the nodes may be chosen freely, without regard to the va
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -31,7 +32,7 @@ def edge_panels(signal: Array) -> Array:
     return np.concatenate([[0.0], near, np.pi * np.array([0.5, 0.75, 1.0])])
 
 
-def halved(ends: Array, which: Array | None = None) -> Array:
+def halved(ends: Array, which: npt.NDArray[np.bool_] | None = None) -> Array:
     """Cut each panel in two, or those marked.
 
     >>> halved(np.array([0.0, 1.0, 3.0]), np.array([False, True]))

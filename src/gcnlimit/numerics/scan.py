@@ -90,7 +90,7 @@ def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
 
 
-def best_of_each(which: Index, u: Array, value: Array, settled: Array, seen: Array) -> Maxima:
+def best_of_each(which: Index, u: Array, value: Array, settled: npt.NDArray[np.bool_], seen: Array) -> Maxima:
     """The best candidate of each problem."""
     last = np.lexsort((value, which))[np.append(np.flatnonzero(np.diff(np.sort(which))), which.size - 1)]
-    return Maxima(u[last], value[last], seen, settled[last].astype(bool))
+    return Maxima(u[last], value[last], seen, settled[last])

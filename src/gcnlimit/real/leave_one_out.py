@@ -87,7 +87,8 @@ def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
     """Best of all networks and regularizations by the score of their leave-one-out predictions."""
     Y, share = targets(problem.classes, problem.class_count), problem.weights / problem.weights.sum()
     trials: list[Trial] = []
-    gains, hits = [], []
+    gains: list[Array] = []
+    hits: list[npt.NDArray[np.bool_]] = []
     best: tuple[Trial, Ridge, list[Array]] | None = None
     for operator, network, ridge, designs in _regressions(problem, offers):
         found = []

@@ -192,8 +192,9 @@ def _series(missing: Callable[[Array], Array], curvature: float, rate: float) ->
     u, end = 0.5 * (1.0 + t), _FROM / rate
     m = end * u
     basis = chebyshev.chebvander(t, _SERIES) * u[:, None] ** 3
-    series = np.linalg.lstsq(basis, (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3, rcond=None)[0]
-    return powers(chebyshev.chebval(chebyshev_nodes(_SERIES), series)[:, None])
+    deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
+    series: Array = np.linalg.lstsq(basis, deficit, rcond=None)[0]
+    return powers(np.asarray(chebyshev.chebval(chebyshev_nodes(_SERIES), series)[:, None], float))
 
 
 def _from_zero(near: Panels) -> Panels:

@@ -180,8 +180,8 @@ class StateEvolution:
         """Largest :math:`M'` on a grid of evidences, where it is, and the neighbours of that place."""
         values = np.array([self.rise(m) for m in grid])
         best, column = np.argmax(values, axis=0), np.arange(grid.shape[1])
-        sides = (grid[np.clip(best + k, 0, len(grid) - 1), column] for k in (0, -1, 1))
-        return values[best, column], *sides
+        here, below, above = (grid[np.clip(best + k, 0, len(grid) - 1), column] for k in (0, -1, 1))
+        return values[best, column], here, below, above
 
     def _turning(self, outside: Array, peak: Array) -> Array:
         """Evidence between a place outside and the steepest one at which :math:`M' = 1`, by the Illinois method.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -163,7 +163,7 @@ class Population:
         p, rho, truth, nodes = self.model.fractions, self.model.rho, self.truth, np.arange(self.truth.size)
         overlap, edges = self.overlap, self.sweep(edges=True)
 
-        def mean(values: npt.NDArray[np.generic]) -> float:
+        def mean(values: npt.NDArray[Any]) -> float:
             return float(p @ values.reshape(p.size, self.each).mean(axis=1))
 
         right = self.logarithms[truth, nodes]
