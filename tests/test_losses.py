@@ -53,6 +53,7 @@ def test_the_value_alone_gives_the_proximal_operator(mine, known, omega, v):
     if known.breakpoints(v) is None or np.min(np.abs(known.breakpoints(v) - omega)) > 1e-9:
         assert float(mine.prox_derivative(omega, v)) == pytest.approx(float(known.prox_derivative(omega, v)), abs=1e-10)
         assert np.allclose(mine.pull(omega, v), known.pull(omega, v), rtol=1e-10, atol=1e-10)
+    assert np.allclose(mine.derivatives(omega), known.derivatives(omega), rtol=1e-10, atol=1e-10)
 
 
 def test_the_kinks_of_a_value_give_those_of_the_proximal_operator():

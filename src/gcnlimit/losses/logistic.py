@@ -32,6 +32,12 @@ class Logistic(Value, Loss):
         """Loss at margin `z`."""
         return np.asarray(np.logaddexp(0.0, -np.asarray(z, float)))
 
+    def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
+        r""":math:`-\sigma(-z)` and :math:`\sigma(z)\,\sigma(-z)`."""
+        z = np.asarray(z, float)
+        s = expit(-z)
+        return np.asarray(-s), np.asarray(s * expit(z))
+
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Root of :math:`x = \omega + v\,\sigma(-x)`, by Newton's method.
 

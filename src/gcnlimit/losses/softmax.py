@@ -37,6 +37,11 @@ class Softmax(Value, Loss):
         """Loss at margin `z`."""
         return _LOGISTIC.value(_UNIT * np.asarray(z, float))
 
+    def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
+        """First two derivatives, those of the logistic loss in other units."""
+        slope, curvature = _LOGISTIC.derivatives(_UNIT * np.asarray(z, float))
+        return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
+
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Proximal operator, that of the logistic loss in other units."""
         return np.asarray(_LOGISTIC.prox(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float)) / _UNIT)
