@@ -160,6 +160,19 @@ def test_a_loss_of_two_classes_says_so():
         gl.fit(drawn(3), gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
 
 
+def test_a_dense_graph_cannot_have_a_small_class_of_strong_signal():
+    with pytest.raises(gl.ParameterError, match=r"at most .* take more nodes, a smaller degree"):
+        drawn((0.02, 0.98), nodes=100, degree=60, lam=0.5)
+
+
+def test_a_class_without_labels_has_no_free_bias():
+    i = drawn((0.02, 0.98), nodes=100, degree=2, rho=0.05, lam=0.1)
+    assert np.all(i.labels[i.train_mask] == 1)
+    with pytest.raises(gl.ParameterError, match="a class has no labelled node"):
+        gl.fit(i, gl.GCN(gl.Diffusion(1.0), "logistic", reg=1.0))
+    assert np.isfinite(gl.fit(i, gl.GCN(gl.Diffusion(1.0), reg=1.0)).outputs).all()
+
+
 def test_a_point_without_an_answer_does_not_lose_the_others():
     data = gl.CSBM(alpha=4, lam=np.array([0.5, 9.0])[:, None], mu=2.0, rho=0.2)
     gcn = gl.GCN(gl.PageRank(theta=[0.2, 0.9]))

@@ -142,7 +142,7 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes =
     if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
         raise ParameterError(
             f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must be at least {low:.6g} and "
-            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, classes)}"
+            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, degree, classes)}"
         )
     density = degree / nodes
     overlap = np.diag(1.0 / class_fractions(classes)) - 1.0
@@ -161,14 +161,16 @@ def labelled_count(nodes: int, rho: float) -> int:
     return math.floor(rho * nodes + 0.5)
 
 
-def _enough(lam: float, nodes: int, classes: Classes) -> str:
-    r"""What would allow the signal: a degree that solves :math:`\lambda^2 o^2 = d/(1 - d/N)`, or more nodes.
+def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
+    r"""What allows the signal: a degree that solves :math:`\lambda^2 o^2 = d/(1 - d/N)`, or more nodes, or less of it.
 
     :math:`-o` is the most negative product of a sign of :math:`\lambda` and an overlap of codes.
     """
     largest = 1.0 / float(np.min(class_fractions(classes))) - 1.0
     weight = abs(lam) * (1.0 if lam > 0.0 else largest)
     least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
+    if degree >= least:  # probabilities exceed 1
+        return "more nodes, a smaller degree or a weaker signal"
     if least <= nodes / 2:
         low, high = _allowed_signals(nodes, least, classes)
         if low * (1.0 + 1e-9) <= lam <= high * (1.0 + 1e-9):
