@@ -140,6 +140,13 @@ def test_a_grid_has_the_numbers_of_its_first_point_alone():
     assert np.allclose(grid.log_test_error, np.log(1 - grid.test_accuracy), rtol=0, atol=1e-12)
 
 
+def test_streamed_features_are_measured_as_stored_ones(data):
+    gcn, size = gl.GCN(gl.Diffusion(1.0), reg=[1.0, math.inf]), {"nodes": 200, "degree": 20, "trials": 2, "workers": 1}
+    stored, streamed = (gl.simulate(data, gcn, **size, streamed=s) for s in (False, True))
+    for name, values in stored.as_dict().items():
+        assert np.allclose(values, getattr(streamed, name), rtol=1e-8), name
+
+
 def test_standard_errors_are_those_of_the_mean(data):
     gcn = gl.GCN(gl.Diffusion(1.0), reg=1.0, symmetrize=False)
     s = gl.simulate(data, gcn, nodes=300, degree=20, trials=4, seed=1, workers=1)

@@ -73,7 +73,7 @@ def test_training_does_not_see_the_other_labels(instance):
 )
 def test_streamed_features_train_to_the_same_weights(classes, loss):
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
-    stored, streamed = (gl.sample(data, nodes=500, degree=20, seed=0, streamed=s) for s in (False, True))
+    stored, streamed = (gl.sample(data, nodes=250, degree=20, seed=0, streamed=s) for s in (False, True))
     c, reg = np.array([[[1.0, 1.0]], [[0.5, 2.0]]]), np.array([3.0, math.inf, 0.3])
     gcn = gl.GCN(gl.Residual(c), loss, reg=reg, symmetrize=False)
     one, other = (gl.fit(i, gcn, tol=1e-12) for i in (stored, streamed))
