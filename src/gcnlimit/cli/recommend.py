@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
 from gcnlimit.cli.given import labelled
 from gcnlimit.cli.output import output_options, show
 
 __all__ = ["command"]
+
+_WIDTH = 100
 
 
 @click.command("recommend", no_args_is_help=True)
@@ -30,7 +34,8 @@ def command(*, file: str, nodes: str | None, split: int, form: str) -> None:
     data = labelled(file, nodes)
     advice = recommend(data.X, data.training(split), data.graph)
     if form == "table":
-        click.echo(str(advice))
+        for line in str(advice).splitlines():
+            click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  ") if len(line) > _WIDTH else line)
         return
     columns = {name: value for name, value in advice.chosen._asdict().items() if name != "options"}
     show(columns | {"reason": advice.reason}, 1, title="", form=form, inputs={"file": file, "split": split})
