@@ -50,11 +50,11 @@ def trained(task: gl.benchmark.Task, epochs: int = 100) -> np.ndarray:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problem", default="reference")
+    known = {problem.name: problem for aside in (False, True) for problem in gl.benchmark.problems(aside=aside)}
+    parser.add_argument("--problem", dest="problems", default="reference", choices=known)
+    parser.add_argument("--size", default="small", choices=gl.benchmark.SIZES)
     parser.add_argument("--graphs", type=int, default=3)
-    given = parser.parse_args()
-    table = gl.benchmark.evaluate(trained, given.problem, size="small", graphs=given.graphs, name="my network")
-    exact = next(problem.exact for problem in gl.benchmark.problems() if problem.name == given.problem)
-    print(table)
-    print(f"features alone {exact.features:.3f}, linear networks {exact.linear:.3f}, best possible {exact.bayes:.3f}")
-    print(f"Conclusion: {100 * (exact.bayes - table.lines[0].accuracy):.1f} points of accuracy are left to gain.")
+    scores = gl.benchmark.evaluate(trained, name="my network", **vars(parser.parse_args()))
+    line, exact = scores.lines[0], known[scores.lines[0].problem].exact
+    print(scores, f"best linear network {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
+    print(f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain.")

@@ -13,7 +13,7 @@ CASES = [
     ("depth_helps", "--lam 0.3", "one layer is enough"),
     ("depth_helps", "--lam 0.05", "the graph hardly helps"),
     ("how_many_layers", "--tolerance 1e-6", "more than 32 layers"),
-    ("benchmark_a_pyg_network", "--graphs 1", "points of accuracy are left to gain"),
+    ("benchmark_a_pyg_network", "--graphs 1", "of accuracy is left to gain"),
 ]
 
 
