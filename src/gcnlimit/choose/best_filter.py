@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from gcnlimit._progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
-from gcnlimit.choose.polynomial_search import PolynomialBest, best_polynomial, growing_polynomials
+from gcnlimit.choose.polynomial_search import PolynomialBest, PolynomialSearch
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
@@ -98,6 +98,7 @@ class BestFilter(Shown):
     x: Array
     g: Array
     status: Status | npt.NDArray[np.int_]
+    _searches: tuple[PolynomialSearch, ...] = field(default=(), compare=False)
 
     def _points(self) -> Labels:
         return self.prediction._points().without(self._chosen())
@@ -117,12 +118,12 @@ class BestFilter(Shown):
     @cached_property
     def ceiling(self) -> FilterCeiling:
         """The best linear network over all filters and all regularizations; on a directed graph, a lower bound."""
-        return filter_ceiling(self.data, self.gcn.symmetrize)
+        return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=False)
 
     @cached_property
     def ceiling_at_infinite_reg(self) -> FilterCeiling:
         """The best linear network over all filters at infinite regularization; on a directed graph, a lower bound."""
-        return filter_ceiling(self.data, self.gcn.symmetrize, reg=math.inf)
+        return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=True)
 
     @property
     def coefficients(self) -> Array:
@@ -170,11 +171,12 @@ def best_filter(
     order = whole("order", order, low=0, high=MAX_ORDER)
     infinite, progress = _infinite(reg), progress if progress is None else flag("progress", progress)
     points = _points(data, symmetrize)
+    searches = _searches(points)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
-        parts, blocks = [], list(batches(points.size, _BLOCK))
-        with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
-            for rows in blocks:
-                parts.append(best_polynomial(points.take(rows), order, infinite=infinite))
+        parts = []
+        with progress_bar("batches", len(searches), progress, unit="batches") as bar:
+            for search in searches:
+                parts.append(search.best(order, infinite=infinite))
                 bar.advance(1)
         _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = spectrum(points)
@@ -190,6 +192,7 @@ def best_filter(
         x=x.reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
         status=_status(settled.reshape(data.shape) & solved),
+        _searches=searches,
     )
 
 
@@ -224,8 +227,20 @@ def filter_ceiling(
     infinite, points = _infinite(reg), _points(data, symmetrize)
     if not (isinstance(tol, int | float) and tol > 0.0):
         raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
+    return _ceiling(data, symmetrize, _searches(points), infinite=infinite, tol=tol)
+
+
+def _ceiling(
+    data: CSBM, symmetrize: bool, searches: tuple[PolynomialSearch, ...], *, infinite: bool, tol: float = 1e-9
+) -> FilterCeiling:
+    """The ceiling, from searches for polynomials that may have been begun."""
+    points = _points(data, symmetrize)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
-        margin, error, strength, g, settled = _searched(points, infinite, tol)
+        if points.symmetric:
+            margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=tol)
+        else:
+            parts = [search.growing(infinite=infinite, tol=tol) for search in searches]
+            margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)
     return FilterCeiling(
@@ -241,13 +256,9 @@ def filter_ceiling(
     )
 
 
-def _searched(points: Points, infinite: bool, tol: float) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
-    """Margins, errors, regularizations, values on the spectrum and success of the best filters."""
-    if points.symmetric:
-        return spectral_ceiling(points, infinite=infinite, tol=tol)
-    blocks = batches(points.size, _BLOCK)
-    parts = [growing_polynomials(points.take(rows), infinite=infinite, tol=tol) for rows in blocks]
-    return _of_polynomials(points, parts, tol)
+def _searches(points: Points) -> tuple[PolynomialSearch, ...]:
+    """Searches for the best polynomials, some points together in each."""
+    return tuple(PolynomialSearch(points.take(rows)) for rows in batches(points.size, _BLOCK))
 
 
 def _infinite(reg: float | None) -> bool:

@@ -12,7 +12,7 @@ from gcnlimit.choose.free_filter import DirectedFilters, FreeFilters, SymmetricF
 from gcnlimit.numerics.climb import Ascent, ascend, spread
 from gcnlimit.theory.points import Points
 
-__all__ = ["PolynomialBest", "best_polynomial", "growing_polynomials"]
+__all__ = ["PolynomialBest", "PolynomialSearch"]
 
 _STARTS = 3  # number of climbs, from the best filters tried
 _FIRST = 12  # steps of each climb before the best alone is continued
@@ -34,34 +34,71 @@ class PolynomialBest(NamedTuple):
     reg: Array
     settled: npt.NDArray[np.bool_]
 
-
-def best_polynomial(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
-    """Best polynomial of each point at infinite regularization, or at the best one."""
-    small = _search(points, order, finite=False)
-    best = _found(points, order, _continue(points, order, small, finite=False), finite=False)
-    if infinite:
-        return best
-    found = _continue(points, order, _search(points, order, finite=True, known=small.x), finite=True)
-    return _better(best, _found(points, order, found, finite=True))
+    def widened(self, width: int) -> PolynomialBest:
+        """The same with that number of coefficients."""
+        more = width - self.coefficients.shape[1]
+        return self._replace(coefficients=np.pad(self.coefficients, ((0, 0), (0, more))))
 
 
-def growing_polynomials(points: Points, *, infinite: bool, tol: float) -> tuple[PolynomialBest, Array]:
-    """Best polynomials of growing order, until the margin grows by less than `tol`; and its last growth."""
-    best, growth = _grow(points, finite=False, tol=tol)
-    if infinite:
+class PolynomialSearch:
+    """Best polynomials of a batch of points; the searches at low order, from many starts, are made once for all higher ones."""
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+        self._known: dict[tuple[int, bool], Ascent] = {}
+
+    def best(self, order: int, *, infinite: bool) -> PolynomialBest:
+        """Best polynomials of an order at infinite regularization, or at the best one."""
+        best = self._found(order, finite=False)
+        return best if infinite else _better(best, self._found(order, finite=True))
+
+    def growing(self, *, infinite: bool, tol: float) -> tuple[PolynomialBest, Array]:
+        """Best polynomials of growing order, until the margin grows by less than `tol`; and its last growth."""
+        best, growth = self._grow(finite=False, tol=tol)
+        if infinite:
+            return best, growth
+        trained, growth_there = self._grow(finite=True, tol=tol)
+        chosen = trained.margin > best.margin
+        return _better(best, trained), np.where(chosen, growth_there, growth)
+
+    def _found(self, order: int, *, finite: bool) -> PolynomialBest:
+        return _filters_found(self.points, order, self._climbed(order, finite=finite), finite=finite)
+
+    def _climbed(self, order: int, *, finite: bool) -> Ascent:
+        """The best filters of an order, from those of the highest lower one that is known, or from many starts."""
+        if (order, finite) not in self._known:
+            lower = max((n for n, kind in self._known if kind == finite and _SMALL <= n < order), default=_SMALL)
+            known = self._climbed(order, finite=False) if finite and order <= _SMALL else None
+            low = (
+                self._climbed(lower, finite=finite)
+                if order > _SMALL
+                else _search(self.points, order, finite=finite, known=known)
+            )
+            self._known[order, finite] = _continue(self.points, order, low, finite=finite)
+        return self._known[order, finite]
+
+    def _grow(self, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
+        """Raise the order; the coefficients are those of the largest order, padded."""
+        left, growth = np.arange(self.points.size), np.full(self.points.size, np.inf)
+        found, best = self._climbed(_SMALL, finite=finite), self._found(_SMALL, finite=finite)
+        for order in _ORDERS["finite" if finite else "infinite"]:
+            if not left.size:
+                break
+            points, everyone = self.points.take(left), left.size == self.points.size
+            found = self._climbed(order, finite=finite) if everyone else _continue(points, order, found, finite=finite)
+            growth[left] = np.abs(found.f - best.margin[left])
+            best = best.widened(order + 1)
+            for column, value in zip(best, _filters_found(points, order, found, finite=finite), strict=True):
+                column[left] = value
+            more = growth[left] > tol
+            found, left = Ascent(*(column[more] for column in found)), left[more]
         return best, growth
-    trained, growth_there = _grow(points, finite=True, tol=tol)
-    chosen = trained.margin > best.margin
-    return _better(best, trained), np.where(chosen, growth_there, growth)
 
 
 def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
     """Take the second where it is better by more than rounding, both written with the same number of coefficients."""
     width = max(one.coefficients.shape[1], other.coefficients.shape[1])
-    one, other = (
-        b._replace(coefficients=np.pad(b.coefficients, ((0, 0), (0, width - b.coefficients.shape[1]))))
-        for b in (one, other)
-    )
+    one, other = one.widened(width), other.widened(width)
     second = other.margin > one.margin + 1e-11 * (1.0 + np.abs(one.margin))
     columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
     return PolynomialBest(*columns)
@@ -72,21 +109,26 @@ def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
     return kind(points, order, finite=finite)
 
 
-def _found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
+def _filters_found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
     """Coefficients and regularization of the filters found."""
     filters = _filters(points, order, finite=finite)
-    return PolynomialBest(found.f, filters.coefficients(found.x), filters.reg(found.x), found.settled)
+    return PolynomialBest(found.f.copy(), filters.coefficients(found.x), filters.reg(found.x), found.settled.copy())
 
 
-def _search(points: Points, order: int, *, finite: bool, known: Array | None = None) -> Ascent:
-    """The best filter of each point at a low order: of several climbs, that which is highest after some steps."""
-    small = min(order, _SMALL)
-    starts = _starts(_filters(points, small, finite=finite), points.radius, known)
+def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> Ascent:
+    """The best filter of each point at a low order: of several climbs, that which is highest after some steps.
+
+    Where it does not exceed the margin that is known, of infinite regularization, its Hessian is set to promise nothing.
+    """
+    starts = _starts(_filters(points, order, finite=finite), points.radius, None if known is None else known.x)
     where = np.repeat(np.arange(points.size), starts.shape[1])
-    filters = _filters(points.take(where), small, finite=finite)
+    filters = _filters(points.take(where), order, finite=finite)
     found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
     best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
-    return Ascent(*(column[best] for column in found))
+    found = Ascent(*(column[best] for column in found))
+    if known is not None:
+        found.H[found.f <= known.f] = 0.0
+    return found
 
 
 def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
@@ -112,7 +154,7 @@ def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
 
 def _climb(filters: FreeFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
     """Climb from the row of each point."""
-    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-14)
+    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
 
 
 def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Ascent:
@@ -124,22 +166,3 @@ def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Asc
     H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
     H[:, places[:, None], places] = found.H
     return _climb(filters, np.concatenate([direction, found.x[:, last:]], axis=1), H)
-
-
-def _grow(points: Points, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
-    """Raise the order; the coefficients are those of the largest order, padded."""
-    left, growth = np.arange(points.size), np.full(points.size, np.inf)
-    found = _continue(points, _SMALL, _search(points, _SMALL, finite=finite), finite=finite)
-    best = _found(points, _SMALL, found, finite=finite)
-    for order in _ORDERS["finite" if finite else "infinite"]:
-        if not left.size:
-            break
-        found = _continue(points.take(left), order, found, finite=finite)
-        growth[left] = np.abs(found.f - best.margin[left])
-        width = order + 1 - best.coefficients.shape[1]
-        best = best._replace(coefficients=np.pad(best.coefficients, ((0, 0), (0, width))))
-        for column, value in zip(best, _found(points.take(left), order, found, finite=finite), strict=True):
-            column[left] = value
-        more = growth[left] > tol
-        found, left = Ascent(*(column[more] for column in found)), left[more]
-    return best, growth

@@ -83,7 +83,7 @@ def _climb(
 
     inside = np.clip(start, 1e-3, 1.0 - 1e-3)
     start = np.arcsin(np.sqrt(inside))
-    found = ascend(value, gradient, start, tol=max(1e-8, noise), gain=accuracy, accuracy=accuracy)
+    found = ascend(value, gradient, start, tol=max(1e-8, noise), gain=1e-2 * accuracy, accuracy=accuracy)
     return np.sin(found.x) ** 2, found.f, found.settled
 
 
