@@ -10,9 +10,10 @@ import gcnlimit as gl
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
-def test_families_contained_in_one_another_are_in_order():
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_families_contained_in_one_another_are_in_order(symmetrize):
     data = gl.CSBM(alpha=4, lam=np.array([-1.3, 0.4]), mu=2.0, rho=[0.02, 0.5])
-    comparison = gl.compare(data, depth=2, order=10)
+    comparison = gl.compare(data, depth=2, order=10, symmetrize=symmetrize)
     equal, free, diffusion, pagerank, polynomial, explicit, linear, pca, bayes = comparison.test_accuracy
     assert np.all(free >= equal - 1e-11)
     assert np.all(polynomial >= free - 1e-9)

@@ -139,7 +139,7 @@ def best_filter(
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
     of low order; the best is continued to higher orders. On a directed graph, where the responses of the layers are unknowns,
-    each point takes about a second. The margin does not depend on the classes, and every accuracy increases with it; that of
+    each point takes about half a second. The margin does not depend on the classes, and every accuracy increases with it; that of
     unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is that of the
     network with its own bias.
 

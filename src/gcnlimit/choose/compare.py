@@ -246,7 +246,7 @@ def compare(
     Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
     linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
     Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the lines of all linear
-    filters, marked ``>=``, are lower bounds, and the search takes some seconds for each point.
+    filters, marked ``>=``, are lower bounds. The search takes two or three seconds for one point, less for each of many.
 
     Parameters
     ----------

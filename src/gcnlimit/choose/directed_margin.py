@@ -2,7 +2,7 @@ r"""The margin of polynomials on a directed graph, square loss, at any regulariz
 
 For the square loss everything is explicit in :math:`s = \kappa V_w` (`gcnlimit.theory.finite_reg.square`), and the scale of the
 filter can stand for it: :math:`s = 1`. What is left are the responses of the layers (`gcnlimit.choose.directed_responses`); the
-gradient is taken backwards through Eqs. 3.22 to 3.27, at the cost of three linear systems.
+gradient is taken backwards through Eqs. 3.22 to 3.27, where Eq. 3.23 and its transpose are solved by their series.
 """
 
 from __future__ import annotations

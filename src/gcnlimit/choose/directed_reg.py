@@ -1,7 +1,7 @@
 r"""Margins on a directed graph for the square loss, at given regularizations: no equations of the loss are left.
 
 The number :math:`s = \kappa V_w` that belongs to a regularization is found by Newton's method; for PageRank the averages at
-:math:`s` are closed, for other filters a step is taken after each sweep through the layers.
+:math:`s` are closed, for other filters a step is taken every few sweeps through the layers.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gcnlimit.theory.points import Points
 __all__ = ["directed_margins"]
 
 _BUDGET = 1 << 20  # numbers in the matrices of the points that are swept together
+_STEEPEST = 0.99  # fall of the logarithm of tau(W) in that of s, which is below 1
 
 
 def directed_margins(points: Points) -> Array:
@@ -68,19 +69,19 @@ def _at_reg(g: Array, alpha: Array, rho: Array, log_reg: Array) -> tuple[Respons
     r"""Responses at the :math:`s` of each regularization, which multiplies the squares of the filters.
 
     The equation :math:`\alpha r s\,(1 - p) = (\rho - p)(1 - \alpha p)` with :math:`p = s\,\tau(W)` is quadratic in :math:`s`. Its
-    smaller root falls as :math:`\tau(W)` grows, which in turn falls as :math:`s` grows: both slopes are known after each sweep.
+    smaller root falls as :math:`\tau(W)` grows, which in turn falls as :math:`s` grows: the slopes of both are known.
     """
     reg = np.exp(log_reg)
     s = rho / (1.0 + alpha * reg)
 
     def rescale(at: Responses, rows: npt.NDArray[np.intp]) -> Array:
-        a, rest, p = alpha[rows], rho[rows], at.freedom
+        a, most, p = alpha[rows], rho[rows], at.freedom
         W = p / s[rows]
-        b = (1.0 + a * rest) * W + a * reg[rows]
-        root = 2.0 * rest / (b + np.sqrt(np.maximum(b**2 - 4.0 * a * rest * W * (W + reg[rows]), 0.0)))
+        b = (1.0 + a * most) * W + a * reg[rows]
+        root = 2.0 * most / (b + np.sqrt(np.maximum(b**2 - 4.0 * a * most * W * (W + reg[rows]), 0.0)))
         q = root * W
-        stiff = q * (1.0 / (rest - q) + a / (1.0 - a * q) - 1.0 / (1.0 - q))
-        slope = stiff / (1.0 + stiff) * np.clip(p + at.scatter / p, 0.0, 0.99)
+        bend = q * (1.0 / (most - q) + a / (1.0 - a * q) - 1.0 / (1.0 - q))
+        slope = bend / (1.0 + bend) * np.clip(p + at.scatter / p, 0.0, _STEEPEST)  # of the two together
         ratio = (root / s[rows]) ** (1.0 / (1.0 - slope))
         s[rows] *= ratio
         return ratio

@@ -32,7 +32,7 @@ Index = npt.NDArray[np.intp]
 
 _TINY = 1e-100  # imaginary step of exact derivatives
 _MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
-_NUMBERS = 1 << 23  # held by the matrices of the directed filters that are computed together
+_NUMBERS = 1 << 20  # in a matrix of the directed filters that are computed together
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
@@ -242,7 +242,7 @@ class TrainedDirectedFilters(DirectedFilters):
 
     def margin_of(self, a: Array, where: Index) -> Array:
         """Solve for the responses of the layers, some rows at a time."""
-        size = max(1, _NUMBERS // (1 + self.order) ** 4)
+        size = max(1, _NUMBERS // (1 + self.order) ** 2)
         return np.concatenate([self._margin_of(a[rows], where[rows]) for rows in batches(len(a), size)])
 
     def _margin_of(self, a: Array, where: Index) -> Array:

@@ -65,17 +65,19 @@ class PolynomialSearch:
         return _filters_found(self.points, order, self._climbed(order, finite=finite), finite=finite)
 
     def _climbed(self, order: int, *, finite: bool) -> Ascent:
-        """The best filters of an order, from those of the highest lower one that is known, or from many starts."""
+        """The best filters of an order; those that are known are not sought again."""
         if (order, finite) not in self._known:
-            lower = max((n for n, kind in self._known if kind == finite and _SMALL <= n < order), default=_SMALL)
-            known = self._climbed(order, finite=False) if finite and order <= _SMALL else None
-            low = (
-                self._climbed(lower, finite=finite)
-                if order > _SMALL
-                else _search(self.points, order, finite=finite, known=known)
-            )
-            self._known[order, finite] = _continue(self.points, order, low, finite=finite)
+            lower = self._lower(order, finite=finite)
+            self._known[order, finite] = _continue(self.points, order, lower, finite=finite)
         return self._known[order, finite]
+
+    def _lower(self, order: int, *, finite: bool) -> Ascent:
+        """Filters to climb from: those of the highest lower order that is known, at a low order the best of many starts."""
+        if order > _SMALL:
+            known = (n for n, kind in self._known if kind == finite and _SMALL < n < order)
+            return self._climbed(max(known, default=_SMALL), finite=finite)
+        explicit = self._climbed(order, finite=False) if finite else None
+        return _search(self.points, order, finite=finite, known=explicit)
 
     def _grow(self, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
         """Raise the order; the coefficients are those of the largest order, padded."""

@@ -71,9 +71,10 @@ class StateEvolution:
         q = self.rho + (1.0 - self.rho) * T.overlap
         back = self.evidence.at(q)
         value, rounding = m - back, 1e-15 * m
-        law = self.evidence.features
-        small = (m < _SMALL) & (self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0)
+        small = m < _SMALL
         if np.any(small):
+            law = self.evidence.features
+            small &= self.evidence.mu * q * np.max(law.signal / law.variance) < 1.0
             fine, error = self._near_transition(m, T, q)
             value, rounding = np.where(small, fine, value), np.where(small, error, rounding)
         return value, 1.0 - self.evidence.gain(q) * (1.0 - self.rho) * T.slope, rounding
