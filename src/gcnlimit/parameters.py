@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -82,6 +83,8 @@ _LONG_NAMES = {
     "seed": "seed of the simulation",
 }
 
+_ONE_VALUE: WeakKeyDictionary[type[Filter], bool] = WeakKeyDictionary()
+
 
 def families() -> dict[str, type[Filter]]:
     """Every filter that one value describes, by the name of its parameter; of two with one name, the first defined.
@@ -100,9 +103,11 @@ def families() -> dict[str, type[Filter]]:
 
 
 def _takes_one_value(family: type[Filter]) -> bool:
-    """Whether the parameter is all that the filter needs."""
-    needed = [p.name for p in inspect.signature(family).parameters.values() if p.default is p.empty]
-    return needed == [getattr(family, "parameter", None)]
+    """Whether the parameter is all that the filter needs; looked up once for each family."""
+    if family not in _ONE_VALUE:
+        needed = [p.name for p in inspect.signature(family).parameters.values() if p.default is p.empty]
+        _ONE_VALUE[family] = needed == [getattr(family, "parameter", None)]
+    return _ONE_VALUE[family]
 
 
 def layered(family: type[Filter]) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import AT_ONCE, Answers, Computed
+from gcnlimit.explorer.answers import FIRST, MORE, Answers, Computed
 from gcnlimit.explorer.parts import PARTS
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.worker import Worker
@@ -33,34 +33,48 @@ class Counted:
 
 @pytest.fixture
 def counted(monkeypatch):
-    found = Counted(along=2 * AT_ONCE)
+    found = Counted(along=2 * FIRST, residual=0.6 * MORE, pagerank=0.6 * MORE, diffusion=0.8 * FIRST)
     monkeypatch.setattr(module, "compute", found)
     return found
+
+
+def rested(served, state):
+    """Pictures of a state after the controls have rested."""
+    return dict(served.later(state, "me", 1, []))
 
 
 def test_a_part_is_computed_once_for_all_states_that_it_does_not_depend_on(counted):
     served = Answers(Here(), Here())
     for t in (0.5, 1.0, 1.5):
-        served.later("strength-diffusion", State(t=t))
+        served.complete("strength-diffusion", State(t=t))
     assert sorted(counted.names) == ["ceiling", "diffusion", "here", "here", "here"]
 
 
-def test_what_took_long_is_not_computed_within_the_answer_to_a_movement(counted):
+def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_quick(counted):
     served = Answers(Here(), Here())
-    for name in ("axis", "strength-diffusion"):
-        served.later(name, State())
+    rested(served, State())
     counted.names.clear()
-    pictures = served.now(State(lam=0.5, mu=3.0), "me", 1)
-    assert set(counted.names) == {"ceiling", "here", "diffusion"}
-    assert pictures["strength-diffusion"].complete
-    assert not pictures["axis"].complete
+    seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
+    pictures = dict(served.now(State(lam=0.5, mu=3.0), "me", 1, seen))
+    assert counted.names == ["ceiling", "here", "diffusion", "residual"]
+    assert [name for name in seen if pictures[name].complete] == ["strength-diffusion", "strength-residual"]
+
+
+def test_when_the_controls_rest_nothing_is_left_waiting(counted):
+    served, state = Answers(Here(), Here()), State(lam=0.5)
+    assert "layers" in served.waiting(state)
+    assert all(picture.complete for picture in rested(served, state).values())
+    assert served.waiting(state) == []
 
 
 def test_a_later_state_of_the_same_client_wins(counted):
     served = Answers(Here(), Here())
-    served.now(State(lam=0.5), "me", 2)
-    assert served.later("axis", State(), "me", 1) == {}
-    assert served.later("axis", State(), "another", 1)
+    first = served.now(State(), "me", 1, ["strength-diffusion", "axis"])
+    next(first)
+    list(served.now(State(lam=0.5), "me", 2, []))
+    assert list(first) == []
+    assert list(served.later(State(), "me", 1, [])) == []
+    assert list(served.later(State(), "another", 1, []))
 
 
 @pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "gap"])

@@ -22,7 +22,7 @@ from werkzeug.serving import make_server
 import gcnlimit as gl
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.page import TITLES
-from gcnlimit.explorer.serve import guard
+from gcnlimit.explorer.serve import Handler, guard
 from gcnlimit.explorer.state import State
 
 PATIENCE = 60
@@ -36,7 +36,7 @@ FLAGS = (
 def address():
     explorer = Explorer(State())
     guard(explorer.app.server, {"127.0.0.1"})
-    server = make_server("127.0.0.1", 0, explorer.app.server, threaded=True)
+    server = make_server("127.0.0.1", 0, explorer.app.server, threaded=True, request_handler=Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.port}/"

@@ -13,6 +13,7 @@ import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.explorer.parts import PARTS, STRENGTHS
 from gcnlimit.explorer.pictures import best, complete
+from gcnlimit.explorer.presets import PRESETS
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.verdict import depth_helps, left_to_gain
 
@@ -21,6 +22,7 @@ STATES = {
     "heterophily, directed": State(lam=-1.3, symmetrize=False, family="residual", depth=3),
     "classes": State(classes="0.2, 0.8", reg=1.0),
     "logistic": State(loss="logistic", reg=2.0, directed=False),
+    "training loss": State(reg=1.0, measure="train_loss"),
 }
 
 
@@ -43,7 +45,7 @@ def test_python_and_command_give_the_curve(state, family):
     np.testing.assert_allclose(_printed(picture.python), curve.y, atol=1e-9)
     result = CliRunner().invoke(app, [*shlex.split(picture.command)[1:], "--json"])
     rows = json.loads(result.stdout)
-    answers = [np.nan if row["test_accuracy"] is None else row["test_accuracy"] for row in rows]
+    answers = [np.nan if row[state.measure] is None else row[state.measure] for row in rows]
     np.testing.assert_allclose(np.array(answers, float), curve.y, atol=1e-9)
 
 
@@ -74,6 +76,40 @@ def test_code_along_an_axis_prints_its_curves():
     np.testing.assert_allclose(x, picture.curves[0].x, rtol=1e-12)
     np.testing.assert_allclose(y, picture.curves[0].y, atol=1e-12)
     np.testing.assert_allclose(ceiling, picture.curves[1].y, atol=1e-12)
+
+
+def test_code_of_the_layers_prints_their_curves():
+    picture = complete("layers", State(c=0.5))
+    layers, best, kept = _printed(picture.python).reshape(-1, 3).T
+    np.testing.assert_array_equal(layers, picture.curves[0].x)
+    np.testing.assert_allclose(best, picture.curves[0].y, atol=1e-9)
+    np.testing.assert_allclose(kept, picture.curves[1].y, atol=1e-12)
+
+
+@pytest.mark.parametrize("state", [State(), State(reg=1.0, family="residual", depth=3)], ids=["diffusion", "residual"])
+def test_code_of_the_depth_prints_its_curves(state):
+    picture = complete("depth", state)
+    m, power = _printed(picture.python).reshape(2, -1)
+    np.testing.assert_allclose(m, picture.curves[0].y, atol=1e-12)
+    np.testing.assert_allclose(power, picture.curves[1].y, atol=1e-12)
+
+
+def test_code_of_the_spectrum_prints_the_best_filter():
+    picture = complete("spectrum", State())
+    drawn = next(c for c in picture.curves if c.name.startswith("best filter"))
+    printed = _printed(picture.python)
+    x, g = printed[:-1].reshape(2, -1)
+    order = np.argsort(x)
+    np.testing.assert_allclose(x[order], drawn.x, atol=1e-12)
+    np.testing.assert_allclose(np.abs(g[order]), np.abs(drawn.y), atol=1e-9)
+    assert f"reaches {printed[-1]:.4f}" in picture.sentence
+
+
+def test_trained_on_its_training_loss_the_residual_strength_diverges():
+    state = PRESETS["Paper: training error against residual strength"]
+    curve, lowest = complete("strength-residual", state).curves
+    assert lowest.x[0] == curve.x[-1]
+    assert lowest.y[0] == curve.y.min()
 
 
 def test_the_map_is_what_its_code_prints_and_holds_the_point():

@@ -1,4 +1,4 @@
-"""Pictures of accuracies: against the strength of a filter, the number of layers, and along a parameter of the data."""
+"""Pictures against the strength of a filter and the number of layers, and along a parameter of the data."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.code import data_line, network_line, predict_command, script
-from gcnlimit.explorer.parts import LAYERS, Scan, axis_values, shown
+from gcnlimit.explorer.parts import LAYERS, STRENGTHS, Scan, axis_values, shown
 from gcnlimit.explorer.picture import CEILING, WAIT, Curve, Picture
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.parameters import long_name
 
-__all__ = ["Parts", "along_axis", "layers", "layers_sentence", "reg_words", "strengths"]
+__all__ = ["MEASURES", "Parts", "along_axis", "layers", "layers_sentence", "reg_words", "strengths"]
 
 Parts = Mapping[str, Any]
 """What has been computed, by the names of the parts."""
 
+MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}
+"""What is drawn against the strength, in words."""
+
 
 def strengths(family: str) -> Callable[[State, Parts], Picture]:
-    """Picture of the accuracy of a family against its strength."""
+    """Picture of the accuracy of a family, or of its training loss, against its strength."""
     name = FAMILIES[family]
 
     def picture(state: State, parts: Parts) -> Picture:
@@ -31,13 +34,13 @@ def strengths(family: str) -> Callable[[State, Parts], Picture]:
         depth = {"depth": state.depth} if family == "residual" else {}
         return Picture(
             long_name(name),
-            "test accuracy",
-            WAIT if found is None else _highest(found, name, parts.get("ceiling")),
+            MEASURES[state.measure],
+            WAIT if found is None else _strength_sentence(found, state, name, parts.get("ceiling")),
             script(
                 data_line(state),
                 f"{name} = np.linspace({low}, {high}, {points})",
                 network_line(state, family, name),
-                "print(gl.predict(data, gcn, throw=False).test_accuracy)",
+                f"print(gl.predict(data, gcn, throw=False).{state.measure})",
             ),
             predict_command(state, network={name: f"{low}:{high}:{points}"} | depth),
             tuple(_strength_curves(family, state, parts)),
@@ -48,8 +51,10 @@ def strengths(family: str) -> Callable[[State, Parts], Picture]:
 
 def _strength_curves(family: str, state: State, parts: Parts) -> list[Curve]:
     found, curves = parts.get(family), []
+    if state.measure == "train_loss":
+        return _loss_curves(family, found)
     if found is not None:
-        curves += [Curve(family, found.x, found.y)]
+        curves += [Curve(family, found.x, found.test_accuracy)]
     if "ceiling" in parts:
         curves.append(Curve(CEILING, np.array(shown(family, state)), np.full(2, parts["ceiling"]), "dash"))
     if found is not None:
@@ -59,9 +64,29 @@ def _strength_curves(family: str, state: State, parts: Parts) -> list[Curve]:
     return curves
 
 
-def _highest(found: Scan, name: str, ceiling: float | None) -> str:
+def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
+    if found is None or np.isnan(found.train_loss).all():
+        return []
+    low = [np.nanargmin(found.train_loss)]
+    return [Curve(family, found.x, found.train_loss), Curve("lowest", found.x[low], found.train_loss[low], "dots")]
+
+
+def _strength_sentence(found: Scan, state: State, name: str, ceiling: float | None) -> str:
+    if state.measure == "train_loss":
+        return _lowest(found, state, name)
     top = f"Best {long_name(name)} in the picture: {found.top:.3g}, accuracy {found.height:.4f}"
     return f"{top}." if ceiling is None else f"{top}; the ceiling is {ceiling:.4f}."
+
+
+def _lowest(found: Scan, state: State, name: str) -> str:
+    if math.isinf(state.reg):
+        return "At infinite regularization the outputs vanish, and the loss is that of the output 0 for each filter."
+    if np.isnan(found.train_loss).all():
+        return "No network of the picture can be computed."
+    low, quantity = int(np.nanargmin(found.train_loss)), long_name(name)
+    words = f"The training loss is lowest, {found.train_loss[low]:.4f}, at {quantity} {found.x[low]:.3g}"
+    end = ", the end of the picture" if low in {0, found.x.size - 1} else ""
+    return f"{words}{end}; the accuracy is highest at {found.top:.3g}."
 
 
 def along_axis(state: State, parts: Parts) -> Picture:
@@ -70,8 +95,9 @@ def along_axis(state: State, parts: Parts) -> Picture:
     curves = []
     if "along" in parts:
         curves = [Curve("this network", x, parts["along"].network), Curve(CEILING, x, parts["along"].ceiling, "dash")]
-    if "best along" in parts:
-        curves.append(Curve(f"best {state.family}", x, parts["best along"]))
+    if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
+        top = parts.get("best along", x[:0])
+        curves.append(Curve(f"best {state.family}", x[: top.size], top))
     if "here" in parts and state.place is not None:
         curves.append(Curve("here", np.array([state.place]), np.array([parts["here"]]), "dots"))
     values = "np.arange(2, 13)" if axis == "classes" else f"np.{_space(axis)}({x[0]:g}, {x[-1]:g}, {x.size})"

@@ -1,17 +1,17 @@
-"""Pictures for many clients: quick parts at once, the others from other processes, the latest state first."""
+"""Pictures for many clients: the first at once, others if quick, the rest from other processes; the latest state wins."""
 
 from __future__ import annotations
 
 import math
 import threading
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.accuracies import Parts
-from gcnlimit.explorer.parts import PARTS, STRENGTHS
+from gcnlimit.explorer.parts import PARTS
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
 from gcnlimit.explorer.recent import Recent
@@ -20,8 +20,8 @@ from gcnlimit.explorer.worker import Worker
 
 __all__ = ["Answers", "Computed", "compute"]
 
-AT_ONCE = 0.2
-"""Processor seconds that parts may take within the answer to a movement."""
+FIRST, MORE = 0.25, 0.05
+"""Processor seconds that the first picture of the answer to a movement may take, and that the others may take together."""
 _met: set[str] = set()
 
 
@@ -68,65 +68,82 @@ class Answers:
         self._latest: Recent[str, int] = Recent(4096)
         self._turn = threading.Lock()
 
-    def now(self, state: State, client: str, number: int) -> dict[str, Picture]:
-        """Every picture with the parts that are known or quick; `number` counts the states of a client."""
+    def now(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
+        """Pictures that are seen, each with the parts that are known or quick; `number` counts the states of a client."""
         self._latest.put(client, max(number, self._latest.get(client) or 0))
-        with self._turn:  # one at a time, so that the answers to many clients follow each other and none waits for all
-            self._compute_quick(state)
-        return self.known(state)
+        left = FIRST
+        for name in seen:
+            if self._passed(client, number):
+                return
+            first = name == seen[0]
+            parts = (*(("ceiling", "here") if first else ()), *needs(name, state))
+            with self._turn:  # many clients are answered picture by picture, and none waits for all
+                left -= self._compute_quick(parts, state, left)
+            yield name, self._draw(name, state)
+            left = MORE if first else left
 
-    def later(self, name: str, state: State, client: str = "", number: int = 0) -> dict[str, Picture]:
-        """Every picture after the parts of one have been computed; none if a later state of the client, if any, has come."""
+    def later(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
+        """Every picture, those that are seen first and quick parts before slow ones, until a later state of the client comes."""
+        for prompt in (True, False):
+            for name in dict.fromkeys((*seen, *PICTURES)):
+                parts = [part for part in needs(name, state) if PARTS[part].prompt is prompt]
+                if not self._fetch(parts, state, lambda: self._passed(client, number)):
+                    return
+                if prompt or parts:
+                    yield name, self._draw(name, state)
 
-        def unwanted() -> bool:
-            return number < (self._latest.get(client) or 0)
+    def complete(self, name: str, state: State) -> Picture:
+        """One picture with all of its parts."""
+        self._fetch(needs(name, state), state, lambda: False)
+        return self._draw(name, state)
 
-        for part in needs(name, state):
-            key = PARTS[part].key(state)
-            if self._parts.get((part, key)) is None:
-                found = self._workers[PARTS[part].prompt].run(compute, part, key, unwanted=unwanted)
-                if found is None:
-                    return {}
-                self._keep(part, state, found)
-        return self.known(state)
-
-    def known(self, state: State) -> dict[str, Picture]:
-        """Every picture with the parts that are known."""
-        return {name: self._draw(name, state) for name in PICTURES}
+    def waiting(self, state: State) -> list[str]:
+        """Pictures of which some part is not known."""
+        return [name for name in PICTURES if any(self._get(part, state) is None for part in needs(name, state))]
 
     def parts(self, names: Iterable[str], state: State) -> Parts:
         """Those of some parts that are known."""
-        found = {name: self._parts.get((name, PARTS[name].key(state))) for name in names}
+        found = {name: self._get(name, state) for name in names}
         return {name: one.value for name, one in found.items() if one is not None and not one.sentence}
+
+    def _get(self, part: str, state: State) -> Computed | None:
+        return self._parts.get((part, PARTS[part].key(state)))
+
+    def _passed(self, client: str, number: int) -> bool:
+        """Whether a later state of the client has come."""
+        return number < (self._latest.get(client) or 0)
 
     def _draw(self, name: str, state: State) -> Picture:
         wanted = needs(name, state)
-        found = [self._parts.get((part, PARTS[part].key(state))) for part in wanted]
+        found = [self._get(part, state) for part in wanted]
         picture = PICTURES[name].draw(state, self.parts(wanted, state))
         sentences = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
         return picture.with_state(complete=None not in found, sentences=tuple(sentences))
 
-    def _compute_quick(self, state: State) -> None:
-        """Compute the parts that are known to fit into the answer to a movement."""
-        left = AT_ONCE
-        for part in _ordered(state):
-            key = PARTS[part].key(state)
+    def _compute_quick(self, parts: Iterable[str], state: State, left: float) -> float:
+        """Compute those of some parts that are known to fit into the seconds that are left; the seconds that they took."""
+        spent = 0.0
+        for part in parts:
             seconds = self._seconds.get(_kind(part, state)) or math.inf
-            if self._parts.get((part, key)) is None and seconds < left:
-                found = compute(part, key)
-                left -= found.seconds
+            if PARTS[part].prompt and seconds < left - spent and self._get(part, state) is None:
+                found = compute(part, PARTS[part].key(state))
+                spent += found.seconds
                 self._keep(part, state, found)
+        return spent
+
+    def _fetch(self, parts: Iterable[str], state: State, unwanted: Callable[[], bool]) -> bool:
+        """Compute in other processes those parts that are not known; false if they became unwanted."""
+        for part in parts:
+            if self._get(part, state) is None:
+                found = self._workers[PARTS[part].prompt].run(compute, part, PARTS[part].key(state), unwanted=unwanted)
+                if found is None:
+                    return False
+                self._keep(part, state, found)
+        return True
 
     def _keep(self, part: str, state: State, found: Computed) -> None:
         self._parts.put((part, PARTS[part].key(state)), found)
         self._seconds.put(_kind(part, state), found.seconds)
-
-
-def _ordered(state: State) -> list[str]:
-    """Parts of the answer to a movement in the order of their importance."""
-    first = ("ceiling", "here", state.family, "along", "depth")
-    prompt = [part for part in (*first, *STRENGTHS) if part in PARTS and PARTS[part].prompt]
-    return list(dict.fromkeys(prompt))
 
 
 def _kind(part: str, state: State) -> Hashable:

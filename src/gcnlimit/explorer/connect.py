@@ -66,9 +66,8 @@ def connect_downloads(app: Dash, answers: Answers, trials: Trials) -> None:
         if not any(clicks) or not isinstance(chosen, dict):
             return no_update
         name, state = chosen["of"], State.of(held)
-        found = answers.later(name, state)
-        pictures = with_dots(found, trials, client, state)
-        return dcc.send_string(pictures[name].csv() + "\n", f"gcnlimit-{name}.csv") if found else no_update
+        picture = with_dots(name, answers.complete(name, state), trials.of(client), state)
+        return dcc.send_string(picture.csv() + "\n", f"gcnlimit-{name}.csv")
 
     page = [Held("state", "data"), Held("client", "data")]
     buttons = Input({"take": "csv", "of": ALL}, "n_clicks")

@@ -55,7 +55,8 @@ def _curves(picture: Picture, theme: str) -> list[dict[str, Any]]:
 
 
 def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
-    trace: dict[str, Any] = {"type": "scatter", "name": curve.name, "x": _numbers(curve.x), "y": _numbers(curve.y)}
+    x, y = (_numbers(v) or [None] for v in (curve.x, curve.y))  # no points: one gap, for the legend
+    trace: dict[str, Any] = {"type": "scatter", "name": curve.name, "x": x, "y": y}
     if curve.style == "dots":
         marker = {"size": 9, "color": colour, "line": {"width": 1, "color": _INK[theme]}}
         trace |= {"mode": "markers", "marker": marker, "cliponaxis": False}

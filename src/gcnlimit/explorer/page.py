@@ -8,6 +8,7 @@ from typing import Any
 
 from dash import dcc, html
 
+from gcnlimit.explorer.accuracies import MEASURES
 from gcnlimit.explorer.presets import PRESETS
 from gcnlimit.explorer.state import AXES, CHOICES, FAMILIES, LIMITS, State
 from gcnlimit.explorer.upload import LARGEST
@@ -17,7 +18,7 @@ __all__ = ["FIELDS", "TITLES", "layout"]
 
 FIELDS = (
     *("alpha", "lam", "mu", "rho", "classes", "directed", "family", "depth", "c", "t", "theta", "coefficients"),
-    *("loss", "reg", "symmetrize", "axis", "gap", "nodes", "degree", "trials"),
+    *("loss", "reg", "symmetrize", "measure", "axis", "gap", "nodes", "degree", "trials"),
 )
 """Fields of the state, in the order in which the controls stand."""
 
@@ -204,8 +205,15 @@ def _pictures(start: State) -> list[Any]:
     first = [_picture(name) for name in TITLES if name.startswith("strength")]
     axis = _choice("axis", "Along", [{"label": _axis_label(a), "value": a} for a in AXES], start.axis)
     whose = [{"label": "the best of the family", "value": "best"}, {"label": "this network", "value": "network"}]
+    measure = [{"label": words, "value": name} for name, words in MEASURES.items()]
     return [
-        html.Section([html.H2("Accuracy against the strength of the filter"), html.Div(first, className="grid")]),
+        html.Section(
+            [
+                html.H2("Against the strength of the filter"),
+                _choice("measure", "Drawn", measure, start.measure),
+                html.Div(first, className="grid"),
+            ]
+        ),
         html.Section(
             [_picture("axis", axis), _picture("gap", _choice("gap", "Of", whose, start.gap))], className="grid"
         ),

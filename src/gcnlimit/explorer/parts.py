@@ -17,6 +17,7 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.filters import Diffusion
+from gcnlimit.performance import Prediction
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
@@ -79,10 +80,11 @@ class Part:
 
 
 class Scan(NamedTuple):
-    """Accuracies `y` of strengths `x`, and the highest with its strength."""
+    """Accuracies and training losses of strengths `x`, and the highest accuracy with its strength."""
 
     x: Array
-    y: Array
+    test_accuracy: Array
+    train_loss: Array
     top: float
     height: float
 
@@ -108,14 +110,12 @@ def shown(family: str, state: State) -> tuple[float, float]:
 
 
 def scan(family: str, state: State) -> Scan:
-    """Accuracy of a family against its strength."""
+    """Accuracy and training loss of a family against its strength."""
     x = np.linspace(*shown(family, state), _EXPLICIT if math.isinf(state.reg) else _SOLVED)
-
-    def accuracy(strength: Array) -> Array:
-        return _accuracy(state, family, strength)
-
-    y = accuracy(x)
-    return Scan(x, y, *map(float, _peak(accuracy, x, y, fine=math.isinf(state.reg))))
+    found = _predicted(state, family, x)
+    accuracy, loss = np.asarray(found.test_accuracy), np.asarray(found.train_loss)
+    top = _peak(lambda strength: _accuracy(state, family, strength), x, accuracy, fine=math.isinf(state.reg))
+    return Scan(x, accuracy, loss, *map(float, top))
 
 
 def axis_values(state: State) -> Array:
@@ -256,9 +256,12 @@ def _symmetric(state: State) -> bool:
     return state.symmetrize or not state.directed
 
 
+def _predicted(state: State, family: str, strength: Array, **changes: Any) -> Prediction:
+    return predict(state.data_at(**changes), state.gcn_of(state.filter_of(family, strength)), throw=False)
+
+
 def _accuracy(state: State, family: str, strength: Array, **changes: Any) -> Array:
-    gcn = state.gcn_of(state.filter_of(family, strength))
-    return np.asarray(predict(state.data_at(**changes), gcn, throw=False).test_accuracy)
+    return np.asarray(_predicted(state, family, strength, **changes).test_accuracy)
 
 
 def _highest(state: State, family: str, x: Array, **changes: Any) -> Array:

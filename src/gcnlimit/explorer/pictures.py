@@ -96,8 +96,8 @@ def spectrum(state: State, parts: Parts) -> Picture:
         curves.append(Curve("density of the bulk", x, np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0)), "area"))
     if abs(signal) > 1.0:
         curves.append(Curve("spike", np.array([spike]), _filter_values(state, np.array([spike])) / scale, "dots"))
-    if "filter" in parts:
-        curves.append(Curve("best filter, any regularization", parts["filter"][0], parts["filter"][1], "dash"))
+    at, values, _ = parts.get("filter", (x[:0], x[:0], None))
+    curves.append(Curve("best filter, any regularization", at, values, "dash"))
     return Picture(
         "eigenvalue",
         "filter, largest value 1",

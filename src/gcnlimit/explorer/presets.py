@@ -26,6 +26,9 @@ PRESETS = {
     "Paper: residual strength, logistic loss": State(
         **_STRONG, family="residual", loss="logistic", reg=1.0, symmetrize=False
     ),
+    "Paper: training error against residual strength": State(
+        family="residual", depth=1, reg=1.0, symmetrize=False, measure="train_loss"
+    ),
     "Paper: depth, and oversmoothing": State(**_STRONG, family="residual", depth=12, symmetrize=False),
     "Paper: diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
     "Paper: diffusion, symmetrized graph": State(**_STRONG, reg=1.0),

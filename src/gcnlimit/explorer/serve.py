@@ -9,14 +9,22 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
+from werkzeug.serving import WSGIRequestHandler, make_server
+
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.upload import LARGEST
 
-__all__ = ["guard", "serve"]
+__all__ = ["Handler", "guard", "serve"]
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class Handler(WSGIRequestHandler):  # type: ignore[misc]
+    """Sends each line of an answer at once, not when the arrival of the one before has been confirmed."""
+
+    disable_nagle_algorithm = True
 
 
 def guard(server: Any, hosts: Collection[str]) -> None:
@@ -39,13 +47,11 @@ def guard(server: Any, hosts: Collection[str]) -> None:
 
 def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: int = 8050, browser: bool = True) -> None:
     """Serve until Ctrl-C."""
-    from werkzeug.serving import make_server
-
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for each movement of a slider
     explorer = Explorer(start, sentence)
     guard(explorer.app.server, {host, *_LOCAL})
     try:
-        server = make_server(host, port, explorer.app.server, threaded=True)
+        server = make_server(host, port, explorer.app.server, threaded=True, request_handler=Handler)
     except (OSError, SystemExit) as error:
         raise GCNLimitError(f"port {port} of {host} cannot be used ({error}); choose another with --port") from None
     address = f"http://{'[' + host + ']' if ':' in host else host}:{server.port}/"

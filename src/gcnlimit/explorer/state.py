@@ -52,6 +52,7 @@ AXES = ("lam", "mu", "rho", "alpha", "classes")
 CHOICES = {
     "family": tuple(FAMILIES),
     "loss": ("square", "logistic", "hinge", "softmax"),
+    "measure": ("test_accuracy", "train_loss"),
     "axis": AXES,
     "gap": ("best", "network"),
 }
@@ -60,7 +61,7 @@ _LARGEST_CLASSES, _LARGEST_ORDER = 20, 8
 
 @dataclass(frozen=True)
 class State:
-    """Data, network, axis and map of the pictures, and size of sampled graphs.
+    """Data, network, what is drawn against its strength, axis and map, and size of sampled graphs.
 
     Examples
     --------
@@ -90,6 +91,7 @@ class State:
     loss: str = "square"
     reg: float = math.inf
     symmetrize: bool = True
+    measure: str = "test_accuracy"
     axis: str = "lam"
     gap: str = "best"
     nodes: int = 2000

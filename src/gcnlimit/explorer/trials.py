@@ -12,14 +12,14 @@ from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.parts import STRENGTHS, shown
 from gcnlimit.explorer.picture import Curve
 from gcnlimit.explorer.recent import Recent
-from gcnlimit.explorer.state import State
+from gcnlimit.explorer.state import CHOICES, State
 from gcnlimit.explorer.worker import Worker
 from gcnlimit.simulation.simulate import simulate
 
 __all__ = ["Run", "Trials", "measured_strengths", "trial"]
 
 AT_ONCE = 8
-_SIZES = ("axis", "gap", "nodes", "degree", "trials")
+_SIZES = ("measure", "axis", "gap", "nodes", "degree", "trials")
 
 
 def measured_strengths(state: State) -> Array:
@@ -34,13 +34,13 @@ def measured_strengths(state: State) -> Array:
 
 
 def trial(state: State, seed: int) -> Array:
-    """Test accuracy of each measured strength on one graph."""
+    """Each measure of each measured strength on one graph."""
     gcn = state.gcn
     if state.family in STRENGTHS:
         gcn = state.gcn_of(state.filter_of(state.family, measured_strengths(state)))
     sequence = np.random.SeedSequence(0, spawn_key=(seed,))
     found = simulate(state.data, gcn, state.nodes, state.degree, trials=1, seed=sequence, workers=1, progress=False)
-    return np.atleast_1d(found.test_accuracy)
+    return np.array([np.atleast_1d(getattr(found, name)) for name in CHOICES["measure"]])
 
 
 @dataclass
@@ -57,12 +57,13 @@ class Run:
         if not self.results or not self._of(state, *_SIZES, "t", "c", "theta"):
             return {}
         values, name = np.array(self.results), f"{len(self.results)} sampled graphs"
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1])
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:])
         mean, found = values.mean(axis=0), {}
         if state.family in STRENGTHS:
-            found[f"strength-{state.family}"] = Curve(name, measured_strengths(self.state), mean, "dots", error)
+            k = CHOICES["measure"].index(state.measure)
+            found[f"strength-{state.family}"] = Curve(name, measured_strengths(self.state), mean[k], "dots", error[k])
         if self._of(state, *_SIZES) and state.place is not None:
-            found["axis"] = Curve(name, np.array([state.place]), mean[-1:], "dots", error[-1:])
+            found["axis"] = Curve(name, np.array([state.place]), mean[0, -1:], "dots", error[0, -1:])
         return found
 
     def _of(self, state: State, *beside: str) -> bool:

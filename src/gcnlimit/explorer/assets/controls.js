@@ -1,7 +1,7 @@
 // Sliders, the state of the page, its colours and its downloads: what needs no server.
 (function () {
   const shownBy = {c: "residual", depth: "residual", t: "diffusion", theta: "pagerank", coefficients: "polynomial"};
-  const SETTLED = 200; // milliseconds without a movement before Dash is told of a slider
+  const SETTLED = 300; // milliseconds without a movement before Dash is told of a slider
   const settling = {};
   let known = {};
 

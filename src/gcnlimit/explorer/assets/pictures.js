@@ -1,19 +1,27 @@
 // The pictures: the latest state is asked for when the answer before it has been drawn; what takes longer follows when the controls rest.
 (function () {
-  const REST = 250; // milliseconds without a movement before slow pictures are asked for
+  const REST = 150; // milliseconds without a movement before everything else is asked for
+  const HEAVY = ["gap", "layers", "table"]; // never part of a movement
   const moving = {mode: "immediate", transition: {duration: 0}, frame: {duration: 0, redraw: false}};
-  const frames = {}, contents = {}; // what each picture shows, without and with its numbers
-  let count = 0, wanted = null, drawn = null, busy = false, slow = null, timer = null;
+  const frames = {}, contents = {}, ranges = {}; // what each picture shows, without and with its numbers; its vertical range
+  const root = document.documentElement;
+  let count = 0, wanted = null, drawn = null, busy = false, resting = new AbortController(), timer = null;
 
   const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+  const element = (id) => document.getElementById(id);
   const graphOf = (name) => document.querySelector("#" + name + "-shown .js-plotly-plot");
 
-  async function post(asked, signal) {
+  async function* ask(asked, signal) {
     const given = {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(asked), signal};
     try {
-      return await (await fetch("pictures", given)).json();
+      const reader = (await fetch("pictures", given)).body.pipeThrough(new TextDecoderStream()).getReader();
+      for (let text = "", part; !(part = await reader.read()).done;) {
+        const lines = (text + part.value).split("\n");
+        text = lines.pop();
+        yield* lines.map((line) => JSON.parse(line));
+      }
     } catch (error) {
-      return signal && signal.aborted ? {} : {refused: "The explorer does not answer; is it still running?"};
+      if (!signal || !signal.aborted) yield {refused: "The explorer does not answer; is it still running?"};
     }
   }
 
@@ -21,72 +29,76 @@
     if (busy) return;
     busy = true;
     while (wanted !== drawn) {
-      const asked = wanted, answer = await post(asked);
+      const asked = wanted;
+      for await (const answer of ask({...asked, seen: seen(asked.values.family)})) {
+        await show(answer);
+        root.dataset.first = asked.number;
+        await sleep(0); // the first picture is painted before the next is drawn
+      }
       drawn = asked;
-      await show(answer);
-      document.documentElement.dataset.drawn = asked.number;
+      root.dataset.drawn = asked.number;
     }
     busy = false;
-    timer = setTimeout(complete, REST);
+    timer = setTimeout(settle, REST);
   }
 
-  async function complete() {
-    const asked = wanted, mine = (slow = new AbortController()), tried = new Set();
-    await unseen();
-    for (let name; (name = waiting(tried)) && !mine.signal.aborted;) {
-      tried.add(name);
-      const answer = await post({...asked, picture: name}, mine.signal);
-      if (mine.signal.aborted) return;
+  async function settle() {
+    const asked = wanted, mine = (resting = new AbortController()).signal;
+    for await (const answer of ask({...asked, seen: seen(asked.values.family), rest: true}, mine)) {
+      if (mine.aborted) return;
       await show(answer);
-      await unseen();
+      await sleep(0);
     }
-    if (!mine.signal.aborted) say(["depth-answer", "gain-answer"].map((id) => document.getElementById(id).textContent).join(" "));
+    if (mine.aborted) return;
+    say(["depth-answer", "gain-answer"].map((id) => element(id).textContent).join(" "));
+    root.dataset.settled = asked.number;
   }
 
-  const waiting = (tried) => order.find((name) => !tried.has(name));
-  let order = [], unseen = async () => {}; // pictures to be completed, and those out of sight, drawn when the controls rest
-
-  async function show(answer) {
-    const refusal = document.getElementById("refusal");
-    write(refusal, answer.refused || "");
-    if (answer.refused) say(answer.refused);
-    if (!answer.pictures || !answer.waiting) return;
-    order = answer.waiting;
-    write(document.getElementById("depth-answer"), answer.depth);
-    write(document.getElementById("gain-answer"), answer.gain);
-    const names = Object.keys(answer.pictures), seen = names.filter((name) => light(answer.pictures[name]) && onScreen(name));
-    for (const name of seen) await draw(name, answer.pictures[name]);
-    unseen = async () => {
-      for (const name of names) if (wanted === drawn && !seen.includes(name)) await draw(name, answer.pictures[name]);
-    };
+  // pictures on the screen, first the one from which the answers in words are made
+  function seen(family) {
+    const first = family === "polynomial" ? "axis" : "strength-" + family;
+    const names = [...document.querySelectorAll(".picture")].map((figure) => figure.id.replace("-figure", ""));
+    return [first, ...names.filter((name) => name !== first && !HEAVY.includes(name) && onScreen(name))];
   }
-
-  const light = (picture) => picture.figure && picture.figure.data.every((trace) => trace.type === "scatter");
 
   function onScreen(name) {
-    const box = document.getElementById(name + "-figure").getBoundingClientRect();
+    const box = element(name + "-figure").getBoundingClientRect();
     return box.bottom > 0 && box.top < window.innerHeight;
   }
 
+  async function show(answer) {
+    write(element("refusal"), answer.refused || "");
+    if (answer.refused) say(answer.refused);
+    if (answer.waiting) for (const name of answer.waiting) element(name + "-figure").setAttribute("aria-busy", "true");
+    if (!answer.picture) return;
+    write(element("depth-answer"), answer.depth);
+    write(element("gain-answer"), answer.gain);
+    await draw(answer.picture, answer);
+  }
+
   async function draw(name, picture) {
-    const shown = document.getElementById(name + "-shown");
-    document.getElementById(name + "-figure").setAttribute("aria-busy", String(!picture.complete));
-    write(document.getElementById(name + "-sentence"), picture.sentence);
-    write(document.getElementById(name + "-code"), picture.code);
-    if (picture.table) return tabulate(shown, picture.table);
+    const shown = element(name + "-shown");
+    element(name + "-figure").setAttribute("aria-busy", String(!picture.complete));
+    write(element(name + "-sentence"), picture.sentence);
+    write(element(name + "-code"), picture.code);
+    if (picture.table) tabulate(shown, picture.table);
+    if (!picture.figure) return;
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", document.querySelector("#" + name + "-figure h3").textContent + ". " + picture.sentence);
     while (!window.Plotly || !graphOf(name)) await sleep(30);
     plot(name, graphOf(name), picture.figure);
   }
 
-  // curves that only move are moved; axes and legends are drawn again when they change
+  // curves that only move are moved; axes and legends are drawn again when they change, the range of an axis when it must
   function plot(name, graph, figure) {
+    const axis = figure.layout.yaxis;
+    if (fits(axis.range, ranges[name])) axis.range = ranges[name];
+    ranges[name] = axis.range;
     const content = JSON.stringify(figure);
     const frame = JSON.stringify([figure.layout, figure.data.map((trace) => ({...trace, x: 0, y: 0}))]);
     if (content === contents[name]) return;
     contents[name] = content;
-    if (frame !== frames[name] || !light({figure})) {
+    if (frame !== frames[name] || figure.data.some((trace) => trace.type !== "scatter")) {
       frames[name] = frame;
       window.Plotly.react(graph, figure.data, figure.layout);
       return;
@@ -94,6 +106,9 @@
     const data = figure.data.map((trace) => ({x: trace.x, y: trace.y}));
     window.Plotly.animate(graph, {data}, moving).catch(() => {});
   }
+
+  const fits = (range, old) =>
+    range && old && old[0] <= range[0] && range[1] <= old[1] && old[1] - old[0] <= 2 * (range[1] - range[0]);
 
   function tabulate(shown, rows) {
     const content = JSON.stringify(rows);
@@ -103,28 +118,29 @@
     rows.forEach((cells, k) => {
       const row = table.insertRow();
       cells.forEach((cell) => {
-        const element = row.appendChild(document.createElement(k ? "td" : "th"));
-        if (!k) element.scope = "col";
-        element.textContent = cell;
+        const place = row.appendChild(document.createElement(k ? "td" : "th"));
+        if (!k) place.scope = "col";
+        place.textContent = cell;
       });
     });
     shown.replaceChildren(table);
   }
 
-  function write(element, text) {
-    if (element.textContent !== text) element.textContent = text;
+  function write(place, text) {
+    if (place.textContent !== text) place.textContent = text;
   }
 
   // what a screen reader says: the answers, once the controls rest
   function say(text) {
-    write(document.getElementById("spoken"), text);
+    write(element("spoken"), text);
   }
 
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
-    // the state of the controls, as Dash has it
+    // the state of the controls, as Dash has it; of a movement it has been asked for already
     ask: function (values, theme, dots, client) {
-      if (values) want({values, theme, client});
+      const known = wanted && JSON.stringify([wanted.values, wanted.theme, wanted.dots]);
+      if (values && JSON.stringify([values, theme, dots]) !== known) want({values, theme, dots, client});
       return window.dash_clientside.no_update;
     },
     // one value of it, before Dash has it
@@ -135,10 +151,10 @@
 
   function want(state) {
     clearTimeout(timer);
-    if (slow) slow.abort();
+    resting.abort();
     count += 1;
     wanted = {...state, number: count};
-    document.documentElement.dataset.asked = count;
+    root.dataset.asked = count;
     follow();
   }
 })();

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import hermite_e
+from scipy.fft import rfft
 from scipy.special import expit, gammaln, ndtri, wrightomega
 
 from gcnlimit._values import Array
@@ -46,6 +47,7 @@ _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of peri
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
 _FINE = 1.0 / 48  # step in the logarithm of a probability there
 _REACH = 7.5  # deviations of a Gaussian that matter
+_NEGLIGIBLE = 9.0  # deviations beyond which its density is below rounding
 
 
 class _Averages(NamedTuple):
@@ -96,8 +98,8 @@ class SoftmaxOf(Loss):
 
 def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
-    node, count, weight = _counts(C, _nodes(C))
-    omega = _differences(C, count, node, mean, deviation)
+    place, count, weight = _counts(C, _nodes(C))
+    omega = _differences(C, place, mean, deviation)
     top = np.maximum(0.0, np.max(omega, axis=1))
     L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
@@ -119,12 +121,12 @@ def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Se
     higher degree than its order, so that the rule is exact.
     """
     order = mean.order
-    node, count, weight = _counts(C, order // 2 + 1)
-    omega, v = _differences(C, count, node, mean.raised(), variance.sqrt().raised()), v.raised()
+    place, count, weight = _counts(C, order // 2 + 1)
+    omega, v = _differences(C, place, mean.raised(), variance.sqrt().raised()), v.raised()
     first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
     for _ in range(order):  # each time one more order is right
         own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
-        inverse = 1.0 / (own + (count * others) @ np.ones(node.size))
+        inverse = 1.0 / (own + (count * others) @ np.ones(count.shape[1]))
         first, rest = own * inverse, others * Series(inverse.c[..., None])
     return [Series(term.c @ weight) for term in _terms(C, count, first, rest, v)]
 
@@ -134,9 +136,8 @@ def class_averages(C: int, missed: Any, square: Any, other: Any, trace: Any) -> 
     return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
 
-def _differences(C: int, count: Array, node: Array, mean: Any, deviation: Any) -> Any:
-    """Outputs of the other classes less that of a node's own, at the nodes of the rule; numbers, or series of them."""
-    place = node + (np.sqrt(C) - 1.0) / (C - 1.0) * (count @ node)[:, None]
+def _differences(C: int, place: Array, mean: Any, deviation: Any) -> Any:
+    """Outputs of the other classes less that of a node's own, at the places of the rule; numbers, or series of them."""
     return deviation * place - mean * np.full_like(place, np.sqrt(C))
 
 
@@ -162,7 +163,10 @@ def _nodes(C: int) -> int:
 
 @lru_cache(maxsize=16)
 def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
-    """Nodes of the rule, how many of the other classes are at each, and the weights."""
+    """Where the other classes are in each term of the rule, how many there, and the weight of the term.
+
+    They are at most at as many nodes as there are classes: the others are left out.
+    """
     node, weight = hermite_e.hermegauss(nodes)
     count = np.zeros((1, 0))
     for _ in range(nodes - 1):
@@ -171,7 +175,9 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
         count = np.column_stack([np.repeat(count, left + 1, axis=0), here])
     count = np.column_stack([count, C - 1 - np.sum(count, axis=1)])
     log_weight = gammaln(C) - np.sum(gammaln(count + 1.0), axis=1) + count @ np.log(weight / np.sum(weight))
-    return node, count, np.exp(log_weight)
+    centre = (np.sqrt(C) - 1.0) / (C - 1.0) * (count @ node)[:, None]
+    met = np.argsort(count == 0, axis=1, kind="stable")[:, : min(C - 1, nodes)]
+    return node[met] + centre, np.take_along_axis(count, met, axis=1), np.exp(log_weight)
 
 
 def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _Averages:
@@ -222,18 +228,19 @@ class _Cells(NamedTuple):
         self, L: Array, deviation: float, v: float, weights: tuple[Array, ...]
     ) -> list[npt.NDArray[np.complex128]]:
         """Fourier transforms of the damped densities, times each weight, one row for each :math:`L`."""
-        x, n = self.probability, self.size
+        n, least = self.size, -np.max(L) - v - _NEGLIGIBLE * deviation
+        skip = min(int(np.searchsorted(np.log(self.probability[: self.small]), least)), self.small)
+        x, small = self.probability[skip:], self.small - skip
         z = (v * x + np.log(x) + L[:, None]) / deviation
-        density = np.exp(-0.5 * z**2) * (self.share * (v + 1.0 / x) / (np.sqrt(2.0 * np.pi) * deviation))
+        density = np.exp(-0.5 * z**2) * (self.share[skip:] * (v + 1.0 / x) / (np.sqrt(2.0 * np.pi) * deviation))
         damping = np.exp(-_DAMPING * np.arange(n + 1.0) / n)
         answers = []
         for weight in weights:
-            mass = density * weight
-            grid = np.zeros((L.size, 2 * n))
-            grid[:, 1 : n + 1] = mass[:, self.small :]
-            grid[:, : self.spread.shape[1]] += mass[:, : self.small] @ self.spread
-            grid[:, : n + 1] *= damping
-            answers.append(np.fft.rfft(grid, axis=1))
+            mass = density * weight[skip:]
+            grid = np.zeros((L.size, n + 1))
+            grid[:, 1:] = mass[:, small:]
+            grid[:, : self.spread.shape[1]] += mass[:, :small] @ self.spread[skip:]
+            answers.append(rfft(grid * damping, 2 * n, axis=1))
         return answers
 
     def at_one(self, transform: npt.NDArray[np.complex128]) -> Array:
