@@ -38,10 +38,7 @@ from gcnlimit.numerics.series import Series
 
 __all__ = ["SoftmaxOf", "class_averages", "softmax_series"]
 
-_NARROW, _NARROWEST = (
-    0.35,
-    0.1,
-)  # deviation of the output below which the Gauss-Hermite rule serves, or one of few nodes
+_NARROW = {4: 0.1, 6: 0.35, 16: 0.5}  # deviation of the output below which a Gauss-Hermite rule of so many nodes serves
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
 _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of period 2 folds back
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
@@ -91,7 +88,7 @@ class SoftmaxOf(Loss):
     def _averages(self, mean: float, deviation: float, v: float) -> _Averages:
         if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e5):
             return _Averages(*[np.nan] * 5)  # not the output of a network: the search steps back
-        if deviation < (_NARROW if _nodes(self.classes) > 5 else _NARROWEST):
+        if deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= _nodes(self.classes)):
             return _by_counts(self.classes, mean, deviation, v)
         return _by_convolution(self.classes, mean, deviation, v)
 
