@@ -248,6 +248,12 @@ def test_every_control_has_a_name_for_screen_readers(page):
         "!(e.getAttribute('aria-label') || e.labels && e.labels.length || e.textContent.trim() || e.title)).map(e => e.outerHTML)"
     )
     assert nameless == []
+    names = page.run(
+        "return [...document.querySelectorAll('button, summary, input[type=range], input[type=number]')]"
+        ".map(e => e.getAttribute('aria-label') || e.labels && e.labels.length && e.labels[0].textContent || e.textContent)"
+    )
+    assert sorted(set(names)) == sorted(names)  # each is told from the others by its name alone
+    assert page.run("return document.documentElement.lang") == "en"
     unsaid = page.run(
         "return [...document.querySelectorAll('.dash-graph')].filter(e => e.getBoundingClientRect().top < innerHeight)"
         ".filter(e => e.getAttribute('role') !== 'img' || !/[0-9]/.test(e.getAttribute('aria-label'))).map(e => e.id)"

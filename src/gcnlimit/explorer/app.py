@@ -29,6 +29,7 @@ class Explorer:
     def __init__(self, start: State | None = None, sentence: str = "") -> None:
         self._workers = Worker(), Worker(), Worker()
         self.app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="", serve_locally=True)
+        self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
         self.app.layout = lambda: layout(start or State(), sentence)
         answers, trials = Answers(*self._workers[:2]), Trials(self._workers[2])
         connect_controls(self.app)

@@ -233,19 +233,33 @@ def _picture(name: str, *above: Any) -> Any:
         if name == "table"
         else dcc.Graph(id=f"{name}-shown", config={"displayModeBar": False}, style={"height": "340px"})
     )
-    take = [html.Button("CSV", id={"take": "csv", "of": name})]
+    take = [html.Button("CSV", id={"take": "csv", "of": name}, **_named("CSV", name))]
     if name != "table":
-        take += [html.Button(kind_.upper(), id=f"{name}-{kind_}") for kind_ in ("png", "svg")]
+        files = {kind_: kind_.upper() for kind_ in ("png", "svg")}
+        take += [html.Button(text, id=f"{name}-{kind_}", **_named(text, name)) for kind_, text in files.items()]
     return html.Figure(
         [
-            html.H3(TITLES[name]),
+            html.H3(TITLES[name], id=f"{name}-title"),
             *above,
             shown,
             html.Figcaption(id=f"{name}-sentence"),
             html.Div(take, className="row"),
-            html.Details([html.Summary("Code"), html.Pre(id=f"{name}-code", tabIndex="0")]),
-            html.Details([html.Summary("Formula"), dcc.Markdown(_FORMULAS[kind], mathjax=True)]),
+            html.Details(
+                [
+                    html.Summary("Code", **_named("Code", name)),
+                    html.Pre(id=f"{name}-code", tabIndex="0", **_named("Code", name)),
+                ]
+            ),
+            html.Details(
+                [html.Summary("Formula", **_named("Formula", name)), dcc.Markdown(_FORMULAS[kind], mathjax=True)]
+            ),
         ],
         id=f"{name}-figure",
         className="picture",
+        **{"aria-labelledby": f"{name}-title"},
     )
+
+
+def _named(text: str, name: str) -> dict[str, str]:
+    """Name of a control for screen readers: its text, and the picture to which it belongs."""
+    return {"aria-label": f"{text}: {TITLES[name]}"}
