@@ -63,7 +63,7 @@ class Responses(NamedTuple):
     @property
     def freedom(self) -> Array:
         r"""The average :math:`\tau(W)`, the degrees of freedom per node."""
-        return np.vecdot(self.g, apply(self.C, self.g))
+        return np.asarray(np.vecdot(self.g, apply(self.C, self.g)))
 
     @property
     def scatter(self) -> Array:
@@ -86,7 +86,8 @@ class Responses(NamedTuple):
     def change(self, before: Self) -> Array:
         """Largest change of the unknowns since an earlier state, each over its size."""
         pairs = zip((*self.inner[::2], self.X, self.Y), (*before.inner[::2], before.X, before.Y), strict=True)
-        return np.max([_largest(new - old) / np.maximum(_largest(new), 1e-300) for new, old in pairs], axis=0)
+        changes = np.stack([_largest(new - old) / np.maximum(_largest(new), 1e-300) for new, old in pairs])
+        return np.asarray(np.max(changes, axis=0))
 
     def scaled(self, ratio: Array) -> Self:
         """Guess for the filters times the root of a ratio: what is of first order in their squares, times that ratio."""

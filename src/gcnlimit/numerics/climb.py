@@ -164,7 +164,8 @@ class _State(NamedTuple):
     def promise(self, rows: Index) -> Array:
         """Gain that the next step would bring on a plane, over one plus the value."""
         g = self.g[rows]
-        return np.einsum("bi,bij,bj->b", g, self.H[rows], g) / (1.0 + np.abs(self.f[rows]))
+        gain = np.einsum("bi,bij,bj->b", g, self.H[rows], g)
+        return np.asarray(gain / (1.0 + np.abs(self.f[rows])))
 
 
 def _advance(
