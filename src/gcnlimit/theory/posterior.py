@@ -193,7 +193,7 @@ def _series(missing: Callable[[Array], Array], curvature: float, rate: float) ->
     m = end * u
     basis = chebyshev.chebvander(t, _SERIES) * u[:, None] ** 3
     deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
-    series: Array = np.linalg.lstsq(basis, deficit, rcond=None)[0]
+    series = np.linalg.lstsq(basis, deficit, rcond=None)[0]
     return powers(np.asarray(chebyshev.chebval(chebyshev_nodes(_SERIES), series)[:, None], float))
 
 
