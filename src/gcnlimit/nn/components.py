@@ -62,8 +62,6 @@ def numbers_of_components(X: Any) -> list[int]:
 
 def _directions(centred: Array, count: int) -> Array:
     """Directions whose components have unit variance; those without variance are left out."""
-    s: Array
-    V: Array
     rank = min(centred.shape)
     if count < rank // 2:
         start = np.random.default_rng(0).standard_normal(rank)
