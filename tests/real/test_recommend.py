@@ -1,5 +1,7 @@
 """The recommendation: its networks are those of the classifier, and what it says of their accuracy holds."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,15 @@ def sampled(seed, rho=0.1, lam=1.5, nodes=600):
     return i, np.where(i.train_mask, i.labels > 0, -1)
 
 
+@functools.cache
+def advised(rho):
+    i, y = sampled(0, rho)
+    return gl.recommend(i.features, y, i.adjacency)
+
+
 @pytest.mark.parametrize("rho", [0.05, 0.2])
 def test_each_rule_is_a_network_of_the_classifier(rho):
-    i, y = sampled(0, rho)
-    advice = gl.recommend(i.features, y, i.adjacency)
+    (i, y), advice = sampled(0, rho), advised(rho)
     assert {rule.rule for rule in advice.rules} == {"leave-one-out", "theory", "fixed strength", "no graph"}
     for rule in advice.rules:
         model = gl.GraphClassifier(**rule.options).fit(i.features, y, graph=i.adjacency)
@@ -39,7 +46,7 @@ def test_the_accuracy_less_the_optimism_is_that_of_new_nodes():
 
 
 def test_many_labels_choose_by_leave_one_out_and_few_by_theory():
-    many, few = (gl.recommend(i.features, y, i.adjacency) for i, y in (sampled(0, 0.2), sampled(0, 0.05)))
+    many, few = advised(0.2), advised(0.05)
     assert many.chosen.rule == "leave-one-out"
     assert few.chosen.rule == "theory"
     for advice in (many, few):
@@ -51,8 +58,7 @@ def test_many_labels_choose_by_leave_one_out_and_few_by_theory():
 
 
 def test_the_depths_are_those_of_the_classifier():
-    i, y = sampled(0, 0.2)
-    advice = gl.recommend(i.features, y, i.adjacency)
+    (i, y), advice = sampled(0, 0.2), advised(0.2)
     for depth in (depth for depth in advice.depths if depth.strength in (-0.5, 0.0, 0.7)):
         model = gl.GraphClassifier(strengths=[depth.strength], hops=0).fit(i.features, y, graph=i.adjacency)
         assert model.loo_score_ == pytest.approx(depth.loo_accuracy)
@@ -73,11 +79,12 @@ def test_half_of_the_labels_give_what_a_network_trained_on_half_reaches():
 
 
 def test_the_ceiling_is_said_only_where_nothing_speaks_against_the_model(texas):
-    i, y = sampled(0, 0.2)
-    plain, hubs = gl.recommend(i.features, y, i.adjacency), gl.recommend(texas.X, texas.training(), texas.graph)
+    plain, hubs = advised(0.2), gl.recommend(texas.X, texas.training(), texas.graph)
     assert not plain.doubts
     assert f"{gl.bayes_optimal(plain.estimate.data).test_accuracy:.3f} +- " in plain.reason
     assert hubs.doubts[0] in hubs.reason
+    assert hubs.estimate.method == "labels"
+    assert hubs.chosen.strength < 0
 
 
 @pytest.mark.parametrize("lam", [1.8, -1.8])
@@ -86,12 +93,6 @@ def test_the_strength_of_the_theory_has_the_sign_of_the_graph(lam):
     theory = next(rule for rule in gl.recommend(i.features, y, i.adjacency).rules if rule.rule == "theory")
     assert np.sign(theory.strength) == np.sign(lam)
     assert abs(theory.strength) < 1
-
-
-def test_several_classes_use_the_estimate_from_labels(texas):
-    advice = gl.recommend(texas.X, texas.training(), texas.graph)
-    assert advice.estimate.method == "labels"
-    assert advice.chosen.strength < 0
 
 
 def test_a_network_that_is_always_right_has_no_error():
