@@ -15,14 +15,13 @@ __all__ = ["to_networkx", "to_pyg"]
 
 
 def to_networkx(observation: Observation, latents: Latents) -> Any:
-    """Return the graph for NetworkX, directed or not as it is, with ``label``, if known, and ``train`` on the nodes."""
+    """Return the graph for NetworkX, directed or not as it is, with ``label`` (0 to C - 1), if known, and ``train``."""
     nx = load("a NetworkX graph", "graphs", "networkx")
     _edges(observation)
     kind = nx.DiGraph if observation.data.directed else nx.Graph
     graph = nx.from_scipy_sparse_array(observation.adjacency, create_using=kind)
-    known = np.flatnonzero(~np.isnan(latents.labels))
-    labels = latents.labels[known].astype(int)
-    nx.set_node_attributes(graph, dict(zip(known.tolist(), labels.tolist(), strict=True)), "label")
+    y = class_numbers(latents.labels, observation.classes).tolist()
+    nx.set_node_attributes(graph, {k: c for k, c in enumerate(y) if c >= 0}, "label")
     nx.set_node_attributes(graph, dict(enumerate(observation.train_mask.tolist())), "train")
     return graph
 

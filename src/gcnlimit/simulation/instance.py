@@ -118,7 +118,7 @@ class Instance(Brief):
         return Instance(*disk.load(path))
 
     def to_networkx(self) -> Any:
-        """NetworkX graph with ``label`` and ``train`` on its nodes (needs networkx)."""
+        r"""NetworkX graph with ``label``, 1 and 0 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
         return exchange.to_networkx(self.observation, self.latents)
 
     def to_pyg(self) -> Any:
