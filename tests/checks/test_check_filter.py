@@ -31,6 +31,7 @@ RIGHT = [
     TwoSteps(0.5),
     TwoSteps([0.5, 1.5]),
     np.cosh,
+    lambda x: np.exp(x, out=x),
     lambda x: 1.0 / (1.0 - 0.3 * x),
 ]
 
@@ -113,3 +114,13 @@ class WrongDirectedChain(gl.Diffusion):
 def test_what_is_wrong_is_named(filter, sentence):
     with pytest.raises(gl.ParameterError, match=sentence):
         gl.check_filter(filter)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda x: np.ones(3), lambda x: np.exp(x)[..., None], lambda x: x + 1j, lambda x: "g", lambda x: 0.0 * x],
+    ids=["other shape", "another axis", "complex", "a word", "zero"],
+)
+def test_a_function_that_is_no_filter_is_refused(wrong):
+    with pytest.raises(gl.ParameterError, match=r"the filter g\(x\) (has dtype|is 0)"):
+        gl.predict(gl.CSBM(4, 1, 2, 0.1), gl.GCN(wrong))

@@ -94,6 +94,8 @@ BAD_GRAPH = {
     "no edge": np.zeros((N, N)),
     "self loops alone": np.eye(N),
     "a nan": changed(A, np.nan),
+    "weights out of the range of squares": 1e160 * A,
+    "weights that vanish when squared": 1e-160 * A,
     "infinity": changed(A, np.inf),
     "not square": A[:, :-1],
     "too few nodes": A[:-1, :-1],
@@ -166,6 +168,12 @@ def test_what_is_malformed_is_refused_in_a_sentence(changes, options):
     assert 20 < len(text) < 300
     assert "\n" not in text
     assert any(name in text for name in (*changes, *options, "X", "y has", "graph"))
+
+
+@pytest.mark.parametrize("name", ["sparse, a column too far", "sparse, rows beyond the end"])
+def test_broken_features_without_a_graph_are_refused(name):
+    with pytest.raises(gl.ParameterError, match="X "):
+        gl.GraphClassifier().fit(BAD_X[name], CLASSES)
 
 
 DOORS = (gl.estimate, gl.recommend, gl.describe)

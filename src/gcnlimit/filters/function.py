@@ -15,6 +15,8 @@ from gcnlimit.filters.base import Filter, to_unit
 
 __all__ = ["Function", "as_filter"]
 
+_MANY = 9  # points of the spectrum at which a filter may not vanish together
+
 
 @dataclass(frozen=True, eq=False)
 class Function(Filter):
@@ -53,11 +55,21 @@ class Function(Filter):
 
     def _checked(self, x: Array) -> Array:
         with np.errstate(all="ignore"):
-            g = np.broadcast_to(np.asarray(self.function(x), float), np.shape(x))
+            g = np.asarray(self.function(np.array(x)))  # a copy, since the function may work in place
+        if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
+            raise ParameterError(
+                f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape {np.shape(x)}; it must be a real number "
+                "for each x"
+            )
+        g = np.broadcast_to(g.astype(float), np.shape(x))
         bad = ~np.isfinite(g)
         if bad.any():
             raise ParameterError(
                 f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}; it must be finite on the spectrum of the graph"
+            )
+        if g.size >= _MANY and not g.any():
+            raise ParameterError(
+                "the filter g(x) is 0 on the spectrum of the graph; a filter must let something through"
             )
         return g
 

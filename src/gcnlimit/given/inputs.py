@@ -25,7 +25,7 @@ __all__ = [
     "squared",
 ]
 
-_LARGEST = 1e100  # feature: squares are summed
+_LARGEST = 1e100  # feature or weight: squares are summed
 
 
 def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
@@ -55,6 +55,7 @@ def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
         raise ParameterError("graph holds NaN or infinity; every weight must be finite, 1 for an edge")
     matrix.setdiag(0.0)  # the operator has its own
     matrix.eliminate_zeros()
+    _check_range("graph", matrix.data)
     if matrix.nnz == 0:
         raise ParameterError(
             f"graph has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
@@ -82,10 +83,15 @@ def as_features(X: Any, nodes: int | None = None) -> Any:
     values: Any = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
         raise ParameterError("X contains NaN or infinity; replace what is missing, such as by the mean of its column")
+    _check_range("X", values)
+    return matrix
+
+
+def _check_range(name: str, values: Array) -> None:
+    """Refuse numbers whose squares would overflow, or all underflow."""
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest and not 1.0 / _LARGEST <= largest <= _LARGEST:
-        raise ParameterError(f"X reaches {largest:g} in size, whose square is out of range; take other units")
-    return matrix
+        raise ParameterError(f"{name} reaches {largest:g} in size, whose square is out of range; take other units")
 
 
 def _of_networkx(graph: Any) -> Any:

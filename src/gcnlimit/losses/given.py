@@ -47,8 +47,9 @@ class FromValue(Value, Loss):
     kinks: tuple[float, ...] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        if isinstance(self.kinks, list | np.ndarray):
-            object.__setattr__(self, "kinks", tuple(np.ravel(self.kinks).tolist()))
+        given: object = self.kinks
+        if isinstance(given, list | np.ndarray):
+            object.__setattr__(self, "kinks", tuple(np.ravel(given).tolist()))
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

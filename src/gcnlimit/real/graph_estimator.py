@@ -12,7 +12,7 @@ from scipy.special import softmax
 from gcnlimit._extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import as_adjacency, as_features
+from gcnlimit.given.inputs import as_adjacency, as_features, check_indices, is_sparse
 from gcnlimit.given.labels import Labels, as_labels, labelled_nodes
 from gcnlimit.real.trained import pair
 
@@ -84,7 +84,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
             if classes.size < 2:
@@ -104,7 +104,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not self._with_graph:
             if graph is not None:
                 raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
-            return self._apply(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), None)
+            return self._apply(validate_data(self, _whole(X), accept_sparse="csr", dtype=np.float64, reset=False), None)
         return self._apply(*self._elsewhere(X, graph))
 
     def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
@@ -127,6 +127,13 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _whole(X: Any) -> Any:
+    """Features whose indices, if they are sparse, lead nowhere else: scikit-learn takes them on trust."""
+    if is_sparse(X):
+        check_indices("X", X)
+    return X
 
 
 def _rows(X: Any) -> int | None:
