@@ -24,11 +24,12 @@ def run(store=None, axes=AXES):
     return gl.sweep(gl.predict, data=data, gcn=gcn, axes=axes, store=store)
 
 
-def blocks_in(store):
+def blocks_in(store, running=False):
+    """Number of blocks; of a store that is `running`, without waiting for its locks."""
     try:
-        connection = sqlite3.connect(store)
+        connection = sqlite3.connect(f"file:{store}" + ("?immutable=1" if running else ""), uri=True)
         return connection.execute("SELECT count(*) FROM blocks").fetchone()[0]
-    except sqlite3.OperationalError:  # killed before the table was made
+    except sqlite3.DatabaseError:  # killed before the table was made, or seen while it is written
         return 0
     finally:
         connection.close()

@@ -173,7 +173,7 @@ def test_ctrl_c_ends_with_a_sentence_and_resumes(file):
     file.write_text(TEXT[: TEXT.index("[axes]")] + "[axes]\n" + axes)
     program = [sys.executable, "-c", "from gcnlimit.cli import main; main()", "sweep", str(file)]
     process = subprocess.Popen(program, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not file.with_name("grid.sqlite-wal").exists():
+    while not file.with_name("grid.sqlite").exists():
         time.sleep(0.01)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

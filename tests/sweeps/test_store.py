@@ -306,30 +306,55 @@ def test_several_recoveries_at_once_keep_one_store(tmp_path, small):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["runs.sqlite", "runs.sqlite.damaged-1"]
 
 
-@pytest.mark.parametrize("loss", ["unlinked", "renamed", "replaced"])
+@pytest.mark.parametrize("loss", ["unlinked", "renamed", "emptied", "replaced"])
 def test_a_store_that_disappears_in_use_is_made_again_with_a_warning(tmp_path, small, loss):
     path = tmp_path / "runs.sqlite"
     with Store(path) as store:
         store.put(KEYS[0], COLUMNS[KEYS[0]])
         if loss == "unlinked":
             path.unlink()
+        elif loss == "emptied":
+            path.write_bytes(b"")
         else:
             path.rename(tmp_path / "other.sqlite")
         if loss == "replaced":
             path.write_bytes(small)
-        with pytest.warns(UserWarning, match="was moved or removed while it was in use"):
+        with pytest.warns(UserWarning, match="was moved, removed or emptied while it was in use"):
             store.put(KEYS[1], COLUMNS[KEYS[1]])
     with Store(path) as kept:
         assert kept.get(KEYS[1]) is not None
+        assert (kept.get(KEYS[0]) is None) == (loss == "emptied")
 
 
-@pytest.mark.parametrize("name", [3, "a\0b", ""])
+def database(path):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("CREATE TABLE t (x)")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("way", ["in its place", "written over it"])
+@pytest.mark.parametrize("foreign", ["table", "database"])
+def test_a_foreign_file_in_the_place_of_a_store_in_use_is_left_alone(tmp_path, foreign, way):
+    path, other = tmp_path / "runs.sqlite", tmp_path / "other"
+    content = b"x,y\n1,2\n" * 1000 if foreign == "table" else database(other)
+    with Store(path) as store:
+        for key in KEYS[:3]:
+            store.put(key, COLUMNS[key])
+        if way == "in its place":
+            other.write_bytes(content)
+            other.replace(path)
+        else:
+            path.write_bytes(content)
+        with pytest.raises(StoreError, match=r"is left as it is; .*run the same sweep again"):
+            store.put(KEYS[3], COLUMNS[KEYS[3]])
+    assert path.read_bytes() == content
+    kept = tmp_path / "runs.sqlite.kept-1"
+    assert kept.exists() == (way == "in its place")
+    assert way == "written over it" or visit(kept) == len(KEYS) - 3
+
+
+@pytest.mark.parametrize("name", [3, "a\0b", "", ":memory:"])
 def test_what_is_no_file_name_is_refused(name):
     with pytest.raises(gl.ParameterError, match="store = "):
         Store(name)
-
-
-def test_no_name_is_special(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    visit(":memory:")
-    assert visit(tmp_path / ":memory:") == 0

@@ -83,7 +83,7 @@ def test_killed_with_its_workers_running_it_leaves_no_orphans_and_resumes(tmp_pa
     for wanted in (3, 10):
         process, folder = driver(tmp_path)
         store = tmp_path / "runs.sqlite"
-        wait_for(lambda store=store, wanted=wanted: store.exists() and killing.blocks_in(store) >= wanted)
+        wait_for(lambda store=store, wanted=wanted: store.exists() and killing.blocks_in(store, running=True) >= wanted)
         process.kill()
         process.wait()
         workers = [int(file.name) for file in folder.iterdir()]
@@ -100,7 +100,7 @@ def test_killed_with_its_workers_running_it_leaves_no_orphans_and_resumes(tmp_pa
 def test_interrupted_from_the_keyboard_it_stops_at_once_and_says_how_to_resume(tmp_path):
     process, folder = driver(tmp_path, stderr=subprocess.PIPE)
     store = tmp_path / "runs.sqlite"
-    wait_for(lambda: store.exists() and killing.blocks_in(store) >= 3)
+    wait_for(lambda: store.exists() and killing.blocks_in(store, running=True) >= 3)
     process.send_signal(signal.SIGINT)
     message = process.communicate(timeout=20)[1]
     assert process.returncode != 0

@@ -16,7 +16,9 @@ __all__ = [
     "DamageError",
     "alone_in",
     "begins_well",
+    "free_name",
     "is_damage",
+    "is_marked",
     "legible",
     "salvage",
     "swap",
@@ -78,13 +80,14 @@ def begins_well(path: Path) -> bool:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process of this machine repairs a store in the folder (where the system has such locks)."""
+    """Wait until no other process of this machine is in here for a store in the folder (where the system has such locks)."""
     try:
         import fcntl
-    except ModuleNotFoundError:
+
+        handle = os.open(folder, os.O_RDONLY)
+    except (ModuleNotFoundError, OSError):
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -92,11 +95,25 @@ def alone_in(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def is_marked(header: bytes) -> bool:
+    """Whether a file of that beginning is one of SQLite with our mark.
+
+    >>> is_marked(b"SQLite format 3\\0" + bytes(52) + APPLICATION.to_bytes(4, "big")), is_marked(b"x,y")
+    (True, False)
+    """
+    return header[:16] == b"SQLite format 3\0" and header[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+def free_name(path: Path, word: str) -> Path:
+    """Name beside `path` that no file has."""
+    names = (path.with_name(f"{path.name}.{word}-{n}") for n in range(1, 10_000))
+    return next(name for name in names if not name.exists())
+
+
 def swap(fresh: Path, path: Path) -> Path:
     """Give the damaged file at `path` and its journal a free name, put `fresh` in its place, and return the free name."""
-    number = next(n for n in range(1, 10_000) if not path.with_name(f"{path.name}.damaged-{n}").exists())
-    damaged = path.with_name(f"{path.name}.damaged-{number}")
-    for suffix in ("-wal", "-shm", ""):
+    damaged = free_name(path, "damaged")
+    for suffix in ("-journal", "-wal", "-shm", ""):
         with contextlib.suppress(FileNotFoundError):
             path.with_name(path.name + suffix).rename(damaged.with_name(damaged.name + suffix))
     fresh.rename(path)

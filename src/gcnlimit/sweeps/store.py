@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-import time
 import warnings
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +21,9 @@ from gcnlimit.sweeps.salvage import (
     DamageError,
     alone_in,
     begins_well,
+    free_name,
     is_damage,
+    is_marked,
     legible,
     salvage,
     swap,
@@ -34,6 +35,7 @@ _WRITE = (
     "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
 )
+_Place = tuple[int, int, bool]
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 
 
@@ -59,7 +61,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else _as_path(path)
         self._file = None if self.path is None else self.path.resolve()
-        self._place: tuple[int, int] | None = None
+        self._place: _Place | None = None
         self._indexed = False
         self._connection = self._open()
         self._place = self._look()
@@ -67,7 +69,7 @@ class Store:
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
         try:
-            with legible():
+            with self._turn(), legible():
                 row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
         except sqlite3.Error as error:
             self._reopen(error)
@@ -85,8 +87,7 @@ class Store:
     def put(self, key: bytes, columns: Columns) -> None:
         """Write a block durably."""
         if self._look() != self._place:
-            self._warn("the file was moved or removed while it was in use; blocks are kept in a new one from here on")
-            self._reopen()
+            self._move()
         payload = encode(columns)
         row = (key, payload, _checksum(key, payload))
         try:
@@ -102,9 +103,8 @@ class Store:
         return int(self._connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
 
     def close(self) -> None:
-        """Close the file."""
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.close()
+        """Close the file, and remove its journal."""
+        _close(self._connection)
 
     def __enter__(self) -> Self:
         return self
@@ -115,8 +115,12 @@ class Store:
         self.close()
 
     def _write(self, row: tuple[bytes, bytes, bytes]) -> None:
-        with legible(), self._connection:
+        with self._turn(), legible(), self._connection:
             self._connection.execute(_WRITE, row)
+
+    def _turn(self) -> contextlib.AbstractContextManager[None]:
+        """Queue behind other processes that use the store; SQLite alone would ask again and again, and may ask in vain."""
+        return contextlib.nullcontext() if self._file is None else alone_in(self._file.parent)
 
     def _index(self) -> None:
         """Make the index anew, once; if that fails, the whole file."""
@@ -127,19 +131,53 @@ class Store:
         except sqlite3.Error as error:
             self._reopen(error)
 
-    def _look(self) -> tuple[int, int] | None:
-        """What distinguishes the file from another of the same name."""
+    def _look(self) -> _Place | None:
+        """What distinguishes the file from another of the same name, and a store from another file."""
         if self._file is None:
             return None
         try:
-            status = self._file.stat()
+            with self._file.open("rb") as file:
+                status = os.fstat(file.fileno())
+                return status.st_dev, status.st_ino, is_marked(file.read(100))
         except OSError:
             return None
-        return status.st_dev, status.st_ino
 
-    def _reopen(self, error: sqlite3.Error | None = None) -> None:
+    def _move(self) -> None:
+        """Go on in a new file, with the blocks of the one that is gone; stop if a foreign file has taken its place."""
+        gone = self._connection
+        try:
+            self._connection = self._open()
+        except StoreError:
+            if self._file is None or not self._file.exists():
+                raise
+            raise self._replaced(self._file) from None
+        self._place = self._look()
+        _copy(gone, self._connection)
+        _close(gone)
+        self._warn(
+            "the file was moved, removed or emptied while it was in use; blocks are kept in a new one from here on"
+        )
+
+    def _replaced(self, file: Path) -> StoreError:
+        """Keep what can still be read in a file beside, and say where it is."""
+        aside = free_name(file, "kept")
+        kept = self._connect(aside)
+        number = _copy(self._connection, kept)
+        _close(kept)
+        self._connection.close()  # and nothing else is asked of it, for it may have the foreign file open
+        file.with_name(f"{file.name}-journal").unlink(missing_ok=True)
+        if number:
+            told = f"its {number} blocks are kept in {aside}: give that as the store and run the same sweep again to resume"
+        else:
+            aside.unlink()
+            told = "its blocks are lost: choose another store and run the same sweep again"
+        return StoreError(
+            f"another file took the place of the store {self.path} while it was in use, and is left as it is; {told}"
+        )
+
+    def _reopen(self, error: sqlite3.Error) -> None:
         self.close()
-        self._connection = self._open() if error is None else self._recovered(error)
+        self._connection = self._recovered(error)
         self._place = self._look()
 
     def _open(self) -> sqlite3.Connection:
@@ -206,7 +244,7 @@ class Store:
         connection = self._connect(fresh)
         with connection:
             connection.executemany(_WRITE, rows)
-        connection.close()
+        _close(connection)
         damaged = swap(fresh, file)
         self._warn(
             f"the file is damaged ({reason}); {len(rows)} blocks were saved, the rest is computed again, "
@@ -234,28 +272,40 @@ class Store:
 def _as_path(path: object) -> Path:
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
+    if str(path) == ":memory:":
+        raise ParameterError("store = ':memory:' is not allowed; leave store out to keep nothing on disk")
     if Path(path).is_dir():
         raise ParameterError(f"store = {str(path)!r} is a folder; give the name of a file in it")
     return Path(path)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the table if the file is new; several processes may do so at once."""
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            break
-        except sqlite3.OperationalError as error:  # changing the mode does not wait for a lock
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
-                raise
-            time.sleep(0.02)
+    """Make the table if the file is new; several processes may do so at once.
+
+    A block is written to the file itself, never to a log that would later be copied into whatever file has the name then.
+    """
+    connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")
     ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
     if owner != APPLICATION:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
     with connection:
         connection.execute(SCHEMA)
+
+
+def _close(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("PRAGMA journal_mode = DELETE")
+    with contextlib.suppress(sqlite3.Error):
+        connection.close()
+
+
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
+    """Copy the blocks that can be read, and return their number; those that do not match are found when they are read."""
+    with contextlib.suppress(sqlite3.Error, DamageError), legible(), target:
+        rows = source.execute("SELECT key, payload, checksum FROM blocks")
+        return target.executemany(_WRITE, rows).rowcount
+    return 0
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
