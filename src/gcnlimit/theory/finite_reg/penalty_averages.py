@@ -1,4 +1,4 @@
-r"""The averages of the penalty over one weight in its Gaussian field.
+r"""The averages of the penalty over one weight in its Gaussian field (Eq. 3.31).
 
 A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field
 :math:`B = \sqrt{\hat Q_w}\,\varsigma + \hat m_w u` of variance :math:`\hat Q_w + \hat m_w^2`. By Stein's lemma, in
