@@ -84,7 +84,7 @@ def _lowest(found: Scan, state: State, name: str) -> str:
     if np.isnan(found.train_loss).all():
         return "No network of the picture can be computed."
     low, quantity = int(np.nanargmin(found.train_loss)), long_name(name)
-    words = f"The training loss is lowest, {found.train_loss[low]:.4f}, at {quantity} {found.x[low]:.3g}"
+    words = f"The training loss is lowest, {found.train_loss[low]:.3g}, at {quantity} {found.x[low]:.3g}"
     end = ", the end of the picture" if low in {0, found.x.size - 1} else ""
     return f"{words}{end}; the accuracy is highest at {found.top:.3g}."
 

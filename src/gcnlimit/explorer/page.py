@@ -198,7 +198,9 @@ def _verdict() -> Any:
     """The two questions of the page, with their answers at the point that it shows."""
     answers = [html.Dt("Where does depth stop helping?"), html.Dd(id="depth-answer")]
     answers += [html.Dt("What is left to gain?"), html.Dd(id="gain-answer")]
-    return html.Section(html.Dl(answers), className="verdict", **{"aria-label": "Answers at this point"})
+    return html.Section(
+        html.Dl(answers), className="verdict", tabIndex="0", **{"aria-label": "Answers at this point"}
+    )  # reached by the keyboard, since it is scrolled on narrow screens
 
 
 def _pictures(start: State) -> list[Any]:
