@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-CLIENTS, MOVES, RESTS = 20, 30, 5
+CLIENTS, MOVES, RESTS = 20, 30, 3
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 
 CASES = {

@@ -42,11 +42,17 @@ STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")
 FREE: dict[str, tuple[float, float]] = {"c": (-math.inf, math.inf), "t": (-math.inf, math.inf), "theta": (-1.0, 1.0)}
 LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
 """Numbers of layers of the picture of the depth."""
-_EXPLICIT, _SOLVED = 81, 25  # points of a curve with explicit answers, and with equations to be solved
+_EXPLICIT, _SOLVED, _AVERAGED = (
+    81,
+    25,
+    13,
+)  # points of a curve: explicit, with equations to be solved, with long averages too
 
 _NOT_DRAWN = (
-    "at finite regularization the best of the family is not drawn for directed graphs or the softmax loss; see gl.tune"
+    "at finite regularization the best of the family is not drawn for directed graphs or the softmax loss of several classes; "
+    "see gl.tune"
 )
+_NO_LAYERS = "at finite regularization layers are not tuned for the softmax loss of several classes; see gl.tune"
 
 _DATA = ("alpha", "lam", "mu", "rho", "classes", "directed")
 _LEARNING = ("loss", "reg", "symmetrize")
@@ -111,7 +117,7 @@ def shown(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy and training loss of a family against its strength."""
-    x = np.linspace(*shown(family, state), _EXPLICIT if math.isinf(state.reg) else _SOLVED)
+    x = np.linspace(*shown(family, state), _EXPLICIT if math.isinf(state.reg) else _solved(state))
     found = _predicted(state, family, x)
     accuracy, loss = np.asarray(found.test_accuracy), np.asarray(found.train_loss)
     top = _peak(lambda strength: _accuracy(state, family, strength), x, accuracy, fine=math.isinf(state.reg))
@@ -124,7 +130,7 @@ def axis_values(state: State) -> Array:
         return np.arange(2.0, 13.0)
     limit = LIMITS[state.axis]
     space = np.geomspace if limit.log else np.linspace
-    return np.asarray(space(limit.low, limit.high, 49 if math.isinf(state.reg) else _SOLVED))
+    return np.asarray(space(limit.low, limit.high, 49 if math.isinf(state.reg) else _solved(state)))
 
 
 def along(state: State) -> Along:
@@ -137,7 +143,7 @@ def best_along(state: State) -> Array:
     family, name = state.family, state.parameter
     if math.isinf(state.reg):
         return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
-    if state.loss == "softmax" or not _symmetric(state):
+    if _solved(state) == _AVERAGED or not _symmetric(state):
         raise GCNLimitError(_NOT_DRAWN)
     values = (
         [{"classes": int(n)} for n in axis_values(state)]
@@ -171,6 +177,8 @@ def map_family(state: State) -> str:
 
 def layers(state: State) -> Layers:
     """Accuracy of residual networks against their number of layers."""
+    if math.isfinite(state.reg) and _solved(state) == _AVERAGED:
+        raise GCNLimitError(_NO_LAYERS)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     return Layers(np.array([_best_residual(n) for n in networks]), np.array([_here(n) for n in networks]))
 
@@ -250,6 +258,11 @@ PARTS: dict[str, Part] = {
     "table": Part(comparison, lambda state: (*_DATA, "depth", "symmetrize"), prompt=False),
 }
 """Every part by its name."""
+
+
+def _solved(state: State) -> int:
+    """Points of a curve at finite regularization."""
+    return _AVERAGED if state.loss == "softmax" and state.classes.strip() != "2" else _SOLVED
 
 
 def _symmetric(state: State) -> bool:
