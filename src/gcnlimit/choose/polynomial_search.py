@@ -93,7 +93,7 @@ class PolynomialSearch:
             for column, value in zip(best, _filters_found(points, order, found, finite=finite), strict=True):
                 column[left] = value
             more = growth[left] > tol
-            found, left = Ascent(*(column[more] for column in found)), left[more]
+            found, left = found.take(more), left[more]
         return best, growth
 
 
@@ -127,7 +127,7 @@ def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = 
     filters = _filters(points.take(where), order, finite=finite)
     found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
     best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
-    found = Ascent(*(column[best] for column in found))
+    found = found.take(best)
     if known is not None:
         found.H[found.f <= known.f] = 0.0
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +109,10 @@ class Ascent(NamedTuple):
     f: Array
     settled: npt.NDArray[np.bool_]
     H: Array
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """Some of the climbs, by their numbers or marks."""
+        return self._replace(x=self.x[rows], f=self.f[rows], settled=self.settled[rows], H=self.H[rows])
 
 
 def ascend(
