@@ -57,10 +57,7 @@ def sentences(
         if rule.family != "no graph" and not bare:
             yield _graph(depths)
         yield _depth(rule, depths)
-        yield (
-            f"Half of the labels give {half:.3f} instead of {rule.loo_accuracy:.3f}; doubling them usually adds less than this "
-            "difference."
-        )
+        yield _labels(rule, half)
     yield _ceiling(rule, model, doubts)
 
 
@@ -81,6 +78,15 @@ def _graph(depths: Sequence[Depth]) -> str:
     return f"The graph adds {100 * gain.value:.1f} +- {100 * gain.error:.1f} points to the features alone{doubt}."
 
 
+def _labels(rule: Rule, half: float) -> str:
+    if rule.loo_accuracy - half < 0.005:
+        return f"Half of the labels give {half:.3f}, as much as all: more will hardly help."
+    return (
+        f"Half of the labels give {half:.3f} instead of {rule.loo_accuracy:.3f}; doubling them usually adds less than this "
+        "difference."
+    )
+
+
 def _depth(rule: Rule, depths: Sequence[Depth]) -> str:
     if rule.family == "no graph":
         return "No depth does better than none."
@@ -94,7 +100,7 @@ def _depth(rule: Rule, depths: Sequence[Depth]) -> str:
 
 def _ceiling(rule: Rule, model: Estimate, doubts: tuple[str, ...]) -> str:
     if doubts:
-        return f"What is left to gain is not known, since the model of the theory does not describe this graph: {doubts[0]}."
+        return f"What is left to gain is not known, since the model of the theory may not describe this graph: {doubts[0]}."
     if len(model.fractions) > UNEQUAL and len(set(model.fractions.tolist())) > 1:
         return "What is left to gain: gcnlimit.bayes_optimal(estimate.data) computes the best possible accuracy, in minutes."
     best = bayes_optimal(model.data)

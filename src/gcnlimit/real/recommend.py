@@ -161,7 +161,10 @@ def _by_theory(model: Estimate) -> float | None:
 
 def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) -> Rule:
     best, network = choice.best, choice.best.network
-    error = math.sqrt(best.accuracy * (1.0 - best.accuracy) / problem.labelled.size)
+    labelled = problem.labelled.size
+    error = max(
+        math.sqrt(best.accuracy * (1.0 - best.accuracy) / labelled), 1.0 / (labelled + 2)
+    )  # no error seen is not 0
     bias = optimism(choice, problem.weights)
     return Rule(name, network.family, network.strength, best.reg, best.accuracy, error, bias, options)
 
