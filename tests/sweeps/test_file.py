@@ -99,6 +99,7 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("t = [0.5, 1.0, 1.5]", "filter = [1]", "must be a list of tables"),
         ("t = [0.5, 1.0, 1.5]", "filter = [{t = 1, theta = 0.1}]", "a filter has one parameter"),
         ("t = [0.5, 1.0, 1.5]", "nodes = [10]", "'nodes' is not an axis of predict"),
+        ('"predict"', '["predict"]', "what = ['predict'] in grid.toml must be one of"),
         ("[data]", "store = 3\n[data]", "store must be the name of a file"),
         ("[data]", "axes = 3\n[data]", "is not valid TOML"),
         ("[data]", "tune = 3\n[data]", "must be a table: write [tune]"),
@@ -116,7 +117,9 @@ def test_a_mistake_in_the_file_gets_one_sentence_and_status_two(file, old, new, 
 
 def test_the_name_of_the_verb_is_allowed(file):
     network = TEXT[TEXT.index("[network]") : TEXT.index("[axes]")]
-    file.write_text(TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""))
+    file.write_text(
+        TEXT.replace('"predict"', '"bayes"').replace(network, "").replace("t = [0.5, 1.0, 1.5]", ""), "utf-8-sig"
+    )
     assert read_file(file).what == "bayes_optimal"
     assert run(file).exit_code == 0
 
@@ -165,6 +168,13 @@ def test_failed_points_are_reported_with_their_reason(file):
     assert result.exit_code == 0
     assert "10 points, 2 failed" in result.stdout
     assert "the PageRank series diverges" in result.stderr
+
+
+def test_if_every_point_fails_the_status_says_so(file):
+    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.6, 0.7]"))
+    result = run(file)
+    assert result.exit_code == 2
+    assert "10 points, 10 failed" in result.stdout
 
 
 @pytest.mark.slow

@@ -38,6 +38,8 @@ def command(
 ) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
+    A point that fails leaves the others intact; the exit status is 2 only if every point failed.
+
     \b
     Example of a file:
       what = "predict"
@@ -99,3 +101,5 @@ def _report(answer: xarray.Dataset, where: str) -> None:
         click.echo(f"  {reason}", err=True)
     if len(different) > 3:
         click.echo(f"  and {len(different) - 3} other reasons, in the variable error of the answer", err=True)
+    if len(reasons) == answer.error.size:
+        raise SystemExit(2)

@@ -68,10 +68,12 @@ def _what(content: Mapping[str, Any], file: str) -> str:
     if "what" not in content:
         raise ParameterError(f"what is missing in {file}; write what = 'predict', or one of {', '.join(PRODUCERS)}")
     what = {"bayes": "bayes_optimal"}.get(str(content["what"]), content["what"])
+    if not isinstance(what, str):
+        raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}")
     if what not in PRODUCERS:
         near = suggestion(what, PRODUCERS)
         raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}; {near}".rstrip("; "))
-    return str(what)
+    return what
 
 
 def _tables() -> dict[str, tuple[str, ...]]:
@@ -88,7 +90,7 @@ def _tables() -> dict[str, tuple[str, ...]]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
