@@ -208,7 +208,12 @@ VERBS = {
     "tune": ["--free", "t=0:3"],
     "simulate": ["--t", "1", "--nodes", "40", "--trials", "2", "--degree", "6"],
     "sample": ["--nodes", "40", "--degree", "6", "--out", "graph.npz"],
+    "compare": ["--depth", "1", "--order", "1"],
 }
+REFUSED = ("1e200", "inf", "nan", "x", "", "9" * 400)
+EXTREMES = dict.fromkeys(VERBS, ("1e-300", "-1", "0", *REFUSED)) | {
+    "compare": REFUSED
+}  # it takes seconds where it answers
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -219,7 +224,7 @@ def test_an_extreme_option_gives_numbers_or_one_sentence(verb, tmp_path, monkeyp
 
     monkeypatch.chdir(tmp_path)
     for name in DATA:
-        for value in ("1e-300", "1e200", "inf", "nan", "-1", "0", "x", "", "9" * 400):
+        for value in EXTREMES[verb]:
             options = [text for key, good in DATA.items() for text in (f"--{key}", value if key == name else str(good))]
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
@@ -227,6 +232,23 @@ def test_an_extreme_option_gives_numbers_or_one_sentence(verb, tmp_path, monkeyp
             assert result.exit_code in (0, 2), (name, value, result.output)
             assert "Traceback" not in result.output
             assert result.exit_code == 2 or "nan" not in result.output
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--trials", "--data", "--format", "--out"])
+def test_an_extreme_option_of_a_figure_is_refused_in_one_sentence(option, tmp_path, monkeypatch):
+    from click.testing import CliRunner
+
+    from gcnlimit.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_text("a file")
+    for value in (
+        ("1e-300", "1e200", "inf", "nan", "-1", "x", "9" * 12) if option != "--out" else ("x", "x/y", "9" * 400)
+    ):
+        result = CliRunner().invoke(app, ["figure", "train-error", option, value])
+        assert result.exit_code == 2, (value, result.output)
+        assert "Error: " in result.output.splitlines()[-1]
+        assert "failed" not in result.output
 
 
 @pytest.mark.parametrize("value", ["1e-300", "1e200", "inf", "nan", "-1", "1e5000", '"x"', "[[1]]"])

@@ -17,9 +17,9 @@ __all__ = ["check_folder", "command", "form_option", "need_figures", "nodes_opti
 form_option = click.option(
     "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
 )
-nodes_option = click.option("--nodes", type=click.IntRange(min=10), help="Nodes of the simulated graphs.")
+nodes_option = click.option("--nodes", type=click.IntRange(10, 10**9), help="Nodes of the simulated graphs.")
 trials_option = click.option(
-    "--trials", type=click.IntRange(min=0), help="Simulated graphs for each dot; 0 draws the theory alone."
+    "--trials", type=click.IntRange(0, 10**6), help="Simulated graphs for each dot; 0 draws the theory alone."
 )
 
 
@@ -30,8 +30,9 @@ def need_figures() -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before anything is computed, a folder that cannot be written."""
-    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
+    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if os.path.exists(part))
+    too_long = any(len(os.fsencode(part)) > 255 for part in folder.parts)
+    if too_long or not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 
 
