@@ -121,6 +121,15 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):
         assert np.array_equal(outputs, expected)
 
 
+def test_a_missing_degree_is_named(tmp_path):
+    path = tmp_path / "i.npz"
+    gl.sample(gl.CSBM(4, 1.0, 2.0, 0.3), nodes=40, degree=6, seed=0).save(path)
+    with np.load(path) as file:
+        np.savez(path, **(dict(file) | {"degree": np.array(np.nan)}))
+    with pytest.raises(gl.ParameterError, match="degree = nan"):
+        gl.Instance.load(path)
+
+
 def test_one_saved_array_is_no_instance(tmp_path):
     np.save(tmp_path / "i.npy", np.ones(3))
     with pytest.raises(gl.ParameterError, match="one array instead of the fields"):

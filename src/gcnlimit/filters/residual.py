@@ -9,13 +9,14 @@ import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters.base import Filter, to_unit
 from gcnlimit.filters.chain import Chain
 
 __all__ = ["DEEPEST", "Residual"]
 
 
-DEEPEST = 10**6  # layers: more are a typing error
+DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -42,12 +43,13 @@ class Residual(Filter):
 
     def __init__(self, c: npt.ArrayLike) -> None:
         self._store(c, empty_last=True)
+        _check_depth(self.depth)
 
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], whole("depth", depth, low=0, high=DEEPEST), axis=-1))
+        return cls(np.repeat(c[..., None], _check_depth(whole("depth", depth, low=0)), axis=-1))
 
     @property
     def depth(self) -> int:
@@ -75,3 +77,13 @@ class Residual(Filter):
         last = np.zeros(self.depth + 1)
         last[-1] = 1.0
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
+
+
+def _check_depth(depth: int) -> int:
+    """Refuse so many layers that the answer would not come."""
+    if depth > DEEPEST:
+        raise ParameterError(
+            f"depth = {depth} is not allowed: the time grows with its square; take at most {DEEPEST} layers, or their limit "
+            "Diffusion, or gcnlimit.limits"
+        )
+    return depth

@@ -185,6 +185,8 @@ def _graph(stored: dict[str, npt.NDArray[Any]], nodes: int) -> tuple[Graph, floa
     """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
     degree = _single(stored, "degree")
     if isinstance(degree, float) and math.isnan(degree):
+        if "adjacency" not in stored:
+            raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
         return check_dense(stored["adjacency"], nodes), None
     indices, indptr = stored["indices"], stored["indptr"]
     weights = stored.get("weights", np.ones(indices.shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from gcnlimit.sweeps.producers import PRODUCERS
 
 __all__ = ["SweepFile", "read_file"]
 
+_DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]+[ \t]*\.[ \t]*){100}")  # the time of tomllib grows with their square
 _RANGE = ("start", "stop", "num", "scale")
 
 
@@ -90,13 +92,16 @@ def _tables() -> dict[str, tuple[str, ...]]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        text = path.read_text("utf-8-sig")
+        if _DOTTED.search(text):
+            raise RecursionError
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
     except RecursionError:
-        raise ParameterError(f"{path} is not a sweep: its brackets are nested too deeply") from None
+        raise ParameterError(f"{path} is not a sweep: its brackets or dotted keys are nested too deeply") from None
     except ValueError as error:  # not TOML, or a number of thousands of digits
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
 

@@ -308,3 +308,13 @@ class Rising(gl.Square):
 def test_a_loss_that_rises_at_zero_is_refused():
     with pytest.raises(gl.ParameterError, match="must decrease at 0"):
         gl.predict(DATA, gl.GCN(gl.Residual([1.0]), Rising(), math.inf, symmetrize=False))
+
+
+@pytest.mark.parametrize("symmetrize", [True, False])
+def test_a_gain_beyond_all_numbers_is_said_at_once(symmetrize):
+    """The gain is about 5**300: reg = 1 is 1e-400 in its units, and following solutions down to it would not end."""
+    data, filter = gl.CSBM(4, 1.0, 2.0, 0.1), gl.Residual.constant(5.0, 300)
+    lost = gl.predict(data, gl.GCN(filter, "logistic", 1.0, symmetrize), throw=False)
+    assert lost.status == gl.Status.OUT_OF_RANGE
+    assert lost.iterations == 0
+    assert "normalize=True" in lost.status.message

@@ -17,6 +17,7 @@ __all__ = ["follow", "iterate"]
 
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
+_LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows: there is no way down
 _FURTHER = 10.0  # factor above the first regularization at which the explicit start is accepted as a solution
 
 
@@ -81,7 +82,7 @@ class _Track:
         self.residual = np.full(points, np.inf)
         self.iterations = np.zeros(points, np.int64)
         self.converged = np.zeros(points, bool)
-        self.active = np.arange(points)
+        self.active = np.flatnonzero(equations.reg >= _LEAST)
         self._equations = equations
         self._step = np.full(points, step)
         self._solved = _FURTHER * top  # regularization of `state`
