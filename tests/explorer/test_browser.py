@@ -94,6 +94,9 @@ class Page:
             name,
         )
 
+    def complete(self):
+        return self.run("return document.querySelectorAll('[aria-busy=false]').length") == len(TITLES)
+
     def upload(self, path):
         field = self.until(lambda: self.browser.find_element(By.CSS_SELECTOR, "#upload input[type=file]"))
         field.send_keys(str(path))
@@ -233,7 +236,7 @@ def test_dark_colours_and_narrow_screens(page):
 
 def test_pictures_of_the_documentation(page):
     """Screenshots into the folder that the variable GCNLIMIT_SCREENSHOTS names; elsewhere only that every picture is drawn."""
-    page.until(lambda: page.run("return document.querySelectorAll('[aria-busy=false]').length") == len(TITLES))
+    page.until(page.complete)
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
         page.browser.set_window_size(1400, 2300)
@@ -243,6 +246,7 @@ def test_pictures_of_the_documentation(page):
 
 
 def test_every_control_has_a_name_for_screen_readers(page):
+    page.until(page.complete)
     nameless = page.run(
         "return [...document.querySelectorAll('input:not([type=file]), button, summary')].filter(e =>"
         "!(e.getAttribute('aria-label') || e.labels && e.labels.length || e.textContent.trim() || e.title)).map(e => e.outerHTML)"
@@ -250,6 +254,7 @@ def test_every_control_has_a_name_for_screen_readers(page):
     assert nameless == []
     names = page.run(
         "return [...document.querySelectorAll('button, summary, input[type=range], input[type=number]')]"
+        ".filter(e => e.checkVisibility())"
         ".map(e => e.getAttribute('aria-label') || e.labels && e.labels.length && e.labels[0].textContent || e.textContent)"
     )
     assert sorted(set(names)) == sorted(names)  # each is told from the others by its name alone
