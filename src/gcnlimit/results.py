@@ -2,7 +2,8 @@
 
 from gcnlimit._display import Shown
 from gcnlimit.choose.best_filter import BestFilter, FilterCeiling
-from gcnlimit.choose.compare import Comparison, GapMap
+from gcnlimit.choose.comparison import Comparison
+from gcnlimit.choose.gap_map import GapMap
 from gcnlimit.choose.tune import Tuned, TuneStatus
 from gcnlimit.order_parameters import OrderFunctions, OrderParameters
 from gcnlimit.performance import BayesPrediction, FullPerformance, Measurement, Performance, Prediction, Status

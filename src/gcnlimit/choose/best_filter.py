@@ -31,7 +31,7 @@ from gcnlimit.theory.predict import predict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LARGEST", "MAX_ORDER", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling"]
+__all__ = ["LARGEST", "MAX_ORDER", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling", "is_infinite"]
 
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
@@ -169,7 +169,7 @@ def best_filter(
     0.88609
     """
     order = whole("order", order, low=0, high=MAX_ORDER)
-    infinite, progress = _infinite(reg), progress if progress is None else flag("progress", progress)
+    infinite, progress = is_infinite(reg), progress if progress is None else flag("progress", progress)
     points = _points(data, symmetrize)
     searches = _searches(points)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
@@ -224,7 +224,7 @@ def filter_ceiling(
     >>> ceiling.test_accuracy.round(5), ceiling.error < 1e-9
     (array([0.85465, 0.88749]), array([ True,  True]))
     """
-    infinite, points = _infinite(reg), _points(data, symmetrize)
+    infinite, points = is_infinite(reg), _points(data, symmetrize)
     if not (isinstance(tol, int | float) and tol > 0.0):
         raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
     return _ceiling(data, symmetrize, _searches(points), infinite=infinite, tol=tol)
@@ -261,7 +261,7 @@ def _searches(points: Points) -> tuple[PolynomialSearch, ...]:
     return tuple(PolynomialSearch(points.take(rows)) for rows in batches(points.size, _BLOCK))
 
 
-def _infinite(reg: float | None) -> bool:
+def is_infinite(reg: float | None) -> bool:
     """Whether the regularization is to be infinite."""
     if reg is not None and not (isinstance(reg, float) and reg == math.inf):
         raise ParameterError(

@@ -1,30 +1,29 @@
-"""Families of networks compared with each other and with the ceilings; gap maps."""
+"""Families of networks compared with each other and with the ceilings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from gcnlimit._display import Labels, Shown, draw_methods
 from gcnlimit._labels import labelled
 from gcnlimit._progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, filter_ceiling
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
+from gcnlimit.choose.comparison import Comparison, Entry
+from gcnlimit.choose.gap_map import scored
 from gcnlimit.choose.search import Bounds
-from gcnlimit.choose.tune import Tuned, tune
+from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
-from gcnlimit.network import GCN, check_problem
+from gcnlimit.network import GCN
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.performance import Prediction, Status, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
@@ -32,204 +31,10 @@ from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import check_range, in_range
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-__all__ = ["Comparison", "Entry", "GapMap", "compare", "gap_map"]
+__all__ = ["compare"]
 
 _ANYWHERE = (-math.inf, math.inf)
 _ANY_REG = (0.0, math.inf)
-
-
-@dataclass(frozen=True, repr=False)
-class GapMap(Shown):
-    """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
-
-    Parameters
-    ----------
-    data
-        The data.
-    tuned
-        The best network of the family at each point.
-    ceiling
-        The Bayes-optimal performance.
-    """
-
-    data: CSBM
-    tuned: Tuned
-    ceiling: Prediction
-
-    _plotted = "gap"
-
-    def _points(self) -> Labels:
-        return self.tuned._points()
-
-    def _shown(self) -> dict[str, Any]:
-        gaps = {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap, "log_ratio": self.log_ratio}
-        return self.tuned._shown() | gaps
-
-    @property
-    def gap(self) -> float | Array:
-        """Bayes-optimal minus tuned test accuracy."""
-        return _difference(self.ceiling.test_accuracy, _scored(self.tuned.prediction, self.data)[0])
-
-    @property
-    def log_ratio(self) -> float | Array:
-        """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
-        return _difference(_scored(self.tuned.prediction, self.data)[1], self.ceiling.log_test_error)
-
-    @cached_property
-    def linear(self) -> FilterCeiling:
-        """The best linear network at each point, over all filters and regularizations."""
-        return filter_ceiling(self.data, self.tuned.gcn.symmetrize)
-
-    @property
-    def linear_gap(self) -> float | Array:
-        """Bayes-optimal accuracy minus that of the best linear network, over all filters and regularizations."""
-        return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
-
-
-def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
-    """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
-
-    Parameters
-    ----------
-    data
-        The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
-    gcn, free, progress
-        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> data = gl.CSBM(alpha=4, lam=np.array([[0.5], [1.0]]), mu=[1.0, 2.0, 3.0], rho=0.1)
-    >>> map = gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)})
-    >>> map.gap.shape, bool(np.all(map.gap > map.linear_gap)), bool(np.all(map.linear_gap > 0))
-    ((2, 3), True, True)
-    """
-    check_problem("gap_map", data, gcn)
-    ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, threshold="best", progress=progress), ceiling)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One line of a comparison.
-
-    Parameters
-    ----------
-    method
-        Its name.
-    parameters
-        What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
-        which is of largest magnitude 1 on the spectrum for polynomials and for all linear filters.
-    test_accuracy, log_test_error
-        How accurate it is; on unequal classes at the best threshold.
-    gcn
-        The network, for `predict`, `fit` and `simulate`; None for what is not one.
-    status
-        How each was found; ``REFUSED``, with NaN as accuracy, where the data are out of range.
-    """
-
-    method: str
-    parameters: dict[str, float | Array]
-    test_accuracy: float | Array
-    log_test_error: float | Array
-    gcn: GCN | None = None
-    status: Status | npt.NDArray[np.int_] = Status.EXPLICIT
-
-    @property
-    def chosen(self) -> list[str]:
-        """What was chosen, in words, for each point of the data.
-
-        >>> Entry("two layers", {"c": np.array([[0.5, 1.0], [2.0, 3.0]])}, np.ones(2), np.ones(2)).chosen
-        ['c = [0.5, 1]', 'c = [2, 3]']
-        """
-        points = np.size(self.test_accuracy)
-        columns = [
-            [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
-            for name, values in self.parameters.items()
-        ]
-        return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
-
-
-@dataclass(frozen=True, repr=False)
-class Comparison(Shown):
-    """Methods side by side on the same data.
-
-    Parameters
-    ----------
-    entries
-        The methods, the Bayes-optimal ceiling last.
-
-    Examples
-    --------
-    >>> import math
-    >>> import gcnlimit as gl
-    >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1, reg=math.inf)
-    >>> comparison["diffusion"].chosen, round(comparison["diffusion"].test_accuracy, 5)
-    (['t = 1.488; reg = inf'], 0.88095)
-    >>> comparison.best.method
-    'best polynomial, order 12'
-    """
-
-    entries: tuple[Entry, ...]
-
-    def _points(self) -> Labels:
-        methods = np.reshape(self.methods, (-1, *(1 for _ in self.gap.shape[1:])))
-        return Labels({"method": methods} | dict(self._labels.parameters))
-
-    def _shown(self) -> dict[str, Any]:
-        return {
-            "test_accuracy": self.test_accuracy,
-            "log_test_error": np.stack([np.asarray(entry.log_test_error) for entry in self.entries]),
-            "gap": self.gap,
-            "chosen": np.reshape([entry.chosen for entry in self.entries], self.gap.shape),
-        }
-
-    def __repr__(self) -> str:
-        """The table, or one line."""
-        return str(self)
-
-    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
-        """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
-        return draw_methods(self._points(), self._columns()[1], name, axes)
-
-    def __getitem__(self, method: str) -> Entry:
-        """Entry of that name."""
-        for entry in self.entries:
-            if entry.method == method:
-                return entry
-        raise ParameterError(f"method = {method!r} is unknown; choose among {', '.join(self.methods)}")
-
-    @property
-    def best(self) -> Entry:
-        """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
-        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.nanmean(e.log_test_error)))
-
-    @property
-    def methods(self) -> list[str]:
-        """Names of the methods."""
-        return [entry.method for entry in self.entries]
-
-    @property
-    def test_accuracy(self) -> Array:
-        """Test accuracies, methods along the first axis."""
-        return np.stack([np.asarray(entry.test_accuracy) for entry in self.entries])
-
-    @property
-    def gap(self) -> Array:
-        """Bayes-optimal accuracy minus that of each method."""
-        return np.asarray(self.test_accuracy[-1] - self.test_accuracy)
-
-    def __str__(self) -> str:
-        """Table, for data of a single point; else one line for each method."""
-        if self.gap.ndim > 1:
-            return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
-        lines = [f"{'method':<34}{'accuracy':>10}{'to gain':>10}  chosen"]
-        for entry, gap in zip(self.entries, self.gap, strict=True):
-            lines.append(f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {entry.chosen[0]}".rstrip())
-        return "\n".join(lines)
 
 
 def compare(
@@ -283,14 +88,15 @@ def compare(
     order = whole("order", order, low=0, high=MAX_ORDER)
     progress = progress if progress is None else flag("progress", progress)
     check_types("compare", data=(data, CSBM))
+    infinite = is_infinite(reg)
     usable, searched = _searched(data)
     ceiling = bayes_optimal(data)
-    tuned = _Families(searched, symmetrize, infinite=reg is not None)
+    tuned = _Families(searched, symmetrize, infinite)
     residual = Residual.constant(1.0, depth)
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
     pca_accuracy = ndtr(pca) if data.classes == 2 else -np.expm1(pca_log_error)
-    with progress_bar("methods", 7 if reg is None else 6, progress, unit="methods") as bar:
+    with progress_bar("methods", 6 if infinite else 7, progress, unit="methods") as bar:
         networks = []
         for entry in chain(
             tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
@@ -360,27 +166,8 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
 
 
 def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:
-    return Entry(method, chosen, *_scored(of, data), gcn, of.status)
+    return Entry(method, chosen, *scored(of, data), gcn, of.status)
 
 
 def _entry(method: str, of: FilterCeiling, reg: float | Array) -> Entry:
     return Entry(method, {"reg": reg}, of.test_accuracy, of.log_test_error, None, of.status)
-
-
-def _scored(prediction: Prediction, data: CSBM) -> tuple[float | Array, float | Array]:
-    """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
-    if isinstance(data.classes, int):
-        return prediction.test_accuracy, prediction.log_test_error
-    margin = np.asarray(prediction.order_parameters.test_margin)
-    return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))
-
-
-def _difference(one: float | Array, other: float | Array) -> float | Array:
-    difference: float | Array = scalar_or_array(np.asarray(one) - np.asarray(other))
-    return difference
-
-
-def _text(values: Array) -> str:
-    """One number, or several in brackets."""
-    numbers = ", ".join(f"{value:.4g}" for value in values)
-    return numbers if values.size == 1 else f"[{numbers}]"

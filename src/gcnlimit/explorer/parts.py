@@ -12,7 +12,9 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.compare import Comparison, compare, gap_map
+from gcnlimit.choose.compare import compare
+from gcnlimit.choose.comparison import Comparison
+from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
