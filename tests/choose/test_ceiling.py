@@ -126,7 +126,7 @@ def test_gradient_in_the_values_is_exact():
         np.testing.assert_allclose(np.sum(by_U * dU + by_W * dW, axis=1), difference, rtol=1e-7)
 
 
-def test_at_infinite_regularization_the_old_limit_of_polynomials_comes_back():
+def test_polynomials_reach_the_ceiling_of_infinite_regularization_too():
     data = random_data(5, seed=6)
     explicit = filter_ceiling(data, reg=math.inf)
     assert np.all(np.isinf(explicit.reg))
@@ -186,9 +186,10 @@ def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
 
 
 @pytest.mark.parametrize("reg", [1.0, 0.0, "inf"])
-def test_a_finite_regularization_is_refused(reg):
+@pytest.mark.parametrize("function", [gl.best_filter, gl.compare])
+def test_a_finite_regularization_is_refused(function, reg):
     with pytest.raises(gl.ParameterError, match="reg"):
-        gl.best_filter(DATA, reg=reg)
+        function(DATA, reg=reg)
 
 
 @pytest.mark.parametrize("tol", [0.0, -1.0, math.nan, "small"])

@@ -20,7 +20,6 @@ def test_families_contained_in_one_another_are_in_order(symmetrize):
     assert np.all(linear >= np.max([polynomial, pagerank, diffusion, explicit], axis=0) - 1e-9)
     assert np.all(bayes > np.maximum(linear, pca))
     assert np.all(comparison.gap[-1] == 0)
-    assert comparison["diffusion"].parameters["t"].shape == (2,)
 
 
 def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
@@ -37,28 +36,18 @@ def test_each_line_is_what_its_network_predicts_and_says_its_regularization():
     assert comparison.best.test_accuracy == max(accuracies)
 
 
-def test_the_best_entry_can_be_trained():
-    best = gl.compare(DATA, depth=1, order=4, reg=math.inf).best
-    measured = gl.fit(gl.sample(DATA, nodes=2000, degree=40, seed=0), best.gcn).performance.test_accuracy
-    assert measured == pytest.approx(best.test_accuracy, abs=0.05)
-
-
 def test_infinite_regularization_on_request():
     comparison = gl.compare(DATA, depth=1, order=4, reg=math.inf)
     assert comparison["diffusion"].test_accuracy == pytest.approx(0.88095, abs=5e-6)
     assert all(math.isinf(entry.parameters["reg"]) for entry in comparison.entries if "reg" in entry.parameters)
-
-
-def test_an_unknown_method_is_refused_with_the_names_of_the_others():
     with pytest.raises(gl.ParameterError, match="'nosuch' is unknown; choose among residual"):
-        gl.compare(DATA, depth=1, order=1, reg=math.inf)["nosuch"]
+        comparison["nosuch"]
 
 
 def test_gap_map_over_any_two_parameters():
     data = gl.CSBM(alpha=np.array([[1.0], [4.0]]), lam=1.0, mu=2.0, rho=[0.05, 0.1, 0.5])
     family = gl.GCN(gl.PageRank(0.0), symmetrize=True)
     result = gl.gap_map(data, family, {"theta": (-1, 1)})
-    assert result.gap.shape == (2, 3)
     assert np.all(result.gap > 0)
     assert result.gap[1, 1] == pytest.approx(0.91273 - 0.88597, abs=1e-5)
     np.testing.assert_allclose(
