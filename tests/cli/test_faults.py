@@ -195,6 +195,13 @@ def test_a_full_disk_behind_the_pipe_is_one_sentence(form):
     assert done.stderr == "Error: cannot write the answer: No space left on device\n"
 
 
+def test_a_closed_output_is_no_error(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as end:
+        app(["bayes", *OPTIONS])
+    assert end.value.code == 0
+
+
 def test_what_would_not_fit_into_memory_is_refused(monkeypatch):
     monkeypatch.setenv("GCNLIMIT_MEMORY", "0.001")
     for words in (("--lam", "0:1:100000"), ("--lam", "0:1:100", "--alpha", "1:2:100")):

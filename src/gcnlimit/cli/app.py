@@ -100,7 +100,8 @@ class Verbs(click.Group):
             try:
                 return super().main(args, *rest, **extra)
             finally:
-                sys.stdout.flush()
+                if sys.stdout is not None:  # it is, where the caller has closed it
+                    sys.stdout.flush()
 
 
 @contextlib.contextmanager

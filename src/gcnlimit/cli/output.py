@@ -57,7 +57,7 @@ def show(
     }
     if form == "table":
         cells = {name.replace("_", " "): [_cell(value) for value in values] for name, values in full.items()}
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        width = shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else None
         click.echo(render(cells, title, width=width, keys=keys))
         return
     full = {name: [value] * size for name, value in (inputs or {}).items() if name not in full} | full
