@@ -148,7 +148,7 @@ def test_damping_changes_the_way_and_not_the_answer():
     assert damped.free_entropy == pytest.approx(plain.free_entropy, abs=1e-6)
 
 
-def test_a_dense_graph_and_a_signal_beyond_the_degree_are_refused():
+def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refused():
     data = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1)
     with pytest.raises(gl.ParameterError, match="take amp"):
         gl.belief_propagation(gl.sample(data, nodes=50, degree=None))
@@ -156,6 +156,10 @@ def test_a_dense_graph_and_a_signal_beyond_the_degree_are_refused():
     strong = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask, data=data.replaced(lam=3.0), degree=4)
     with pytest.raises(gl.ParameterError, match="lam = 3 is not allowed at degree 4"):
         gl.belief_propagation(strong)
+    signed = i.adjacency.copy()
+    signed.data[:9] = -0.1
+    with pytest.raises(gl.ParameterError, match=r"negative weights.*; take amp"):
+        gl.belief_propagation(gl.Instance.of(signed, i.features, i.labels, i.train_mask, data=data))
 
 
 @pytest.mark.slow

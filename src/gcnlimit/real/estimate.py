@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
@@ -85,6 +86,7 @@ class Estimate:
         The signals are drawn from Gaussians of these errors, and the 2.5 and 97.5 per cent quantiles are returned. On a
         graph that is not one of the model, see `warnings` and trust leave-one-out.
         """
+        check_types("Estimate.predict", gcn=(gcn, GCN))
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
         lam, mu = self._draws()

@@ -77,6 +77,8 @@ class _Iteration:
         data, nodes = observation.data, observation.nodes
         if observation.degree is None:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
+        if np.min(observation.adjacency.data, initial=0.0) < 0.0:
+            raise ParameterError("adjacency has negative weights, and weights count edges here; take amp")
         fractions = data.fractions
         self.codes = class_codes(data.classes)
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
