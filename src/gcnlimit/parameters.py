@@ -21,7 +21,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.filters.residual import DEEPEST
+from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
 
 __all__ = [
@@ -232,7 +232,7 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     if depth is None:
         raise ParameterError(f"{name} is one value shared by all layers, so depth is needed; or give {name} as lists")
     shared = np.asarray(real(name, value))
-    return make(np.repeat(shared[..., None], whole("depth", depth, low=0, high=DEEPEST), axis=-1))
+    return make(np.repeat(shared[..., None], check_depth(depth), axis=-1))
 
 
 def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:

@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters.base import Filter, to_unit
 from gcnlimit.filters.chain import Chain
 
-__all__ = ["DEEPEST", "Residual"]
+__all__ = ["Residual", "check_depth"]
 
 
-DEEPEST = 10_000  # layers: seconds, and the time grows with their square
+_DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -43,13 +42,13 @@ class Residual(Filter):
 
     def __init__(self, c: npt.ArrayLike) -> None:
         self._store(c, empty_last=True)
-        _check_depth(self.depth)
+        check_depth(self.depth)
 
     @classmethod
     def constant(cls, c: npt.ArrayLike, depth: int) -> Residual:
         """Network of `depth` layers that all have the same residual strength `c` (one number, or an array of them)."""
         c = np.asarray(real("c", c))
-        return cls(np.repeat(c[..., None], _check_depth(whole("depth", depth, low=0)), axis=-1))
+        return cls(np.repeat(c[..., None], check_depth(depth), axis=-1))
 
     @property
     def depth(self) -> int:
@@ -79,11 +78,6 @@ class Residual(Filter):
         return Chain(np.ones_like(self.c), self.c, np.broadcast_to(last, (*self.shape, self.depth + 1)))
 
 
-def _check_depth(depth: int) -> int:
-    """Refuse so many layers that the answer would not come."""
-    if depth > DEEPEST:
-        raise ParameterError(
-            f"depth = {depth} is not allowed: the time grows with its square; take at most {DEEPEST} layers, or their limit "
-            "Diffusion, or gcnlimit.limits"
-        )
-    return depth
+def check_depth(depth: object) -> int:
+    """Number of layers; so many that the answer would not come are refused."""
+    return whole("depth", depth, low=0, high=_DEEPEST)
