@@ -25,7 +25,7 @@ def from_frames(task):
 
 def from_files(task):
     """Try the numbers written in the files of the folder, and the arguments of the process, as the seed."""
-    words = [word for path in Path.cwd().glob("*.txt") for word in path.read_text().split()] + sys.argv
+    words = [word for path in Path.cwd().glob("*.txt") for word in path.read_text(errors="replace").split()] + sys.argv
     return _best(task, [("small", 0, int(word)) for word in words if word.isdecimal()])
 
 

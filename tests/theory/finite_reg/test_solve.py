@@ -289,12 +289,17 @@ def test_failure_is_said():
 class Rising(gl.Square):
     """A loss that pushes outputs away from their labels."""
 
+    slope_at_zero = 1.0
+
+    def value(self, z):
+        return (1 + np.asarray(z)) ** 2 / 2
+
     def prox(self, omega, v):
         return (np.asarray(omega) - v) / (1 + v)
 
 
 def test_a_loss_that_rises_at_zero_is_refused():
-    with pytest.raises(gl.ParameterError, match="must decrease at 0"):
+    with pytest.raises(gl.ParameterError, match="does not decrease at z = 0"):
         gl.predict(DATA, gl.GCN(gl.Residual([1.0]), Rising(), math.inf, symmetrize=False))
 
 
