@@ -62,6 +62,20 @@ def test_training_does_not_see_the_other_labels(instance):
     assert np.array_equal(gl.fit(instance, gcn).outputs, gl.fit(hidden, gcn).outputs)
 
 
+def test_streamed_features_train_where_the_gain_of_the_filter_is_large():
+    data = gl.CSBM(alpha=1.5, lam=1.5, mu=3.0, rho=0.7)
+    gcn = gl.GCN(gl.Diffusion(3.0), reg=0.01, symmetrize=True)
+    one, other = (gl.fit(gl.sample(data, 300, 20, 0, streamed=s), gcn).outputs for s in (False, True))
+    assert 1e-9 < np.linalg.norm(one - other) / np.linalg.norm(one) < 1e-5
+
+
+def test_a_krylov_space_of_all_labelled_nodes_is_enough(monkeypatch):
+    monkeypatch.setattr("gcnlimit.simulation.products.PASSES", 3)
+    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0), reg=0.1)
+    one, other = (gl.fit(gl.sample(data, 250, 20, 0, streamed=s), gcn).outputs for s in (False, True))
+    assert np.allclose(one, other, rtol=1e-8)
+
+
 @pytest.mark.parametrize(
     "classes, loss",
     [

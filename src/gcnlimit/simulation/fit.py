@@ -75,7 +75,8 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
         How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
         right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
         other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
-        single precision allow :math:`2 \cdot 10^{-6}` for the first two.
+        single precision allow :math:`2 \cdot 10^{-6}` for the first two, and rounding, where the gain of the filter is large,
+        may leave a residual of up to :math:`10^{-5}`.
     device
         Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
         were drawn.

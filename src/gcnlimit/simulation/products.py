@@ -29,8 +29,12 @@ from gcnlimit.simulation.smooth import Slopes, SmoothDescent
 __all__ = ["Products", "TrainedByProducts", "train_by_products"]
 
 Block = npt.NDArray[Any]
-PASSES = 500  # of one training, at most
+PASSES, WHOLE = (
+    500,
+    5000,
+)  # of one training, at most; the second where a Krylov space of all labelled nodes is no larger
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
+ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
 
 
 class TrainedByProducts(NamedTuple):
@@ -158,7 +162,8 @@ class _Points:
 
     def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
-        for _ in range(PASSES):
+        passes = max(PASSES, min(len(self.codes), WHOLE))
+        for _ in range(passes + 1):
             active = [(problem, place) for problem, place in problems if not problem.done]
             if not active:
                 return
@@ -168,21 +173,24 @@ class _Points:
             found = self._centred(self.products.gram(np.concatenate(wanted, axis=1), filters))
             for (problem, _), product in zip(active, np.split(found, np.cumsum(widths)[:-1], axis=1), strict=True):
                 problem.take(product.reshape(problem.here.shape))
-        raise ConvergenceError(f"the training did not converge in {PASSES} passes over the features; raise reg")
+        raise ConvergenceError(f"the training did not converge in {passes} passes over the features; raise reg")
 
     def _centred(self, outputs: Array) -> Array:
         return outputs - outputs.mean(axis=0) if self.biased and self.slopes is None else outputs
 
     def check_residual(self, duals: Array, outputs: Block) -> None:
-        r"""Refuse :math:`|K\beta + r\beta - Y|` above ten tolerances of :math:`|Y|`; the outputs are :math:`K\beta`."""
+        r"""Refuse :math:`|K\beta + r\beta - Y|` that rounding left too large for :math:`|Y|`; the outputs are :math:`K\beta`."""
         for beta, h, r in zip(duals, outputs, self.reg, strict=True):
             left = (
                 0.0
                 if np.isinf(r)
                 else np.linalg.norm(self._centred(h) + r * beta - self.codes) / np.linalg.norm(self.codes)
             )
-            if not left <= 10.0 * self.tol:
-                raise ConvergenceError(f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg")
+            if not left <= max(10.0 * self.tol, ROUNDING):
+                other = ", or use dtype = 'float64'" if self.products.dtype.itemsize == 4 else ""
+                raise ConvergenceError(
+                    f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg{other}"
+                )
 
 
 def train_by_products(  # noqa: PLR0917
