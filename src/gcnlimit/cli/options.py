@@ -17,7 +17,15 @@ from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import LEARNING, SIGNALS, build_data, build_network, families, layered, long_name, spaced
 
-__all__ = ["Grid", "Numbers", "data_options", "graph_options", "network_options", "symmetrize_option"]
+__all__ = [
+    "Grid",
+    "Numbers",
+    "data_options",
+    "device_option",
+    "graph_options",
+    "network_options",
+    "symmetrize_option",
+]
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
@@ -45,6 +53,9 @@ def _range(name: str, first: str, last: str, count: str, scale: str = "linear") 
     return spaced(name, float(first), float(last), int(count), scale)
 
 
+device_option = click.option(
+    "--device", default="cpu", show_default=True, help="cpu, or cuda for a graphics card (extra gpu)."
+)
 symmetrize_option = click.option(
     "--symmetrize/--no-symmetrize",
     default=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from gcnlimit.cli.figure import check_folder, form_option, need_figures, nodes_option, resumable, trials_option
+from gcnlimit.cli.options import device_option
 
 __all__ = ["command"]
 
@@ -17,6 +19,7 @@ __all__ = ["command"]
 )
 @nodes_option
 @trials_option
+@device_option
 @form_option
 @click.option(
     "--out",
@@ -25,7 +28,7 @@ __all__ = ["command"]
     show_default=True,
     help="Folder of the files.",
 )
-def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, out: Path) -> None:
+def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, form: str, out: Path) -> None:
     """Regenerate every figure of the paper and of the project, and say how theory and simulation agree.
 
     Interrupted, the same command resumes: finished dots are kept in the folder.
@@ -34,6 +37,7 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
     Examples:
       gcnlimit reproduce --out figures
       gcnlimit reproduce --full --format pdf --out figures-full
+      gcnlimit reproduce --full --device cuda --out figures-full
     """
     from gcnlimit.cli.output import show
 
@@ -45,7 +49,7 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, form: str, ou
     from gcnlimit.figures.produce import produce
     from gcnlimit.figures.registry import FIGURES
 
-    simulation = (QUICK if quick else FULL).sized(nodes, trials)
+    simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
     datasets = {}
     with resumable(out):
         for figure, dataset in produce(list(FIGURES.values()), out, simulation):

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, graph_options, network_options
+from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.performance import FullPerformance, Measurement, Status
@@ -25,7 +25,7 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
 @click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
-@click.option("--device", default="cpu", show_default=True, help="cpu, or cuda for a graphics card (extra gpu).")
+@device_option
 @click.option(
     "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
 )

@@ -15,6 +15,7 @@ from gcnlimit._threads import cores
 from gcnlimit.errors import ParameterError
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
+from gcnlimit.simulation.backend import backend_of
 
 __all__ = ["produce"]
 
@@ -40,6 +41,7 @@ def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulat
     if simulation is None:
         yield None
         return
+    backend_of(simulation.device)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
