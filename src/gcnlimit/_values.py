@@ -43,7 +43,10 @@ class Brief:
 def brief(value: object) -> str:
     """Text of a value, a long array summarized."""
     if not isinstance(value, np.ndarray) or value.size <= _SHORT:
-        return " ".join(repr(value).split())
+        try:
+            return " ".join(repr(value).split())
+        except RecursionError:
+            return f"<deeply nested {type(value).__name__}>"
     size = " x ".join(map(str, value.shape))
     return f"<{size} numbers from {value.min():.6g} to {value.max():.6g}>"
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gcnlimit._adapter import Adapter
 from gcnlimit._validation import real
-from gcnlimit._values import Array, Value
+from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.given import FromValue
 from gcnlimit.losses.values import value_problem
@@ -170,7 +170,7 @@ def as_penalty(penalty: Any) -> Penalty:
     if callable(penalty) and not isinstance(penalty, type):
         return _of_function(penalty)
     raise ParameterError(
-        f'penalty = {penalty!r} is not a penalty; take "l2", gcnlimit.ElasticNet, a function of a weight, '
+        f'penalty = {brief(penalty)} is not a penalty; take "l2", gcnlimit.ElasticNet, a function of a weight, '
         "or an object with the methods value, prox and prox_derivative"
     )
 

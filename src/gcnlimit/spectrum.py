@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, real
-from gcnlimit._values import Array, Value
+from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 
 __all__ = ["Spectrum", "as_spectrum"]
@@ -157,6 +157,6 @@ def as_spectrum(features: Spectrum | None) -> Spectrum:
         return Spectrum.white()
     if not isinstance(features, Spectrum):
         raise ParameterError(
-            f"features = {features!r} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
+            f"features = {brief(features)} are not a Spectrum; write features=Spectrum(variance, signal, weight)"
         )
     return features

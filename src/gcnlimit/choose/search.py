@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
-from gcnlimit._values import Array
+from gcnlimit._values import Array, brief
 from gcnlimit.choose.directed_reg import directed_margins
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -276,7 +276,7 @@ def margin(prediction: Prediction, own_bias: npt.ArrayLike = False) -> Array:
 
 def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
     if not isinstance(free, Mapping) or not free:
-        raise ParameterError(f"free = {free!r} names nothing to tune; write for example free={{'t': (0, 10)}}")
+        raise ParameterError(f"free = {brief(free)} names nothing to tune; write for example free={{'t': (0, 10)}}")
     for name in free:
         if name not in ("reg", filter.parameter):
             raise ParameterError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Array, Parameter
+from gcnlimit._values import Array, Parameter, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.base import Filter, to_unit
 
@@ -85,5 +85,5 @@ def as_filter(filter: Any) -> Filter:
     if callable(filter) and not isinstance(filter, type):
         return Function(filter)
     raise ParameterError(
-        f"filter = {filter!r} is not a filter; use Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
+        f"filter = {brief(filter)} is not a filter; use Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
     )

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._adapter import Adapter
-from gcnlimit._values import Array, Value
+from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.hinge import Hinge
@@ -98,6 +98,6 @@ def as_loss(loss: Any) -> Loss:
         return FromValue(loss)
     problem = "unknown" if isinstance(loss, str) else "not a loss"
     raise ParameterError(
-        f"loss = {loss!r} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin, a gcnlimit.Loss, "
-        "or an object with the methods value, prox and prox_derivative"
+        f"loss = {brief(loss)} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin, "
+        "a gcnlimit.Loss, or an object with the methods value, prox and prox_derivative"
     )
