@@ -29,10 +29,8 @@ from gcnlimit.simulation.smooth import Slopes, SmoothDescent
 __all__ = ["Products", "TrainedByProducts", "train_by_products"]
 
 Block = npt.NDArray[Any]
-PASSES, WHOLE = (
-    500,
-    5000,
-)  # of one training, at most; the second where a Krylov space of all labelled nodes is no larger
+PASSES = 500  # of one training, at most
+WHOLE = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
 
@@ -196,7 +194,7 @@ class _Points:
 def train_by_products(  # noqa: PLR0917
     products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float, *, biased: bool
 ) -> TrainedByProducts:
-    """Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes.
+    r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes.
 
     Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
     a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
