@@ -16,8 +16,6 @@ from gcnlimit.parameters import DATA, LEARNING, defaults, families, filter_choic
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
 
-__all__ = ["flatten"]
-
 
 def flatten(
     data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], *, network: bool
