@@ -92,7 +92,7 @@ class Search:
     ) -> None:
         _check_names(gcn.filter, free)
         self.gcn, self.free, self.throw = gcn, free, throw
-        self.own_bias = own_bias and not isinstance(data.classes, int) and len(data.classes) == 2
+        self.own_bias = own_bias and data.classes.skewed
         self.shape = broadcast(
             data=data.shape,
             filter=() if gcn.filter.parameter in free else gcn.filter.shape,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 
@@ -38,18 +39,19 @@ def resting_bias(loss: Loss, first: float) -> float:
     return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))
 
 
-def is_pinned(loss: Loss, classes: int | tuple[float, ...]) -> bool:
+def is_pinned(loss: Loss, classes: Classes) -> bool:
     r"""Whether the free bias of two unequal classes pins outputs at a corner of the loss, at the resting bias :math:`\pm b`.
 
     Outputs of one class then stay there, within a width that vanishes like the outputs as the regularization grows: the pulls on
     them differ from node to node, and infinite regularization has no explicit formula.
 
     >>> from gcnlimit import Hinge, Logistic
-    >>> is_pinned(Hinge(), (0.2, 0.8)), is_pinned(Logistic(), (0.2, 0.8)), is_pinned(Hinge(), 2)
+    >>> skewed = Classes.of([0.2, 0.8])
+    >>> is_pinned(Hinge(), skewed), is_pinned(Logistic(), skewed), is_pinned(Hinge(), Classes.of(2))
     (True, False, False)
     """
-    if isinstance(classes, int) or len(classes) > 2 or loss.breakpoints(np.ones(1)) is None:
+    if not classes.skewed or loss.breakpoints(np.ones(1)) is None:
         return False
-    bias = resting_bias(loss, classes[0])
+    bias = resting_bias(loss, float(classes.fractions[0]))
     left, right = (loss.pull(np.array([bias, -bias]) + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
     return bool(np.any(left - right > 1e-3 * np.abs(left)))

@@ -20,7 +20,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import FullPerformance, Measurement, Status, scalar_or_array
+from gcnlimit.results.performance import Measurement, Performance, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
@@ -231,7 +231,7 @@ def _assemble(  # noqa: PLR0917
 
     return Measurement(
         **named(mean, log_error),
-        standard_error=FullPerformance(**named(error, its_error)),
+        standard_error=Performance(**named(error, its_error)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -34,7 +35,7 @@ class Points(NamedTuple):
     loss: Loss
     normalize: bool
     penalty: Penalty
-    classes: int | tuple[float, ...] = 2
+    classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
 
     @classmethod

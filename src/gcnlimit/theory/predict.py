@@ -17,7 +17,7 @@ from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
-from gcnlimit.results.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.averages import expected_losses
 from gcnlimit.theory.finite_reg.class_losses import (
@@ -216,9 +216,9 @@ def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered
         sources=tuple(solved) if layered else (),
     )
     status = column("status")
-    return Prediction(
-        **from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
-        standard_error=zero_error(shape),
+    return Prediction.of(
+        from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
+        standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),
         residual=scalar_or_array(column("residual")),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, one_hot_basis
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss, Softmax, Square
@@ -102,7 +102,7 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
-    if observation.classes != 2:
+    if not observation.classes.two:
         gcn.squared_penalty(f"training on classes = {observation.classes}")
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
@@ -144,8 +144,8 @@ def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
 
 def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
-    two = classes == 2 if isinstance(classes, int) else len(classes) == 2
-    equal = isinstance(classes, int) and isinstance(gcn.loss, Softmax)
+    two = classes.count == 2
+    equal = classes.equal and isinstance(gcn.loss, Softmax)
     solved = equal or gcn.loss.training == "ridge" or (gcn.loss.training == "logistic" and two)
     return isinstance(gcn.penalty, L2) and (
         solved or bool(np.isinf(gcn.reg).all() and not is_pinned(gcn.loss, classes))
@@ -157,7 +157,7 @@ def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     if loss.training == "ridge":
         return None
     if isinstance(loss, Softmax):
-        return cross_entropy(observation.train_kinds, one_hot_basis(observation.classes))
+        return cross_entropy(observation.train_kinds, observation.classes.one_hot_basis)
     slopes = of_margins(loss, _signs(observation))
     return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 

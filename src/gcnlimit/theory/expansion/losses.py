@@ -78,7 +78,7 @@ def expansion_of(points: Points, order: int) -> Expansion:
 
 
 def _biased_series(
-    fractions: tuple[float, ...], pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
+    fractions: Array, pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
 ) -> Averages:
     r"""Averages of two unequal classes; the change of the bias, of order :math:`\epsilon`, by Newton's method for series."""
     (p, other), (first, second) = fractions, two_codes(fractions)

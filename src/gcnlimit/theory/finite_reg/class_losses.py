@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, class_fractions
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.losses.bias import resting_bias
@@ -29,21 +29,21 @@ def node_loss(points: Points) -> Loss:
     The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
     """
     loss, classes = points.loss, points.classes
-    if not isinstance(points.penalty, L2) and (classes != 2 or not points.features.is_white):
+    if not isinstance(points.penalty, L2) and (not classes.two or not points.features.is_white):
         raise ParameterError(
             f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
             "or leave out classes and features"
         )
-    if classes == 2 or type(loss) is Square:
+    if classes.two or type(loss) is Square:
         return loss
-    if type(loss) is Softmax and isinstance(classes, int):
-        return SoftmaxOf(classes)
-    if isinstance(classes, int) or len(classes) > 2:
-        other = "'softmax' or 'square'" if isinstance(classes, int) else "'square'"
+    if type(loss) is Softmax and classes.equal:
+        return SoftmaxOf(classes.count)
+    if classes.equal or classes.count > 2:
+        other = "'softmax' or 'square'" if classes.equal else "'square'"
         raise ParameterError(
             f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
         )
-    return Biased(loss, classes)
+    return Biased(loss, classes.fractions)
 
 
 def train_push(points: Points) -> float:
@@ -51,8 +51,8 @@ def train_push(points: Points) -> float:
 
     With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
     """
-    if type(points.loss) is Softmax and isinstance(points.classes, int):
-        return float(points.classes**-0.5)
+    if type(points.loss) is Softmax and points.classes.equal:
+        return float(points.classes.count**-0.5)
     push = -slope_at_zero(points.loss)
     return push / _unit(points.classes) if type(points.loss) is Square else push
 
@@ -65,12 +65,13 @@ def loss_at_zero(points: Points) -> float:
     """
     loss, classes = points.loss, points.classes
     if type(loss) is Softmax:
-        p = class_fractions(classes)
+        p = classes.fractions
         return float(-p @ np.log(p))
-    if isinstance(classes, int) or len(classes) > 2 or type(loss) is Square:
+    if classes.equal or classes.count > 2 or type(loss) is Square:
         return float(loss.value(0.0))
-    bias = resting_bias(loss, classes[0])
-    return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
+    p, other = classes.fractions
+    bias = resting_bias(loss, p)
+    return float(p * loss.value(bias) + other * loss.value(-bias))
 
 
 def offset(classes: Classes, loss: Loss, output: Output) -> Array:
@@ -81,18 +82,18 @@ def offset(classes: Classes, loss: Loss, output: Output) -> Array:
     deviation = np.sqrt(output.variance)
     if isinstance(loss, Biased):
         return np.asarray(loss.bias(*output) / deviation)
-    excess = 0.0 if isinstance(classes, int) else classes[0] - classes[1]
+    excess = classes.fractions[0] - classes.fractions[1]
     return np.asarray(excess / _unit(classes) / deviation)
 
 
 def limiting_offset(classes: Classes) -> float:
     """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
-    return 0.0 if isinstance(classes, int) else np.copysign(np.inf, classes[0] - classes[1])
+    return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
 
 
 def _unit(classes: Classes) -> float:
     r"""Standard deviation :math:`2\sqrt{p(1-p)}` of labels :math:`\pm 1` of two classes; 1 for other classes."""
-    return 1.0 if isinstance(classes, int) or len(classes) > 2 else float(2.0 * np.sqrt(classes[0] * classes[1]))
+    return float(2.0 * np.sqrt(np.prod(classes.fractions))) if classes.skewed else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ class Biased(Loss):
     """
 
     loss: Loss
-    fractions: tuple[float, ...]
+    fractions: Array
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]
