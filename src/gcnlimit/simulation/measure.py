@@ -18,14 +18,14 @@ from gcnlimit._runtime.threads import in_order
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Softmax, Square
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
 from gcnlimit.simulation.train.bias import balancing_bias
-from gcnlimit.simulation.train.minimise import square_targets
 
 FIELDS = (
     "test_accuracy",
@@ -56,7 +56,7 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Arra
 def measured(classes: Classes, rows: Array) -> Performance:
     """Performance from the rows of `FIELDS`."""
     named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=True)}
-    if classes.fractions.size > 2:
+    if classes.count > 2:
         named["roc_auc"] = None
     with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1
         log_error = scalar_or_array(np.log1p(-np.asarray(rows[0])))
@@ -98,7 +98,7 @@ class _Classifier:
             return np.asarray(h @ codes.T)
         if self.classes.count == 2:
             return np.asarray((h + bias) * [1.0, -1.0])
-        if isinstance(self.loss, Softmax) and not limit:
+        if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
         return _Law.of(h, codes[kinds]).scores(h, codes, self.classes.fractions)
 
@@ -108,25 +108,25 @@ class _Classifier:
             return float("nan")
         if limit:
             return self._limiting_loss(kinds)
-        if type(self.loss) is Square:
-            missed = square_targets(self.classes)[kinds] - h
+        if self.loss.form is Form.CODES:
+            missed = self.loss.on(self.classes).targets[kinds] - h
             return float(0.5 * np.mean(missed**2))
-        if self.classes.fractions.size == 2:
+        if self.classes.count == 2:
             return float(np.mean(self.loss.value(np.where(kinds == 0, 1.0, -1.0) * h[:, 0])))
         logs = log_softmax(h @ self.classes.one_hot_basis.T, axis=1)
         return -float(np.mean(logs[np.arange(kinds.size), kinds]))
 
     def _limiting_loss(self, kinds: Indices) -> float:
         """Loss of outputs that vanish: only a bias is left, where there is one."""
-        count = self.classes.fractions.size
-        if isinstance(self.loss, Softmax) and count > 2:
+        count = self.classes.count
+        if self.loss.form is Form.LOGITS and count > 2:
             seen = np.bincount(self.known, minlength=count) / self.known.size
             p = np.full(count, 1.0 / count) if self.classes.equal else seen
             return -float(np.mean(np.log(p[kinds])))
-        if self.classes.equal or (count > 2 and type(self.loss) is not Square):
+        if self.classes.equal or not self.loss.on(self.classes).solved:
             return float(self.loss.value(0.0))
-        if type(self.loss) is Square:
-            targets = square_targets(self.classes)
+        if self.loss.form is Form.CODES:
+            targets = self.loss.on(self.classes).targets
             return float(0.5 * np.mean((targets[kinds] - targets[self.known].mean(axis=0)) ** 2))
         bias = balancing_bias(self.loss, self.known)
         return float(np.mean(self.loss.value(np.where(kinds == 0, bias, -bias))))

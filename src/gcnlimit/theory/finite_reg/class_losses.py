@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Softmax, Square
-from gcnlimit.losses.bias import resting_bias
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import ClassLoss, Form
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.decision import two_codes
@@ -34,16 +34,16 @@ def node_loss(points: Points) -> Loss:
             f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
             "or leave out classes and features"
         )
-    if classes.two or type(loss) is Square:
+    if classes.two or loss.form is Form.CODES:
         return loss
-    if type(loss) is Softmax and classes.equal:
+    if classes.skewed:
+        return Biased(loss, classes.fractions)
+    if classes.equal and loss.form is Form.LOGITS:
         return SoftmaxOf(classes.count)
-    if classes.equal or classes.count > 2:
-        other = "'softmax' or 'square'" if classes.equal else "'square'"
-        raise ParameterError(
-            f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
-        )
-    return Biased(loss, classes.fractions)
+    other = "'softmax' or 'square'" if classes.equal else "'square'"
+    raise ParameterError(
+        f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
+    )
 
 
 def train_push(points: Points) -> float:
@@ -51,49 +51,28 @@ def train_push(points: Points) -> float:
 
     With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
     """
-    if type(points.loss) is Softmax and points.classes.equal:
+    if points.loss.form is Form.LOGITS and points.classes.equal:
         return float(points.classes.count**-0.5)
     push = -slope_at_zero(points.loss)
-    return push / _unit(points.classes) if type(points.loss) is Square else push
+    return push / points.class_loss.unit if points.loss.form is Form.CODES else push
 
 
-def loss_at_zero(points: Points) -> float:
-    r"""Return the loss of an output that vanishes, beside the bias of unequal classes, which stays.
-
-    The cross-entropy is the entropy of the classes; a loss of the margin of two unequal classes is
-    :math:`\min_b\, p\,\ell(b) + (1-p)\,\ell(-b)`.
-    """
-    loss, classes = points.loss, points.classes
-    if type(loss) is Softmax:
-        p = classes.fractions
-        return float(-p @ np.log(p))
-    if classes.equal or classes.count > 2 or type(loss) is Square:
-        return float(loss.value(0.0))
-    p, other = classes.fractions
-    bias = resting_bias(loss, p)
-    return float(p * loss.value(bias) + other * loss.value(-bias))
-
-
-def offset(classes: Classes, loss: Loss, output: Output) -> Array:
+def offset(loss: ClassLoss, solved: Loss, output: Output) -> Array:
     r"""Bias of a network on two unequal classes over the standard deviation of its output; 0 for other classes.
 
     With the square loss and targets :math:`\pm 1` it is :math:`2p - 1`, in units of the codes over :math:`2\sqrt{p(1-p)}`.
+    `solved` is the loss of the equations, `node_loss`.
     """
     deviation = np.sqrt(output.variance)
-    if isinstance(loss, Biased):
-        return np.asarray(loss.bias(*output) / deviation)
-    excess = classes.fractions[0] - classes.fractions[1]
-    return np.asarray(excess / _unit(classes) / deviation)
+    if isinstance(solved, Biased):
+        return np.asarray(solved.bias(*output) / deviation)
+    excess = loss.classes.fractions[0] - loss.classes.fractions[1]
+    return np.asarray(excess / loss.unit / deviation)
 
 
 def limiting_offset(classes: Classes) -> float:
     """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
     return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
-
-
-def _unit(classes: Classes) -> float:
-    r"""Standard deviation :math:`2\sqrt{p(1-p)}` of labels :math:`\pm 1` of two classes; 1 for other classes."""
-    return float(2.0 * np.sqrt(np.prod(classes.fractions))) if classes.skewed else 1.0
 
 
 @dataclass(frozen=True, eq=False)
