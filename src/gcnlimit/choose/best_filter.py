@@ -138,8 +138,8 @@ def best_filter(
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
-    of low order; the best is continued to higher orders. On a directed graph, where the responses of the layers are unknowns,
-    each point takes about half a second. The margin does not depend on the classes, and every accuracy increases with it; that of
+    of low order; the best is continued to higher orders. On a directed graph the regularization is infinite; `tune` finds the
+    best finite one of a given filter. The margin does not depend on the classes, and every accuracy increases with it; that of
     unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is that of the
     network with its own bias.
 
@@ -152,8 +152,8 @@ def best_filter(
     symmetrize
         Whether the filter applies to the symmetrized graph.
     reg
-        The best regularization if None; ``math.inf`` for the explicit theory of infinite regularization. A finite value would
-        only set the scale of the filter.
+        The best regularization if None (infinite on a directed graph); ``math.inf`` for the explicit theory of infinite
+        regularization. A finite value would only set the scale of the filter.
     progress
         Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
@@ -202,9 +202,9 @@ def filter_ceiling(
     r"""Accuracy that no linear graph filter exceeds at any regularization; square loss.
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
-    functions are searched, by Newton's method from several starts. On a directed graph the order of the
-    best polynomial grows until the margin grows by less than `tol`: 8, 12, 16 and 20, or at infinite regularization 8, 16,
-    32, 64 and 128. That is a lower bound of the ceiling, and `error` its last growth.
+    functions are searched, by Newton's method from several starts. On a directed graph the order of the best polynomial at
+    infinite regularization grows, 8, 16, 32, 64 and 128, until the margin grows by less than `tol`. That is a lower bound of the
+    ceiling, and `error` its last growth.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _ceiling(
         if points.symmetric:
             margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=tol)
         else:
-            parts = [search.growing(infinite=infinite, tol=tol) for search in searches]
+            parts = [search.growing(tol=tol) for search in searches]
             margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)

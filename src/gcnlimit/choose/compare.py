@@ -184,8 +184,9 @@ def compare(
 
     Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
     linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
-    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the lines of all linear
-    filters, marked ``>=``, are lower bounds. The search takes two or three seconds for one point, less for each of many.
+    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph polynomials and all linear
+    filters, a lower bound marked ``>=``, are those at infinite regularization. The search takes two or three seconds for one
+    point, less for each of many.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def compare(
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
     pca_accuracy = ndtr(pca) if data.classes.two else -np.expm1(pca_log_error)
-    with progress_bar("methods", 6 if infinite else 7, progress, unit="methods") as bar:
+    with progress_bar("methods", 6 if infinite or not tuned.symmetric else 7, progress, unit="methods") as bar:
         networks = []
         for entry in chain(
             tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
@@ -276,6 +277,11 @@ class _Families:
     symmetrize: bool
     infinite: bool
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether they apply a symmetric operator, on which all filters are searched at any regularization."""
+        return self.symmetrize or not self.data.directed
+
     def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Iterator[Entry]:
         """Entry of a family at its best."""
         gcn = GCN(filter, symmetrize=self.symmetrize)
@@ -295,8 +301,8 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
     explicit = best.ceiling_at_infinite_reg
     bound = " (>=)" if explicit.lower_bound else ""
     yield _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg)
-    if reg is None:
-        yield _entry(f"all linear filters, any reg{bound}", best.ceiling, best.ceiling.reg)
+    if reg is None and not explicit.lower_bound:
+        yield _entry("all linear filters, any reg", best.ceiling, best.ceiling.reg)
 
 
 def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:

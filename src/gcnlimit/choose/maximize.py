@@ -70,7 +70,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
 
 def margin_accuracy(search: Search) -> float:
     """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
-    return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
+    return 4e-16 if search.explicit else _CLOSED if search.uses_closed_form else _ACCURACY
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:

@@ -16,15 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.choose.directed_margin import DirectedAverages
-from gcnlimit.choose.directed_responses import Responses, responses
 from gcnlimit.choose.spectral import SpectralMargin
 from gcnlimit.filters import Averages
 from gcnlimit.numerics.climb import Ascent, ascend, spread
-from gcnlimit.numerics.linear import batches, hankel
+from gcnlimit.numerics.linear import hankel
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.equations import Transforms
-from gcnlimit.theory.finite_reg.square import most_freedom, square_margin, square_reg
 from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points
 
@@ -224,66 +220,11 @@ def _gather(by_hankel: Array) -> Array:
     return np.asarray(wide[:, : n * (2 * n - 1)].reshape(-1, n, 2 * n - 1).sum(axis=1)[:, :n])
 
 
-class TrainedDirectedFilters(DirectedFilters):
-    r"""Polynomial filters of a directed operator at finite regularization, in units in which :math:`\kappa V_w = 1`.
-
-    The responses of the layers found last at each point are where the next search for them starts.
-    """
-
-    def __init__(self, points: Points, order: int, *, finite: bool = True) -> None:
-        super().__init__(points, order, finite=finite)
-        self._found = Responses.start(np.zeros((points.size, order + 1)))
-        self._last: tuple[Array, Index, DirectedAverages, npt.NDArray[np.bool_]] | None = None
-
-    def reg(self, a: Array) -> Array:
-        """Regularization of the filter of each point, in the units of its coefficients."""
-        W = self._solved(self.unscaled(a), np.arange(len(a)))[0].transforms().W
-        return square_reg(W, np.ones_like(W), self.points.alpha, self.points.rho, self.points.features)
-
-    def margin_of(self, a: Array, where: Index) -> Array:
-        """Solve for the responses of the layers, some rows at a time."""
-        size = max(1, _NUMBERS // (1 + self.order) ** 2)
-        return np.concatenate([self._margin_of(a[rows], where[rows]) for rows in batches(len(a), size)])
-
-    def _margin_of(self, a: Array, where: Index) -> Array:
-        graph, solved = self._solved(a, where)
-        averages = graph.transforms()
-        margin = self._of_averages(averages, where)
-        most = most_freedom(self.points.alpha, self.points.rho)[where]
-        return np.where(solved & (most > averages.W) & np.isfinite(margin), margin, -np.inf)
-
-    def gradient_of(self, a: Array, where: Index) -> Array:
-        """Derivatives in the averages, by an imaginary step, then backwards to the coefficients."""
-        graph, _ = self._solved(a, where)
-        averages = graph.transforms()
-        steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
-        by_g = graph.gradient(Transforms(*(self._of_averages(step, where).imag / _TINY for step in steps)))
-        return np.asarray(np.einsum("bkj,bk->bj", self.monomials[where], by_g))
-
-    def _of_averages(self, averages: Transforms, where: Index) -> Array:
-        p = self.points
-        one = np.ones(where.size)
-        return square_margin(averages, one, p.alpha[where], p.mu[where], p.rho[where], features=p.features)
-
-    def _solved(self, a: Array, where: Index) -> tuple[DirectedAverages, npt.NDArray[np.bool_]]:
-        """Averages of the graph, and where they are those of a network; the gradient is asked for where the margin was."""
-        if self._last is not None and np.array_equal(a, self._last[0]) and np.array_equal(where, self._last[1]):
-            return self._last[2:]
-        at, solved = responses(self._found.take(where)._replace(g=self._series(a, where)))
-        graph = DirectedAverages.of(at, self.points.signal[where])
-        self._found.put(where[solved], at.take(np.flatnonzero(solved)))
-        self._last = a.copy(), where.copy(), graph, solved
-        return graph, solved
-
-
 _STARTS = 3  # number of climbs, from the best filters tried
 _FIRST = 12  # steps of each climb before the best alone is continued
 _SMALL = 8  # order at which many starts are tried
 _SCALES = np.log(np.geomspace(1e-3, 1e1, 9))  # of the starts at finite regularization
-_ORDERS = {
-    "infinite": (16, 32, 64, 128),
-    "finite": (12, 16, 20),
-}  # after the first, to read off the limit on a directed graph
+_ORDERS = (16, 32, 64, 128)  # after the first, to read off the limit on a directed graph
 
 
 class PolynomialBest(NamedTuple):
@@ -308,18 +249,29 @@ class PolynomialSearch:
         self._known: dict[tuple[int, bool], Ascent] = {}
 
     def best(self, order: int, *, infinite: bool) -> PolynomialBest:
-        """Best polynomials of an order at infinite regularization, or at the best one."""
+        """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
         best = self._found(order, finite=False)
-        return best if infinite else _better(best, self._found(order, finite=True))
+        return best if infinite or not self.points.symmetric else _better(best, self._found(order, finite=True))
 
-    def growing(self, *, infinite: bool, tol: float) -> tuple[PolynomialBest, Array]:
-        """Best polynomials of growing order, until the margin grows by less than `tol`; and its last growth."""
-        best, growth = self._grow(finite=False, tol=tol)
-        if infinite:
-            return best, growth
-        trained, growth_there = self._grow(finite=True, tol=tol)
-        chosen = trained.margin > best.margin
-        return _better(best, trained), np.where(chosen, growth_there, growth)
+    def growing(self, *, tol: float) -> tuple[PolynomialBest, Array]:
+        """Best polynomials of growing order at infinite regularization, and the last growth of the margin, `tol` at most.
+
+        The coefficients are those of the largest order, padded.
+        """
+        left, growth = np.arange(self.points.size), np.full(self.points.size, np.inf)
+        found, best = self._climbed(_SMALL, finite=False), self._found(_SMALL, finite=False)
+        for order in _ORDERS:
+            if not left.size:
+                break
+            points, everyone = self.points.take(left), left.size == self.points.size
+            found = self._climbed(order, finite=False) if everyone else _continue(points, order, found, finite=False)
+            growth[left] = np.abs(found.f - best.margin[left])
+            best = best.widened(order + 1)
+            for column, value in zip(best, _filters_found(points, order, found, finite=False), strict=True):
+                column[left] = value
+            more = growth[left] > tol
+            found, left = found.take(more), left[more]
+        return best, growth
 
     def _found(self, order: int, *, finite: bool) -> PolynomialBest:
         return _filters_found(self.points, order, self._climbed(order, finite=finite), finite=finite)
@@ -339,23 +291,6 @@ class PolynomialSearch:
         explicit = self._climbed(order, finite=False) if finite else None
         return _search(self.points, order, finite=finite, known=explicit)
 
-    def _grow(self, *, finite: bool, tol: float) -> tuple[PolynomialBest, Array]:
-        """Raise the order; the coefficients are those of the largest order, padded."""
-        left, growth = np.arange(self.points.size), np.full(self.points.size, np.inf)
-        found, best = self._climbed(_SMALL, finite=finite), self._found(_SMALL, finite=finite)
-        for order in _ORDERS["finite" if finite else "infinite"]:
-            if not left.size:
-                break
-            points, everyone = self.points.take(left), left.size == self.points.size
-            found = self._climbed(order, finite=finite) if everyone else _continue(points, order, found, finite=finite)
-            growth[left] = np.abs(found.f - best.margin[left])
-            best = best.widened(order + 1)
-            for column, value in zip(best, _filters_found(points, order, found, finite=finite), strict=True):
-                column[left] = value
-            more = growth[left] > tol
-            found, left = found.take(more), left[more]
-        return best, growth
-
 
 def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
     """Take the second where it is better by more than rounding, both written with the same number of coefficients."""
@@ -367,8 +302,7 @@ def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
 
 
 def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
-    kind = SymmetricFilters if points.symmetric else TrainedDirectedFilters if finite else DirectedFilters
-    return kind(points, order, finite=finite)
+    return (SymmetricFilters if points.symmetric else DirectedFilters)(points, order, finite=finite)
 
 
 def _filters_found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
