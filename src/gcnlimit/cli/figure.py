@@ -68,9 +68,8 @@ def command(
     if name is None and not listing:
         raise click.UsageError("give the NAME of a figure; --list shows them.")
     need_figures()
-    from gcnlimit.figures.dots import QUICK
-    from gcnlimit.figures.produce import produce, read, write
-    from gcnlimit.figures.registry import FIGURES, find
+    from gcnlimit.figures.base import QUICK
+    from gcnlimit.figures.registry import FIGURES, find, produce, read, write
 
     if name is None:
         width = max(map(len, FIGURES))
