@@ -59,8 +59,7 @@ def command(
       gcnlimit sweep accuracy.toml --resume --workers 8 --out accuracy.csv
     """
     from gcnlimit.sweeps import sweep
-    from gcnlimit.sweeps.export import check_format, export
-    from gcnlimit.sweeps.file import read_file
+    from gcnlimit.sweeps.file import check_format, export, read_file
 
     asked = read_file(file)
     out, store = out or asked.out, store or asked.store

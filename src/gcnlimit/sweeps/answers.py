@@ -14,14 +14,12 @@ import scipy
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.parameters import long_name
-from gcnlimit.sweeps.compute import STATUS_NAMES, Columns
-from gcnlimit.sweeps.grid import Axis, Block, Grid
-from gcnlimit.sweeps.keys import plain
+from gcnlimit.sweeps.compute import STATUS_NAMES
+from gcnlimit.sweeps.grid import Axis, Block, Columns, Grid
+from gcnlimit.sweeps.store import plain
 
 if TYPE_CHECKING:
     import xarray
-
-__all__ = ["Answers"]
 
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,6 @@ from gcnlimit._validation import flag, real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.parameters import FLAGS, WHOLE, families, real_names
-
-__all__ = ["Axis", "Block", "Grid", "read"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +66,18 @@ class Block:
     common: dict[str, Any]
     arrays: dict[str, npt.NDArray[np.float64]]
     key: bytes = b""
+
+
+class Columns(NamedTuple):
+    """Numbers of the points of a block by name, and the reasons of failure by place.
+
+    A block is `final` if computing it again can only give the same: it is then kept in the store. A point that failed
+    for a reason other than its parameters (memory, a dead worker) is tried again by the next sweep.
+    """
+
+    fields: dict[str, npt.NDArray[Any]]
+    errors: dict[int, str]
+    final: bool = True
 
 
 class Grid:
