@@ -10,9 +10,9 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 import gcnlimit as gl
+from gcnlimit.classes import class_codes, codes_of, indices_of
 from gcnlimit.csbm import class_fractions
-from gcnlimit.numerics.ranking import roc_area
-from gcnlimit.simulation.codes import class_codes, codes_of, indices_of
+from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.simulation.measure import hit_rate
 from gcnlimit.theory.decision import log_error
 from gcnlimit.theory.large_reg import margins, symmetric_averages

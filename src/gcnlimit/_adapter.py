@@ -11,8 +11,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Adapter", "check_prox", "prox_problem"]
-
 _OMEGA, _V, _STEP = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None], np.array([0.713, 3.31]), 1e-5
 
 

@@ -1,27 +1,58 @@
-"""The data: the contextual stochastic block model."""
+"""The data: the contextual stochastic block model, and the law of the operator that a network applies to its graph."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, flag, plain_array, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
+from gcnlimit.classes import Classes, class_fractions
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
-from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["CSBM", "SIGNALS", "Classes", "class_fractions"]
+
+class SpikedOperator(NamedTuple):
+    r"""Law of the operator :math:`a = \frac{\lambda_e}N yy^T + \xi`: its `signal` :math:`\lambda_e`, and whether it is symmetric.
+
+    The eigenvalues of the noise :math:`\xi` fill the interval :math:`[-2, 2]` if it is symmetric and the unit disc if not
+    (Eq. 1.3).
+
+    Examples
+    --------
+    >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=True).spike
+    array([ 0. , -2.5])
+    >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=False).radius
+    array([1., 2.])
+    """
+
+    signal: Array
+    symmetric: bool
+
+    @property
+    def edge(self) -> float:
+        """Radius of the bulk of the spectrum."""
+        return 2.0 if self.symmetric else 1.0
+
+    @property
+    def radius(self) -> Array:
+        r"""Spectral radius, spike included: :math:`|\lambda_e| + 1/|\lambda_e|` or 2, :math:`|\lambda_e|` or 1 if directed."""
+        size = np.maximum(np.abs(self.signal), 1.0)
+        return np.asarray(size + 1.0 / size if self.symmetric else size)
+
+    @property
+    def spike(self) -> Array:
+        r"""Eigenvalue outside the bulk, :math:`\lambda_e + \lambda_e^{-1}`, or :math:`\lambda_e` if directed; 0 if none."""
+        return np.where(np.abs(self.signal) > 1.0, np.sign(self.signal) * self.radius, 0.0)
+
 
 SIGNALS = ("alpha", "lam", "mu", "rho")
 """Real parameters of the data."""
-Classes = int | tuple[float, ...]
-"""A number of equal classes, or the fractions of unequal ones."""
 
 _MOST_CLASSES = 10_000
 
@@ -246,11 +277,6 @@ class CSBM(Value):
             graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
             ratio = graph + np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
-
-
-def class_fractions(classes: Classes) -> Array:
-    """Fraction of the nodes in each class."""
-    return np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -17,10 +17,8 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.given import check_values
+from gcnlimit.losses.custom import check_values
 from gcnlimit.penalties import L2, Penalty, as_penalty
-
-__all__ = ["GCN", "check_problem"]
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -14,10 +14,7 @@ from gcnlimit._adapter import Adapter
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.given import FromValue
-from gcnlimit.losses.values import value_problem
-
-__all__ = ["L2", "ElasticNet", "Mixed", "Penalty", "as_penalty"]
+from gcnlimit.losses.custom import FromValue, value_problem
 
 
 class Penalty(ABC):

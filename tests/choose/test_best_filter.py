@@ -8,7 +8,7 @@ from problems import DATA, random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.free_filter import DirectedFilters, SymmetricFilters
+from gcnlimit.choose.polynomials import DirectedFilters, SymmetricFilters
 from gcnlimit.choose.search import margin
 from gcnlimit.theory import limits
 from gcnlimit.theory.points import Points

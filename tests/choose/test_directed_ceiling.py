@@ -8,7 +8,7 @@ from problems import random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.directed_reg import directed_margins
-from gcnlimit.choose.free_filter import SymmetricFilters, TrainedDirectedFilters
+from gcnlimit.choose.polynomials import SymmetricFilters, TrainedDirectedFilters
 from gcnlimit.choose.search import margin
 from gcnlimit.theory.points import Points
 

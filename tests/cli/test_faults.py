@@ -118,7 +118,7 @@ def forbidden(monkeypatch):
 
     for home in ("theory.predict.predict", "theory.bayes.bayes_optimal", "choose.tune.tune", "choose.compare.compare"):
         monkeypatch.setattr(f"gcnlimit.{home}", refuse)
-    monkeypatch.setattr("gcnlimit.simulation.sample.sample", refuse)
+    monkeypatch.setattr("gcnlimit.simulation.data.sample.sample", refuse)
     monkeypatch.setattr("gcnlimit.figures.produce.produce", refuse)
     monkeypatch.setattr("gcnlimit.benchmark.evaluate", refuse)
     monkeypatch.setattr("gcnlimit.real.read", refuse)

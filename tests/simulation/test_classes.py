@@ -8,10 +8,9 @@ from scipy.special import softmax
 from scipy.stats import chi2
 
 import gcnlimit as gl
-from gcnlimit.csbm import class_fractions
-from gcnlimit.performance import Status
-from gcnlimit.simulation.codes import class_codes, codes_of, indices_of, one_hot_basis
-from gcnlimit.simulation.size import edge_probabilities
+from gcnlimit.classes import class_codes, class_fractions, codes_of, indices_of, one_hot_basis
+from gcnlimit.results.performance import Status
+from gcnlimit.simulation.data.size import edge_probabilities
 
 PARAMETERS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
 COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])

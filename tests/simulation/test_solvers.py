@@ -6,9 +6,9 @@ from scipy.special import expit, xlogy
 
 from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.descent import logistic_descent
-from gcnlimit.simulation.krylov import solve_shifted
-from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
+from gcnlimit.simulation.train.descent import logistic_descent
+from gcnlimit.simulation.train.krylov import solve_shifted
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
 def rows(n, m, seed=0):

@@ -6,9 +6,9 @@ import pytest
 from reference import CLASSES, REFERENCE
 
 import gcnlimit as gl
-from gcnlimit.theory.evidence import Evidence
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 
 
 @pytest.mark.parametrize("row", REFERENCE["bayes_optimal"], ids=lambda row: str(row["data"]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference import CLASSES
 
-from gcnlimit.theory.posterior import _equal_classes, _two_classes, posterior
+from gcnlimit.theory.ceiling.posterior import _equal_classes, _two_classes, posterior
 
 POSTERIORS = [2, 3, 5, 10, 50, (0.3, 0.7), (0.02, 0.98)]
 

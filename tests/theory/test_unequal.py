@@ -5,13 +5,11 @@ import pytest
 from problems import PARAMETERS
 
 import gcnlimit as gl
-from gcnlimit.numerics.simplex import simplex_codes
+from gcnlimit.classes import simplex_codes
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.unequal import MatrixEvolution
+from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
 from gcnlimit.theory.decision import balanced_log_error, best_log_error
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.unequal.decision import posterior_log_error
-from gcnlimit.theory.unequal.evolution import MatrixEvolution
-from gcnlimit.theory.unequal.nodes import gaussian_rules
-from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
 THREE = (0.5, 0.3, 0.2)
 LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])

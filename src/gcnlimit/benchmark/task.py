@@ -11,12 +11,10 @@ import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
+from gcnlimit.classes import class_numbers
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.codes import class_numbers
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Observation
-
-__all__ = ["Classes", "Mask", "Task", "accuracy", "checksum", "split", "validation_nodes"]
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import Observation
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -11,27 +11,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from gcnlimit._display import Labels, Shown, draw_filter, status_names
-from gcnlimit._labels import each_layer
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
-from gcnlimit.choose.polynomial_search import PolynomialBest, PolynomialSearch
+from gcnlimit.choose.polynomials import PolynomialBest, PolynomialSearch
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
-from gcnlimit.numerics.batches import batches
-from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import each_layer
+from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.plot import draw_filter
+from gcnlimit.results.result import Result, status_names
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["LARGEST", "MAX_ORDER", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling", "is_infinite"]
 
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
@@ -74,7 +74,7 @@ class FilterCeiling(Brief):
 
 
 @dataclass(frozen=True, repr=False)
-class BestFilter(Shown):
+class BestFilter(Result):
     """The best polynomial filter of an order, at its best regularization or at an infinite one.
 
     Parameters

@@ -17,8 +17,6 @@ from gcnlimit.numerics.linear import solve_each
 from gcnlimit.theory.finite_reg.directed import outer
 from gcnlimit.theory.finite_reg.equations import Transforms
 
-__all__ = ["DirectedAverages"]
-
 
 class DirectedAverages(NamedTuple):
     r"""Averages of a directed graph for polynomials at :math:`s = 1`, and what their gradient needs.

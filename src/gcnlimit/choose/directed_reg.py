@@ -19,8 +19,6 @@ from gcnlimit.theory.finite_reg.solution import scaled_chain
 from gcnlimit.theory.finite_reg.square import most_freedom, square_margin, strength
 from gcnlimit.theory.points import Points
 
-__all__ = ["directed_margins"]
-
 _BUDGET = 1 << 20  # numbers in the matrices of the points that are swept together
 _STEEPEST = 0.99  # fall of the logarithm of tau(W) in that of s, which is below 1
 

@@ -20,8 +20,6 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.linear import solve_each
 from gcnlimit.theory.finite_reg.directed import outer
 
-__all__ = ["Responses", "apply", "responses", "summed"]
-
 _SWEEPS = 1000  # at most
 _TERMS = 2000  # of a series, at most
 _CHECKED = 4  # sweeps or terms after which convergence is looked at

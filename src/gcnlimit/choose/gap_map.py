@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from gcnlimit._display import Labels, Shown
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import FilterCeiling, filter_ceiling
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.performance import Prediction, scalar_or_array
+from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.results.result import Result
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 
-__all__ = ["GapMap", "gap_map", "scored"]
-
 
 @dataclass(frozen=True, repr=False)
-class GapMap(Shown):
+class GapMap(Result):
     """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
 
     Parameters

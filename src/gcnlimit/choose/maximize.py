@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.choose.search import Search
-from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.climb import maximize_box, spread
+from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
-
-__all__ = ["margin_accuracy", "maximize"]
 
 _BLOCK, _FEW = 8192, 64  # problems searched together, the second where each margin takes long
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved

@@ -14,19 +14,16 @@ from scipy.special import ndtri_exp
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, brief
 from gcnlimit.choose.directed_reg import directed_margins
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
 from gcnlimit.losses import Square
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import L2
-from gcnlimit.performance import Prediction, Status
+from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
-
-__all__ = ["Axis", "Bounds", "Search", "margin"]
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""

@@ -10,9 +10,7 @@ import numpy as np
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.numerics.gaussian import normal_deviate
-from gcnlimit.performance import FullPerformance, Measurement, Status
-
-__all__ = ["command"]
+from gcnlimit.results.performance import FullPerformance, Measurement, Status
 
 Columns = dict[str, Any]
 _OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")

@@ -13,8 +13,6 @@ from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
 from gcnlimit.parameters import check_names, families, layered, starts
 
-__all__ = ["command"]
-
 Bounds = tuple[float, float]
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.explorer.state import State
 
-__all__ = ["PRESETS"]
-
 
 def _state(problem: Problem) -> State:
     data = problem.data

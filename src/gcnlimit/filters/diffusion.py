@@ -13,11 +13,8 @@ from scipy.special import gammainc
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.base import Filter
+from gcnlimit.filters.base import Filter, SearchScale
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
-
-__all__ = ["Diffusion"]
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 

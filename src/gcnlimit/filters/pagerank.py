@@ -12,12 +12,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.averages import Averages
-from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
-
-__all__ = ["PageRank"]
 
 
 @dataclass(frozen=True, eq=False, init=False)

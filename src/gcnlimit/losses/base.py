@@ -11,8 +11,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.losses import from_value
 
-__all__ = ["Loss"]
-
 _LOST = 1e-12  # v over the size of an output below which its move by the proximal operator is lost in rounding
 
 

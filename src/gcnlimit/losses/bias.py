@@ -7,8 +7,6 @@ import numpy as np
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
 
-__all__ = ["is_pinned", "resting_bias"]
-
 _FARTHEST = 1e6  # bias beyond which there is none that is finite
 _NEAR, _NARROW = 1e-5, 1e-8  # distance from a margin at which pulls are compared, and width of their proximal operator
 

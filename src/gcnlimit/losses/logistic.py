@@ -11,8 +11,6 @@ from scipy.special import expit
 from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Loss
 
-__all__ = ["Logistic"]
-
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Value, Loss):

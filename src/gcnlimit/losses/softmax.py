@@ -11,8 +11,6 @@ from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.logistic import Logistic
 
-__all__ = ["Softmax"]
-
 _LOGISTIC = Logistic()
 _UNIT = np.sqrt(2.0)  # two outputs of equal weight decay differ by sqrt(2) times the output of one
 

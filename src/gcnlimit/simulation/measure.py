@@ -14,21 +14,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from gcnlimit._threads import in_order
+from gcnlimit._runtime.threads import in_order
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes, class_fractions
+from gcnlimit.classes import Classes, Indices, class_codes, class_fractions, indices_of, one_hot_basis
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.network import GCN
-from gcnlimit.numerics.ranking import roc_area
-from gcnlimit.performance import FullPerformance, scalar_or_array
-from gcnlimit.simulation.bias import balancing_bias
-from gcnlimit.simulation.codes import Indices, class_codes, indices_of, one_hot_basis
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.minimise import square_targets
-from gcnlimit.simulation.observation import Mask
-
-__all__ = ["FIELDS", "balanced_rate", "evaluate", "hit_rate", "measurable", "measured"]
+from gcnlimit.numerics.gaussian import roc_area
+from gcnlimit.results.performance import FullPerformance, scalar_or_array
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import Mask
+from gcnlimit.simulation.train.bias import balancing_bias
+from gcnlimit.simulation.train.minimise import square_targets
 
 FIELDS = (
     "test_accuracy",

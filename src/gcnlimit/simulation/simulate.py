@@ -9,26 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._memory import available, require
-from gcnlimit._processes import run
-from gcnlimit._progress import counting_blocks, progress_bar
-from gcnlimit._threads import cores
+from gcnlimit._runtime.memory import available, require
+from gcnlimit._runtime.processes import run
+from gcnlimit._runtime.progress import counting_blocks, progress_bar
+from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, Classes
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import SIGNALS
-from gcnlimit.performance import FullPerformance, Measurement, Status, scalar_or_array
+from gcnlimit.parameters import labelled
+from gcnlimit.results.performance import FullPerformance, Measurement, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
+from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
-from gcnlimit.simulation.sample import Seed, draw, seed_sequence
-from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.train import holds_rows, train
-
-__all__ = ["in_flight", "simulate"]
+from gcnlimit.simulation.train.train import holds_rows, train
 
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a graphics card, at most

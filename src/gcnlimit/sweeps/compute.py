@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.performance import Status
+from gcnlimit.results.performance import Status
 from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.producers import DONE, Producer
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from typing import Any
 
-from gcnlimit._extras import need
-from gcnlimit._processes import as_finished, broken, check_pickle, process_pool, submitted
-from gcnlimit._threads import cores
+from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.processes import as_finished, broken, check_pickle, process_pool, submitted
+from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.compute import compute, failed, reason

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.parameters import (
     DATA,

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
-    SIGNALS,
     SIMULATION,
     build_data,
     build_network,
@@ -23,7 +22,7 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
-from gcnlimit.performance import Prediction, Status
+from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.sweeps.store import describe
 
 Answer = Mapping[str, Any]

@@ -7,22 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
 from gcnlimit._validation import check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.batches import batches
-from gcnlimit.order_parameters import OrderParameters, Output
-from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, Output
+from gcnlimit.results.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.evidence import Evidence
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.sparse.ceiling import sparse_ceiling
-from gcnlimit.theory.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.uncertainty import with_errors
-from gcnlimit.theory.unequal.ceiling import unequal_ceiling
-
-__all__ = ["bayes_optimal"]
 
 _BLOCK = 4096  # points solved together, whose numbers fit in a cache
 

@@ -24,21 +24,10 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes
-from gcnlimit.numerics.batches import batches
+from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
-from gcnlimit.performance import scalar_or_array
-
-__all__ = [
-    "accuracy",
-    "balanced_log_error",
-    "best_log_error",
-    "from_margins",
-    "log_error",
-    "own_log_error",
-    "roc_auc",
-    "two_codes",
-]
+from gcnlimit.numerics.linear import batches
+from gcnlimit.results.performance import scalar_or_array
 
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it

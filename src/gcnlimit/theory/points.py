@@ -11,18 +11,13 @@ import numpy.typing as npt
 
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.spiked import SpikedOperator
-
-__all__ = ["Points", "at_each_point", "check_range", "in_range"]
-
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 

@@ -8,17 +8,18 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.order_parameters import OrderParameters, gathered
-from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, gathered
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.finite_reg.averages import expected_losses
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
     loss_at_zero,
@@ -26,14 +27,11 @@ from gcnlimit.theory.finite_reg.class_losses import (
     offset,
     train_push,
 )
-from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.uncertainty import with_errors
-
-__all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB

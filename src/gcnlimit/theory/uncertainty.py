@@ -13,9 +13,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.performance import Performance, Prediction, scalar_or_array
-
-__all__ = ["with_errors"]
+from gcnlimit.results.performance import Performance, Prediction, scalar_or_array
 
 Answer = TypeVar("Answer", bound=Prediction)
 

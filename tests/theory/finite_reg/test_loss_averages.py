@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import as_loss
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta
+from gcnlimit.theory.finite_reg.averages import Output, eta
 
 
 def at(mean, deviation, v):

@@ -16,8 +16,6 @@ from gcnlimit.theory.expansion.graphs import Averages, directed_averages, symmet
 from gcnlimit.theory.expansion.losses import expansion_of
 from gcnlimit.theory.points import Points
 
-__all__ = ["large_reg_expansion"]
-
 _HIGHEST = 8
 
 

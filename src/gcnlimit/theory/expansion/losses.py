@@ -23,12 +23,10 @@ from gcnlimit.losses import Loss
 from gcnlimit.losses.bias import resting_bias
 from gcnlimit.numerics.series import Series
 from gcnlimit.theory.decision import two_codes
+from gcnlimit.theory.finite_reg.averages import slope_at_zero
 from gcnlimit.theory.finite_reg.class_losses import Biased, node_loss
-from gcnlimit.theory.finite_reg.loss_averages import slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, class_averages, softmax_series
 from gcnlimit.theory.points import Points
-
-__all__ = ["eta_series", "expansion_of", "pull_at"]
 
 _NODES = 24
 _NOISE = 1e-14  # Chebyshev coefficients below it, relative to the curvature or the slope, are rounding

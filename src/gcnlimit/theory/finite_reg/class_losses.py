@@ -9,18 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes, class_fractions
+from gcnlimit.classes import Classes, class_fractions
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss, Softmax, Square
 from gcnlimit.losses.bias import resting_bias
-from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.decision import two_codes
-from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, slope_at_zero
+from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses, slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
-
-__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
 
 _STEPS = 60  # of the search for a bias; Newton's method needs about six
 

@@ -19,10 +19,8 @@ from gcnlimit.losses.bias import is_pinned
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
 from gcnlimit.theory.finite_reg.solution import FAR, Solution
-from gcnlimit.theory.finite_reg.symmetric_solution import SymmetricSolution
+from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
-
-__all__ = ["asymptote", "kind", "solve"]
 
 _STRONG = (
     2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits

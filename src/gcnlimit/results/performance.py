@@ -1,0 +1,189 @@
+"""The answers: one shape for theory, ceiling and simulation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Numbers
+from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.result import Result, status_names
+
+
+class Outcome(enum.IntEnum):
+    """Base of the ways in which a computation may end; `message` is the sentence shown to the user."""
+
+    message: str
+
+    def __new__(cls, value: int, message: str = "") -> Self:
+        """Member of that value, with its sentence."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        return member
+
+
+class Status(Outcome):
+    """How a computation ended.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
+
+    EXPLICIT = 0, "explicit formula, nothing to converge"
+    CONVERGED = 1, "the fixed point was reached to the requested tolerance"
+    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
+    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    OUT_OF_RANGE = (
+        4,
+        "the gain of the filter, or reg in its units, is out of range; take another reg, a weaker filter or normalize=True",
+    )
+    REFUSED = (
+        5,
+        "the filter is not defined on the spectrum of the operator, or the data are out of range or the degree allows no such "
+        "signal; take a weaker filter, rho > 0 and less extreme data",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Performance(Result):
+    """What is measured of a classifier; each field is a float, or an array over the parameters.
+
+    Parameters
+    ----------
+    test_accuracy, train_accuracy
+        Fractions of unlabelled and labelled nodes classified correctly.
+    test_loss, train_loss
+        Averages of the loss over these nodes.
+    log_test_error
+        ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
+    """
+
+    test_accuracy: Numbers
+    train_accuracy: Numbers
+    test_loss: Numbers
+    train_loss: Numbers
+    log_test_error: Numbers
+
+    def as_dict(self) -> dict[str, Numbers]:
+        """Return the five fields by name.
+
+        >>> list(zero_error(()).as_dict())
+        ['test_accuracy', 'train_accuracy', 'test_loss', 'train_loss', 'log_test_error']
+        """
+        return {f.name: getattr(self, f.name) for f in fields(Performance)}
+
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict()
+
+
+@dataclass(frozen=True, repr=False)
+class FullPerformance(Performance):
+    """Performance, and what the outputs are worth if they are decided otherwise.
+
+    Parameters
+    ----------
+    best_accuracy
+        Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
+    balanced_accuracy
+        Best average over the classes of the accuracy in each.
+    roc_auc
+        Area under the receiver operating characteristic of two classes; None for more.
+    """
+
+    best_accuracy: Numbers
+    balanced_accuracy: Numbers
+    roc_auc: Numbers | None
+
+
+def zero_error(shape: tuple[int, ...]) -> Performance:
+    """Return the standard errors of a theory: none."""
+    zero = scalar_or_array(np.zeros(shape))
+    return Performance(zero, zero, zero, zero, zero)
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(FullPerformance):
+    """Exact performance in the large-size limit.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
+    order_parameters
+        What the performance was computed from.
+    status, residual, iterations
+        How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
+        iterations; 0 where the formula is explicit.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=False))
+    >>> p.status.name, p.iterations, p.standard_error.test_accuracy
+    ('EXPLICIT', 0, 0.0)
+    """
+
+    standard_error: Performance
+    order_parameters: OrderParameters
+    status: Status | npt.NDArray[np.int64]
+    residual: Numbers
+    iterations: int | npt.NDArray[np.int64]
+
+    def _shown(self) -> dict[str, Any]:
+        return self.as_dict() | {"status": status_names(Status, self.status)}
+
+
+@dataclass(frozen=True, repr=False)
+class BayesPrediction(Prediction):
+    """Bayes-optimal performance, and that of the best known algorithm where the two differ.
+
+    Parameters
+    ----------
+    algorithmic
+        What approximate message passing reaches, without a hint of the classes beyond the labels.
+    hard
+        Whether that is less: the classes can be recovered better in principle, and no efficient algorithm is known to do it.
+    free_entropy
+        Free entropy per node of the Bayes-optimal state (Eq. 8.11).
+    """
+
+    algorithmic: Prediction
+    hard: bool | npt.NDArray[np.bool_]
+    free_entropy: Numbers
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(FullPerformance):
+    """Performance measured on sampled graphs: means over the trials.
+
+    `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
+    was ever misclassified, it is an upper bound: the logarithm of half an error among all nodes seen.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field, from the scatter of the trials; infinite if there is only one.
+    trials
+        Number of trials that were done.
+    status
+        How the simulation ended at each point; ``REFUSED`` or ``NOT_CONVERGED`` where a graph cannot be drawn or a network is
+        not defined or not trained on it (see `simulate`): such a point has NaN.
+    """
+
+    standard_error: FullPerformance
+    trials: int
+    status: Status | npt.NDArray[np.int64] = Status.CONVERGED
+
+    def _shown(self) -> dict[str, Any]:
+        errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}
+        return self.as_dict() | errors
+
+
+def scalar_or_array(values: npt.NDArray[Any]) -> Any:
+    """Return a Python number for a single point, else the array."""
+    return values.item() if values.ndim == 0 else values
