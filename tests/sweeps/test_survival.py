@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 
 import killing
-import numpy as np
 import pytest
 import sweep_producers
 import xarray as xr
@@ -112,13 +111,13 @@ def test_interrupted_from_the_keyboard_it_stops_at_once_and_says_how_to_resume(t
 @pytest.mark.slow
 def test_a_dying_worker_costs_only_the_point_that_kills_it(tmp_path):
     fixed = {"folder": str(tmp_path)}
-    axes = {"x": np.arange(10.0)}
+    axes = {"x": [0.0, 3.0, 5.0, 9.0]}
     ds = gl.sweep(sweep_producers.dying_draw, axes=axes, fixed=fixed, workers=2, store=tmp_path / "runs.sqlite")
     assert [x for x in axes["x"] if ds.status.sel(x=x) == -1] == [5.0]
     assert "died, 3 times" in str(ds.error.sel(x=5.0).values)
     for x in (0.0, 3.0, 9.0):
         assert float(ds["mean"].sel(x=x)) == sweep_producers.draw(x, int(ds.seed.sel(x=x)))["mean"]
-    assert blocks_of(tmp_path / "runs.sqlite") == 9  # a death may be an accident: it is tried again next time
+    assert blocks_of(tmp_path / "runs.sqlite") == 3  # a death may be an accident: it is tried again next time
 
 
 UNGUARDED = """

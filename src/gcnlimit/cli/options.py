@@ -9,13 +9,13 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import LEARNING, build_data, build_network, families, layered, long_name, spaced
+from gcnlimit.results.performance import FullPerformance
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
@@ -33,9 +33,9 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases of c
             if ":" in value:
                 return _range(param.human_readable_name if param else "it", *value.split(":"))
             return np.array([float(v) for v in value.split(",")] if value.strip() else [])
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ParameterError):
-                raise
+        except ParameterError:
+            raise
+        except (TypeError, ValueError):
             self.fail(f"{value!r} is not {_FORMS}", param, ctx)
 
 
@@ -118,7 +118,6 @@ class Grid:
         self._take_classes(given["classes"])
         if "symmetrize" in given and "reg" in given:
             self._take_network(given)
-        require(f"a table of {self.size:.3g} rows", 2000.0 * self.size, "take fewer values")
 
     @property
     def size(self) -> int:
@@ -146,6 +145,27 @@ class Grid:
     def place(self, index: int) -> str:
         """Where a combination is, in words."""
         return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
+
+    def refusal(self, index: int) -> str:
+        """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
+        from gcnlimit.theory.predict import predict
+
+        point = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
+        try:
+            predict(build_data(point), build_network(point))
+        except ParameterError as error:
+            return str(error)
+        return ""
+
+    def ceiling(self) -> Array:
+        """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
+        from gcnlimit.theory.bayes import bayes_optimal
+
+        return np.broadcast_to(bayes_optimal(self.data()).test_accuracy, self.shape)
+
+    def best_accuracy(self, found: FullPerformance) -> dict[str, Any]:
+        """Accuracy at the best threshold, on unequal classes, where that of the network's bias is another."""
+        return {"best_accuracy": found.best_accuracy} if np.ptp(self.data().fractions) else {}
 
     def _take(self, name: str, values: Array) -> None:
         if values.size == 0:

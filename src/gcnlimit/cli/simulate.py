@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
-from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.output import output_options, show, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
-from gcnlimit.results.performance import FullPerformance, Measurement, Status
+from gcnlimit.results.performance import FullPerformance, Measurement
 
-Columns = dict[str, Any]
 _OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
@@ -58,6 +58,7 @@ def command(
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --c 1,1 --loss logistic --reg 0.1,1,10 --nodes 3000 --json
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
+    from gcnlimit.cli.points import Failures
     from gcnlimit.simulation.simulate import simulate
     from gcnlimit.theory.predict import predict
 
@@ -65,30 +66,25 @@ def command(
     data, gcn = grid.problem()
     exact = predict(data, gcn, throw=False)
     where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
-    measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+    alone = grid.size == trials == 1 and not streamed and device == "cpu"  # else the library has a bar
+    with waiting("simulating") if alone else contextlib.nullcontext():
+        measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+    failures = Failures(grid, measured)
     fields = _beside(measured, exact, grid.size)
     inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
         title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
-        show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
+        rows = grid.size * len(fields)
+        show(_long(grid, fields), rows, title=title, form=form, keys=len(grid.axes) + 1)
     else:
         wide = {name + end: column for name, columns in fields.items() for end, column in columns.items()}
-        show(grid.columns() | wide, grid.size, title="", form=form, inputs=inputs)
-    _report(measured)
+        columns = grid.columns() | wide | failures.columns(form)
+        show(columns, grid.size, title="", form=form, inputs=inputs)
+    failures.report()
     if measured.trials < trials:
         click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
         raise SystemExit(130)
-
-
-def _report(measured: Measurement) -> None:
-    """Say on standard error which points have no answer, and end with status 2 if none has."""
-    failed = np.ravel(measured.status) > Status.CONVERGED
-    for status in np.unique(np.ravel(measured.status)[failed]):
-        count = np.count_nonzero(np.ravel(measured.status) == status)
-        click.echo(f"{count} of {failed.size} points: {Status(int(status)).message}", err=True)
-    if failed.all():
-        raise SystemExit(2)
 
 
 def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[str, dict[str, Any]]:
@@ -96,7 +92,8 @@ def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[st
 
     Accuracies at other thresholds follow where they differ from that of the network.
     """
-    names, fields = list(measured.as_dict()), {}
+    names = list(measured.as_dict())
+    fields = {}
     if np.any(np.ravel(exact.best_accuracy) > np.ravel(exact.test_accuracy) + _ROUNDING):
         names += [name for name in _OTHERS if getattr(measured, name) is not None]
     for name in names:

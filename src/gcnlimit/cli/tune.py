@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
+from gcnlimit.cli.output import output_options, show, waiting
+from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 from gcnlimit.parameters import check_names, families, layered, starts
 
 Bounds = tuple[float, float]
@@ -51,7 +51,7 @@ def command(
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
     from gcnlimit.choose.tune import TuneStatus, tune
-    from gcnlimit.cli.predict import ceiling_column
+    from gcnlimit.results.result import status_names
 
     intervals: dict[str, Any] = _intervals(free)
     grid = Grid(given | _begin(intervals, given))
@@ -59,19 +59,18 @@ def command(
     if per_layer:
         intervals |= _each_layer(intervals, gcn.filter)
     check_plot(plot, grid.axes)
-    best = tune(data, gcn, intervals)
+    with waiting("tuning", grid.size):
+        best = tune(data, gcn, intervals)
+    ceiling = grid.ceiling()
     columns: dict[str, Any] = dict(grid.columns())
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    columns["test_accuracy"] = np.ravel(best.prediction.test_accuracy)
-    if not isinstance(data.classes, int):
-        columns["best_accuracy"] = np.ravel(best.prediction.best_accuracy)
-    columns |= (ceiling := ceiling_column(grid))
-    columns["status"] = np.array([TuneStatus(int(s)).name.lower() for s in np.ravel(best.status)])
+    columns["test_accuracy"] = best.prediction.test_accuracy
+    columns |= grid.best_accuracy(best.prediction) | {"bayes_optimal": ceiling}
+    columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
     if plot is not None:
-        shown = {name: np.reshape(columns[name], grid.shape) for name in ("test_accuracy", *ceiling)}
-        draw(plot, curves(grid.axes, shown, "test accuracy"))
+        draw(plot, beside_ceiling(best.prediction, ceiling))
     inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
     inputs |= {f"free_{name}": value for name, value in intervals.items()}
     title = "The best network of the family"

@@ -16,7 +16,7 @@ FAILED = -1
 """Status of a point without an answer; its reason is kept beside it."""
 
 STATUS_NAMES = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
-_LOST = "the answer is not a number; the parameters are too extreme for double precision"
+LOST = "the answer is not a number; the parameters are too extreme for double precision"
 
 
 def compute(producer: Producer, block: Block) -> Columns:
@@ -35,7 +35,7 @@ def compute(producer: Producer, block: Block) -> Columns:
     errors |= {place: _refusal(producer, block, place) for place in refused}
     lost = _where(np.isnan(fields["test_accuracy"]) & ~unsolved)
     status[refused + lost] = FAILED
-    return Columns(fields, errors | dict.fromkeys(lost, _LOST))
+    return Columns(fields, errors | dict.fromkeys(lost, LOST))
 
 
 def _refusal(producer: Producer, block: Block, place: int) -> str:
