@@ -87,8 +87,6 @@ def test_killed_with_its_workers_running_it_leaves_no_orphans_and_resumes(tmp_pa
     workers = [int(file.name) for file in folder.iterdir()]
     wait_for(lambda: not any(alive(pid) for pid in workers), 10.0)
     assert 2 <= blocks_of(store) < 40  # the third may have been seen before its transaction ended
-    process, _ = driver(tmp_path)
-    assert process.wait(60) == 0
     fixed = {"folder": str(folder), "pause": 0.02}
     resumed = gl.sweep(sweep_producers.pid_draw, axes={"x": range(40)}, fixed=fixed, store=store)
     xr.testing.assert_identical(resumed, expected_draws(tmp_path))

@@ -140,12 +140,6 @@ def test_a_given_seed_is_used_as_it_is():
     assert float(ds["mean"].sel(x=1.0, seed=2)) == sweep_producers.draw(1.0, 2)["mean"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_numbers_do_not_depend_on_the_number_of_workers(workers):
-    ds = gl.sweep(sweep_producers.draw, axes={"x": np.arange(6.0)}, workers=workers)
-    xr.testing.assert_identical(ds, gl.sweep(sweep_producers.draw, axes={"x": np.arange(6.0)}))
-
-
 def test_theory_in_processes_is_bit_identical(monkeypatch):
     monkeypatch.setattr(plan_module, "_block_size", lambda *_: 50)
     axes = {"lam": np.linspace(0, 2, 20), "t": np.linspace(0, 2, 10), "symmetrize": [True, False]}

@@ -79,8 +79,8 @@ def command(
     if out is not None:
         export(answer, out)
     if plot is not None:
-        x, *hue = sorted(answer.sizes, key=lambda name: -answer.sizes[name])
-        draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=(hue or [None])[0], ax=panel))
+        x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
+        draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
 
 

@@ -75,22 +75,19 @@ class Answers:
 
 
 def _attributes(name: str) -> dict[str, Any]:
-    if name == "status":
-        flags = {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": " ".join(STATUS_NAMES.values())}
-        return {"long_name": _FIELD_NAMES[name], **flags}
+    """What a variable is, in words; every number of the model is a pure one."""
     base = name.removesuffix("_standard_error")
     words = _FIELD_NAMES.get(base) or long_name(base)
-    return {"long_name": f"standard error of the {words}" if base != name else words} | _units(name)
+    attributes: dict[str, Any] = {"long_name": f"standard error of the {words}" if base != name else words}
+    if name == "status":
+        meanings = " ".join(STATUS_NAMES.values())
+        return attributes | {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": meanings}
+    return attributes if name == "error" else attributes | {"units": "1"}
 
 
 def _axis_attributes(axis: Axis) -> dict[str, Any]:
-    numbers = _units(axis.name) if axis.labels.dtype.kind in "if" else {}
-    return {"long_name": long_name(axis.name)} | numbers
-
-
-def _units(name: str) -> dict[str, str]:
-    """Everything in the model is a pure number; losses are in nats where the loss is a cross-entropy, so also pure."""
-    return {} if name == "error" else {"units": "1"}
+    units = {"units": "1"} if axis.labels.dtype.kind in "if" else {}
+    return {"long_name": long_name(axis.name)} | units
 
 
 def _provenance(what: str, common: Mapping[str, Any]) -> dict[str, Any]:

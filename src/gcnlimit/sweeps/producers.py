@@ -110,8 +110,8 @@ def _predict(parameters: dict[str, Any]) -> Answer:
 
 
 def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
-    """Accuracy at the best threshold, where that of the network's own bias is another."""
-    return {} if isinstance(data.classes, int) else {"best_accuracy": prediction.best_accuracy}
+    """Accuracy at the best threshold, on unequal classes, where that of the network's own bias is another."""
+    return {"best_accuracy": prediction.best_accuracy} if np.ptp(data.fractions) else {}
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
