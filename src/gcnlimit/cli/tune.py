@@ -97,9 +97,8 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."
             )
-    if any(
-        families()[name].deep and not layered(families()[name]) for name in set(intervals) & set(families()) - named
-    ):
+    begun = [families()[name] for name in intervals if name in families() and name not in named]
+    if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
 

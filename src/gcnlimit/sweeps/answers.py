@@ -57,7 +57,8 @@ class Answers:
     def _field(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
         if name not in self._fields:
             missing = math.nan if kind.kind == "f" else -1
-            self._fields[name] = np.full((self._grid.rows, self._grid.columns), missing, kind.newbyteorder("="))
+            shape = (self._grid.rows, self._grid.columns)
+            self._fields[name] = np.full(shape, missing, kind.newbyteorder("="))
         return self._fields[name]
 
     def dataset(self, what: str) -> xarray.Dataset:
@@ -70,7 +71,8 @@ class Answers:
             name: (names, self._grid.shaped(values), _attributes(name))
             for name, values in (fields | {"error": self._errors}).items()
         }
-        coordinates = {axis.name: (axis.name, axis.labels, _axis_attributes(axis)) for axis in self._grid.axes}
+        axes = self._grid.axes
+        coordinates = {axis.name: (axis.name, axis.labels, _axis_attributes(axis)) for axis in axes}
         return xarray.Dataset(variables, coordinates, _provenance(what, self._grid.common))
 
 
@@ -78,11 +80,12 @@ def _attributes(name: str) -> dict[str, Any]:
     """What a variable is, in words; every number of the model is a pure one."""
     base = name.removesuffix("_standard_error")
     words = _FIELD_NAMES.get(base) or long_name(base)
-    attributes: dict[str, Any] = {"long_name": f"standard error of the {words}" if base != name else words}
     if name == "status":
+        flags = np.array(list(STATUS_NAMES), np.int8)
         meanings = " ".join(STATUS_NAMES.values())
-        return attributes | {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": meanings}
-    return attributes if name == "error" else attributes | {"units": "1"}
+        return {"long_name": words, "flag_values": flags, "flag_meanings": meanings}
+    named = {"long_name": words if base == name else f"standard error of the {words}"}
+    return named if name == "error" else named | {"units": "1"}
 
 
 def _axis_attributes(axis: Axis) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from gcnlimit.sweeps.producers import DONE, Producer
 FAILED = -1
 """Status of a point without an answer; its reason is kept beside it."""
 
-STATUS_NAMES = {FAILED: "failed", **{int(status): status.name.lower() for status in Status}, DONE: "done"}
+STATUS_NAMES = {FAILED: "failed", DONE: "done"} | {int(s): s.name.lower() for s in Status}
 LOST = "the answer is not a number; the parameters are too extreme for double precision"
 
 
@@ -50,7 +50,8 @@ def _refusal(producer: Producer, block: Block, place: int) -> str:
 
 def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
     """Columns of points that failed for the same reason."""
-    return Columns({"status": np.full(size, FAILED, np.int8)}, dict.fromkeys(range(size), reason), final)
+    status = np.full(size, FAILED, np.int8)
+    return Columns({"status": status}, dict.fromkeys(range(size), reason), final)
 
 
 def reason(error: BaseException) -> str:
@@ -59,7 +60,9 @@ def reason(error: BaseException) -> str:
     >>> reason(ValueError("no digits\\nin it"))
     'ValueError: no digits in it'
     """
-    return str(error if isinstance(error, GCNLimitError) else GCNLimitError(f"{type(error).__name__}: {error}"))
+    if isinstance(error, GCNLimitError):
+        return str(error)
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _where(points: npt.NDArray[np.bool_]) -> list[int]:

@@ -54,7 +54,9 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
         if not isinstance(content.get(table, {}), dict):
             raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
         check_names(content.get(table, {}), names, f"a key of [{table}]")
-    fixed = {name: value for table in tables if table != "axes" for name, value in content.get(table, {}).items()}
+    fixed: dict[str, Any] = {}
+    for table in tables:
+        fixed |= content.get(table, {}) if table != "axes" else {}
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
     axes = {name: _axis(name, value) for name, value in content.get("axes", {}).items()}

@@ -77,7 +77,7 @@ class Plan:
         for block in self.grid.blocks():
             common = block.common
             if self.producer.seeded and "seed" not in common:
-                known = {name: value for name, value in common.items() if (name, value) not in _ADDED_PARAMETERS}
+                known = dict(item for item in common.items() if item not in _ADDED_PARAMETERS)
                 common = common | {"seed": point_seed(identity, known)}
             key = block_key(identity, self.producer.defaults | common, block.arrays)
             yield replace(block, common=common, key=key)
@@ -167,14 +167,17 @@ def flatten(
         if value is not None and not isinstance(value, kind):
             raise ParameterError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         if value is not None:
-            flat |= {field: _single(field, getattr(value, field)) for field in names if field not in axes}
+            kept = [field for field in names if field not in axes]
+            flat |= {field: _single(field, getattr(value, field)) for field in kept}
     for name in fixed:
         if name in axes or name in flat or (gcn is not None and name in filter_names()):
-            raise ParameterError(f"{name} is given twice: in fixed, and in {'axes' if name in axes else 'data or gcn'}")
+            other = "axes" if name in axes else "data or gcn"
+            raise ParameterError(f"{name} is given twice: in fixed, and in {other}")
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    named = {"features": as_spectrum} | ({"loss": as_loss, "penalty": as_penalty} if network else {})
+    named: dict[str, Any] = {"features": as_spectrum}
+    named |= {"loss": as_loss, "penalty": as_penalty} if network else {}
     return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
 
 
@@ -208,7 +211,8 @@ def _rest_of_layers(filter: Filter, axes: Axes) -> dict[str, Any]:
     name = filter.parameter
     values = np.asarray(getattr(filter, name))
     if name in axes:
-        return {} if "depth" in axes or isinstance(axes[name][0], tuple) else {"depth": values.shape[-1]}
+        has_depth = "depth" in axes or isinstance(axes[name][0], tuple)
+        return {} if has_depth else {"depth": values.shape[-1]}
     if np.unique(values).size != 1:
         raise ParameterError(
             f"depth needs one value of {name} shared by all layers, but gcn has {name} = {values.tolist()}"

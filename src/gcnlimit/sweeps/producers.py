@@ -106,7 +106,8 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
     data = build_data(parameters)
     prediction = predict(data, build_network(parameters), **options, throw="throw" in parameters)
-    return prediction.as_dict() | {"status": prediction.status} | _at_best_threshold(data, prediction)
+    status = {"status": prediction.status}
+    return prediction.as_dict() | status | _at_best_threshold(data, prediction)
 
 
 def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
@@ -134,8 +135,9 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
-    errors = {f"{name}_standard_error": error for name, error in measured.standard_error.as_dict().items()}
-    return measured.as_dict() | errors | {"status": status}
+    errors = measured.standard_error.as_dict()
+    named = {f"{name}_standard_error": error for name, error in errors.items()}
+    return measured.as_dict() | named | {"status": status}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
@@ -144,10 +146,11 @@ def _tune(parameters: dict[str, Any]) -> Answer:
     data = build_data(parameters)
     throw = "throw" in parameters
     tuned = tune(data, build_network(parameters), parameters["free"], throw=throw, progress=False)
-    answer = tuned.prediction.as_dict() | {"status": tuned.prediction.status, "optimum": tuned.status}
-    answer |= _at_best_threshold(data, tuned.prediction)
+    found = tuned.prediction
+    answer = found.as_dict() | {"status": found.status, "optimum": tuned.status}
+    answer |= _at_best_threshold(data, found)
     for name, values in tuned.parameters.items():
-        answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
+        answer |= _best(name, np.asarray(values, float), np.ndim(found.test_accuracy))
     return answer
 
 

@@ -199,14 +199,15 @@ def encode(columns: Columns) -> bytes:
     >>> decode(encode(columns)).errors
     {1: 'too large'}
     """
-    arrays = {name: values.astype(values.dtype.newbyteorder("<")) for name, values in columns.fields.items()}
+    arrays = {name: v.astype(v.dtype.newbyteorder("<")) for name, v in columns.fields.items()}
     header = {
         "fields": {name: values.dtype.str for name, values in arrays.items()},
         "size": next(iter(arrays.values())).size,
         "version": __version__,
         "errors": {str(place): reason for place, reason in columns.errors.items()},
     }
-    return b"\n".join([json.dumps(header).encode(), b"".join(values.tobytes() for values in arrays.values())])
+    body = b"".join(values.tobytes() for values in arrays.values())
+    return json.dumps(header).encode() + b"\n" + body
 
 
 def decode(payload: bytes) -> Columns:
@@ -274,7 +275,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {"": type(value).__qualname__} | {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {"": type(value).__qualname__} | named
     if inspect.isfunction(value):
         return describe(value)
     raise ParameterError(f"cannot store a result for {value!r}; use numbers, strings, lists or frozen dataclasses")
