@@ -1,10 +1,6 @@
 """A sweep written as a file: what it means, what is refused, and the verb that runs it."""
 
 import importlib.util
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +9,8 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
+from gcnlimit.sweeps import execute
+from gcnlimit.sweeps.compute import compute
 from gcnlimit.sweeps.file import export, read_file
 
 TEXT = """
@@ -164,18 +162,21 @@ def test_if_every_point_fails_the_status_says_so(file):
     assert "10 points, 10 failed" in result.stdout
 
 
-@pytest.mark.slow
-def test_ctrl_c_ends_with_a_sentence_and_resumes(file):
-    axes = "lam = {start = 0, stop = 2, num = 2000}\nt = {start = 0, stop = 3, num = 300}\n"
-    file.write_text(TEXT[: TEXT.index("[axes]")] + "[axes]\n" + axes)
-    program = [sys.executable, "-c", "from gcnlimit.cli import main; main()", "sweep", str(file)]
-    process = subprocess.Popen(program, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not file.with_name("grid.sqlite").exists():
-        time.sleep(0.01)
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    message = process.communicate(timeout=30)[1]
-    assert process.returncode == 130
-    assert "of 600000 points were finished and are kept in" in message
-    assert "same command with --resume" in message
-    assert "Traceback" not in message
+def test_ctrl_c_ends_with_a_sentence_and_resumes(file, monkeypatch):
+    file.write_text(TEXT.replace("symmetrize = true\n", "") + "symmetrize = [true, false]\n")
+    done = []
+
+    def interrupted(producer, block):
+        if done:
+            raise KeyboardInterrupt
+        done.append(block)
+        return compute(producer, block)
+
+    monkeypatch.setattr(execute, "compute", interrupted)
+    stopped = run(file)
+    assert stopped.exit_code == 130
+    assert "15 of 30 points were finished and are kept in" in stopped.stderr
+    assert "same command with --resume" in stopped.stderr
+    monkeypatch.setattr(execute, "compute", lambda *arguments: (done.append(arguments), compute(*arguments))[1])
+    assert run(file, "--resume").exit_code == 0
+    assert len(done) == 2

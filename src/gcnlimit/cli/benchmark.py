@@ -10,11 +10,13 @@ import click
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
+from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark import Scores
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_LIMITS = ("features", "linear", "algorithmic", "bayes")
 
 
 @click.command("benchmark")
@@ -70,10 +72,10 @@ def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
     columns = {
         "problem": [problem.name for problem in chosen],
         "classes": [len(problem.data.fractions) for problem in chosen],
-        **{name: [getattr(problem.data, name) for problem in chosen] for name in ("alpha", "lam", "mu", "rho")},
+        **{name: [getattr(problem.data, name) for problem in chosen] for name in SIGNALS},
         "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
         "degree": [problem.degree for problem in chosen],
-        **{name: [getattr(e, name) for e in exact] for name in ("features", "linear", "algorithmic", "bayes")},
+        **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
 
@@ -85,4 +87,5 @@ def _run(methods: tuple[str, ...], *, problems: tuple[str, ...], aside: bool, **
     from gcnlimit.benchmark.problems import problems as suite
 
     chosen = as_problems(problems) if problems else suite(aside=aside)
-    return [evaluate(model, chosen, name=name, **given) for name, model in reference_methods(methods).items()]
+    models = reference_methods(methods).items()
+    return [evaluate(model, chosen, name=name, **given) for name, model in models]

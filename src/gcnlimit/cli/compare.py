@@ -39,10 +39,12 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods = comparison.methods
     size = grid.size
-    columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
+    axes = grid.columns()
+    columns: dict[str, Any] = {name: np.tile(axes[name], len(methods)) for name in axes}
     columns["method"] = np.repeat(methods, size)
     columns["test_accuracy"] = comparison.test_accuracy.reshape(-1)
-    columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
+    errors = [np.ravel(entry.log_test_error) for entry in comparison.entries]
+    columns["log_test_error"] = np.concatenate(errors)
     columns["gap"] = comparison.gap.reshape(-1)
     if form == "table":
         columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])

@@ -150,7 +150,8 @@ class Grid:
         """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
         from gcnlimit.theory.predict import predict
 
-        point = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
+        columns = self.columns()
+        point = self.inputs | {name: float(columns[name][index]) for name in columns}
         try:
             predict(build_data(point), build_network(point))
         except ParameterError as error:
@@ -207,6 +208,7 @@ class Grid:
 
     def _aligned(self) -> dict[str, Any]:
         """Each array with its own axis in the order of `axes`, single values as they are."""
-        names = list(self.axes)
-        arrays = {name: a.reshape([-1 if axis == name else 1 for axis in names]) for name, a in self.axes.items()}
-        return self.inputs | arrays
+        count = len(self.axes)
+        shapes = np.where(np.eye(count), -1, 1).tolist()
+        arrays = zip(self.axes.items(), shapes, strict=True)
+        return self.inputs | {name: values.reshape(shape) for (name, values), shape in arrays}

@@ -59,15 +59,14 @@ def show(
     JSON (a list of rows) and CSV begin each row with the `inputs` and have every digit; a table has six, and repeats
     the first `keys` columns where it must be broken.
     """
-    full: dict[str, list[Any]] = {
-        name: np.broadcast_to(np.asarray(values).reshape(-1), size).tolist() for name, values in columns.items()
-    }
+    flat = {name: np.asarray(values).reshape(-1) for name, values in columns.items()}
+    full = {name: np.broadcast_to(values, size).tolist() for name, values in flat.items()}
     if form == "table":
         cells = {name.replace("_", " "): list(map(_cell, values)) for name, values in full.items()}
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         click.echo(f"{title}\n\n{table(cells, width=width, keys=keys)}")
         return
-    full = {name: [value] * size for name, value in (inputs or {}).items() if name not in full} | full
+    full = {name: [value] * size for name, value in (inputs or {}).items()} | full
     rows = zip(*([_plain(value) for value in values] for values in full.values()), strict=True)
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
 

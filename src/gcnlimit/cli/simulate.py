@@ -78,7 +78,7 @@ def command(
         rows = grid.size * len(fields)
         show(_long(grid, fields), rows, title=title, form=form, keys=len(grid.axes) + 1)
     else:
-        wide = {name + end: column for name, columns in fields.items() for end, column in columns.items()}
+        wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
         columns = grid.columns() | wide | failures.columns(form)
         show(columns, grid.size, title="", form=form, inputs=inputs)
     failures.report()
@@ -111,7 +111,8 @@ def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[st
 
 def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """One line for each combination and field."""
-    columns: dict[str, Any] = {name: np.repeat(values, len(fields)) for name, values in grid.columns().items()}
+    axes = grid.columns()
+    columns: dict[str, Any] = {name: np.repeat(axes[name], len(fields)) for name in axes}
     columns["what"] = np.tile([name.replace("_", " ") for name in fields], grid.size)
     for title, end, style in (
         ("mean", "", ".5g"),
@@ -119,6 +120,6 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
         ("exact", "_exact", ".5g"),
         ("z", "_z", "+.1f"),
     ):
-        table = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = np.array(["-" if value is None else format(value, style) for value in table])
+        values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
+        columns[title] = ["-" if value is None else format(value, style) for value in values]
     return columns

@@ -73,9 +73,8 @@ def command(
             asked.what, axes=asked.axes, fixed=asked.fixed, store=store, workers=workers, scheduler=scheduler
         )
     except KeyboardInterrupt as stop:
-        done = "".join(getattr(stop, "__notes__", ["interrupted"])).removesuffix("; run the same sweep again to resume")
-        click.echo(f"{done}; to resume, give the same command with --resume", err=True)
-        raise SystemExit(130) from None
+        stop.add_note("give the same command with --resume")
+        raise
     if out is not None:
         export(answer, out)
     if plot is not None:

@@ -93,7 +93,8 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     named = {name for name in families() if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and given[name].size > 1
-        if several and not (name in families() and families()[name].deep and given["depth"] is None):
+        layers = name in families() and families()[name].deep and given["depth"] is None
+        if several and not layers:
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."
             )
@@ -114,4 +115,5 @@ def _spell(name: str, values: Any) -> dict[str, Any]:
     """One column, or one for each layer."""
     if values.shape[1] == 1:
         return {name: values[:, 0]}
-    return {f"{name}{k}": column for k, column in enumerate(values.T, start=0 if "coef" in name else 1)}
+    first = 0 if "coef" in name else 1  # coefficients are counted from the constant term, layers from 1
+    return {f"{name}{k}": column for k, column in enumerate(values.T, start=first)}
