@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, plain_array, real, whole
+from gcnlimit._validation import broadcast, flag, real
 from gcnlimit._values import Array, Parameter, Value, brief
-from gcnlimit.classes import Classes, class_fractions
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 
@@ -53,8 +53,6 @@ class SpikedOperator(NamedTuple):
 
 SIGNALS = ("alpha", "lam", "mu", "rho")
 """Real parameters of the data."""
-
-_MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -113,7 +111,7 @@ class CSBM(Value):
         rho: ArrayLike,
         directed: bool = True,
         *,
-        classes: int | ArrayLike = 2,
+        classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
     ) -> None:
         checked: dict[str, Any] = {
@@ -122,7 +120,7 @@ class CSBM(Value):
             "mu": real("mu", mu, low=0),
             "rho": real("rho", rho, low=0, high=1),
             "directed": flag("directed", directed),
-            "classes": _classes(classes),
+            "classes": Classes.of(classes),
             "features": as_spectrum(features),
         }
         for name, value in checked.items():
@@ -208,7 +206,7 @@ class CSBM(Value):
     def __repr__(self) -> str:
         """Parameters by name, two equal classes and white features left out."""
         shown = ["alpha", "lam", "mu", "rho", "directed"]
-        shown += ["classes"] * (self.classes != 2) + ["features"] * (not self.features.is_white)
+        shown += ["classes"] * (not self.classes.two) + ["features"] * (not self.features.is_white)
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: ArrayLike) -> CSBM:
@@ -225,8 +223,8 @@ class CSBM(Value):
 
         >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
         """
-        if self.classes != 2 or not self.features.is_white:
-            got = f"classes = {self.classes}" if self.classes != 2 else "correlated features"
+        if not self.classes.two or not self.features.is_white:
+            got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
             raise ParameterError(
                 f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
             )
@@ -238,7 +236,7 @@ class CSBM(Value):
         >>> CSBM(4, 1, 2, 0.1, classes=4).fractions
         array([0.25, 0.25, 0.25, 0.25])
         """
-        return class_fractions(self.classes)
+        return self.classes.fractions
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
@@ -286,18 +284,3 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
     return (d / (1.0 - d / n)) ** 0.5
-
-
-def _classes(value: int | ArrayLike) -> Classes:
-    """Return a number of equal classes, or the fractions of unequal ones."""
-    if plain_array("classes", value).ndim == 0:
-        return whole("classes", value, low=2, high=_MOST_CLASSES)
-    fractions = np.asarray(real("classes", value, low=0, open_low=True))
-    if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
-        raise ParameterError(
-            f"classes = {value!r} are not the fractions of at least two classes: they sum to {np.sum(fractions):g}; "
-            "give fractions that sum to 1, or a number of equal classes"
-        )
-    if np.ptp(fractions) < 1e-15:
-        return fractions.size
-    return tuple(float(p) for p in fractions)

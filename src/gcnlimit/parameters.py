@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.result import Result
 
 DATA = tuple(f.name for f in fields(CSBM))
@@ -241,7 +241,7 @@ AnyResult = TypeVar("AnyResult", bound=Result)
 
 
 def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> AnyResult:
-    """Attach to a result the parameters that it was computed for, and return it.
+    """Return a result with the parameters that it was computed for.
 
     >>> import gcnlimit as gl
     >>> network = gl.GCN(gl.Residual([[1.0, 2.0], [3.0, 4.0]]))
@@ -251,13 +251,12 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> An
     parameters: dict[str, Any] = {}
     if data is not None:
         parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
-        if data.classes != 2:
-            parameters["classes"] = data.classes if isinstance(data.classes, int) else str(list(data.classes))
+        if not data.classes.two:
+            parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
-    object.__setattr__(result, "_labels", Labels(parameters))
-    return result
+    return replace(result, coordinates=Coordinates(parameters))
 
 
 def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:

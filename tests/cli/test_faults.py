@@ -239,9 +239,9 @@ def test_ctrl_c_without_anything_done_ends_with_130(monkeypatch):
 def test_z_is_missing_where_trials_differ_by_rounding_alone():
     mean, error = (0.9, 0.8, 1.0, 5.7e-16, -2.3), (0.01, 0.02, 0.1, 6.8e-17, 0.1)
     others = 0.9, 0.9, 0.95
-    errors = gl.results.FullPerformance(*error, *others)
+    errors = gl.results.Performance(*error, *others)
     measured = gl.results.Measurement(*mean, *others, standard_error=errors, trials=5)
-    exact = gl.results.FullPerformance(0.9, 0.8, 1.2, 0.0, -2.3, *others)
+    exact = gl.results.Performance(0.9, 0.8, 1.2, 0.0, -2.3, *others)
     fields = _beside(measured, exact, 1)
     assert fields["train_loss"]["_z"][0] is None
     assert stats.norm.cdf(fields["test_loss"]["_z"][0]) == pytest.approx(stats.t.cdf(-2.0, df=4))

@@ -127,7 +127,7 @@ def _scale(task: Task, scores: Array) -> float:
 
 def _scores(task: Task, found: Inference) -> Array:
     """Scores of a posterior: the log-odds of two equal classes, whose first is +1, else the probabilities."""
-    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes == 2 else found.probabilities
+    return -np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes.two else found.probabilities  # +1 is class 0
 
 
 def two_sided(outputs: Array) -> Array:

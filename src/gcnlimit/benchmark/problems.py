@@ -18,7 +18,6 @@ from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, split
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.classes import class_numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.data.instance import Instance
@@ -165,7 +164,7 @@ class Problem(Value):
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
-        return class_numbers(light._instance(size, self._seed(size, graph, seed)).labels, self.data.classes)
+        return self.data.classes.index_of(light._instance(size, self._seed(size, graph, seed)).labels)
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
         check_size(size)

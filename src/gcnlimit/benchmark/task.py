@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
-from gcnlimit.classes import class_numbers
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
@@ -86,7 +85,7 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Tas
         problem=problem,
         observation=instance.observation,
         classes=len(instance.data.fractions),
-        labels=np.where(labelled, class_numbers(instance.labels, instance.data.classes), -1),
+        labels=np.where(labelled, instance.data.classes.index_of(instance.labels), -1),
         train_mask=labelled & ~chosen,
         val_mask=chosen,
         seed=int(rng.integers(2**31)),

@@ -22,7 +22,7 @@ from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.plot import draw_filter
 from gcnlimit.results.result import Result, status_names
@@ -100,7 +100,7 @@ class BestFilter(Result):
     status: Status | npt.NDArray[np.int_]
     _searches: tuple[PolynomialSearch, ...] = field(default=(), compare=False)
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
@@ -242,7 +242,7 @@ def _ceiling(
             parts = [search.growing(infinite=infinite, tol=tol) for search in searches]
             margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
     log_error = best_log_error(margin, data.classes)
-    accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)
+    accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
     return FilterCeiling(
         test_accuracy=scalar_or_array(accuracy.reshape(data.shape)),
         log_test_error=scalar_or_array(log_error.reshape(data.shape)),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Status
 from gcnlimit.results.plot import draw_methods
 from gcnlimit.results.result import Result
@@ -104,9 +104,9 @@ class Comparison(Result):
 
     entries: tuple[Entry, ...]
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         methods = np.reshape(self.methods, (-1, *(1 for _ in self.gap.shape[1:])))
-        return Labels({"method": methods} | dict(self._labels.parameters))
+        return Coordinates({"method": methods} | dict(self.coordinates.parameters))
 
     def _shown(self) -> dict[str, Any]:
         return {
@@ -229,7 +229,7 @@ def compare(
     residual = Residual.constant(1.0, depth)
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
-    pca_accuracy = ndtr(pca) if data.classes == 2 else -np.expm1(pca_log_error)
+    pca_accuracy = ndtr(pca) if data.classes.two else -np.expm1(pca_log_error)
     with progress_bar("methods", 6 if infinite else 7, progress, unit="methods") as bar:
         networks = []
         for entry in chain(

@@ -15,7 +15,7 @@ from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.results.result import Result
 from gcnlimit.theory.bayes import bayes_optimal
@@ -42,7 +42,7 @@ class GapMap(Result):
 
     _plotted = "gap"
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.tuned._points()
 
     def _shown(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[float | Array, float | Array]:
     """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
-    if isinstance(data.classes, int):
+    if data.classes.equal:
         return prediction.test_accuracy, prediction.log_test_error
     margin = np.asarray(prediction.order_parameters.test_margin)
     return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))

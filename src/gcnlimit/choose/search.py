@@ -17,7 +17,7 @@ from gcnlimit.choose.directed_reg import directed_margins
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
-from gcnlimit.losses import Square
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.results.performance import Prediction, Status
@@ -92,7 +92,7 @@ class Search:
     ) -> None:
         _check_names(gcn.filter, free)
         self.gcn, self.free, self.throw = gcn, free, throw
-        self.own_bias = own_bias and not isinstance(data.classes, int) and len(data.classes) == 2
+        self.own_bias = own_bias and data.classes.skewed
         self.shape = broadcast(
             data=data.shape,
             filter=() if gcn.filter.parameter in free else gcn.filter.shape,
@@ -106,7 +106,7 @@ class Search:
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
-        ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
+        ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
         chained = operator.symmetric or gcn.filter.has_chain
         self._closed = ridge and chained and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]

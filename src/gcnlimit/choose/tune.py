@@ -18,7 +18,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.scan import Maxima
 from gcnlimit.parameters import each_layer, labelled
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Result, status_names
 from gcnlimit.theory.points import Points
@@ -68,7 +68,7 @@ class Tuned(Result):
     curvature: dict[str, Numbers]
     status: TuneStatus | npt.NDArray[np.int64]
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
@@ -164,13 +164,7 @@ def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Predicti
     """Return the prediction with NaN where a point was refused."""
     if not np.any(refused):
         return prediction
-    names = [
-        *prediction.as_dict(),
-        "best_accuracy",
-        "balanced_accuracy",
-        *(["roc_auc"] * (prediction.roc_auc is not None)),
-    ]
-    blank = {name: scalar_or_array(np.where(refused, np.nan, getattr(prediction, name))) for name in names}
+    blank = {name: scalar_or_array(np.where(refused, np.nan, value)) for name, value in prediction.as_dict().items()}
     status = np.where(refused, Status.REFUSED, prediction.status)
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options
-from gcnlimit.cli.output import output_options, show, waiting
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
 
 
 @click.command("bayes", no_args_is_help=True)
@@ -34,7 +34,7 @@ def command(*, form: str, degree: float | None, **given: Any) -> None:
     with waiting("computing the ceiling"):
         found = bayes_optimal(grid.data(), degree=degree)
     failures = Failures(grid, found)
-    columns: dict[str, Any] = grid.columns() | found.as_dict()
+    columns: dict[str, Any] = grid.columns() | fields_of(found)
     inputs = dict(grid.inputs)
     title = "Bayes-optimal performance"
     if degree is not None:

@@ -15,7 +15,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
 from gcnlimit.parameters import LEARNING, build_data, build_network, families, layered, long_name, spaced
-from gcnlimit.results.performance import FullPerformance
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
@@ -163,10 +162,6 @@ class Grid:
         from gcnlimit.theory.bayes import bayes_optimal
 
         return np.broadcast_to(bayes_optimal(self.data()).test_accuracy, self.shape)
-
-    def best_accuracy(self, found: FullPerformance) -> dict[str, Any]:
-        """Accuracy at the best threshold, on unequal classes, where that of the network's bias is another."""
-        return {"best_accuracy": found.best_accuracy} if np.ptp(self.data().fractions) else {}
 
     def _take(self, name: str, values: Array) -> None:
         if values.size == 0:

@@ -17,8 +17,10 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.progress import Bar, progress_bar
+from gcnlimit.results.performance import Performance
 from gcnlimit.results.text import table
 
+_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 _FEW = 64  # points that the library solves in one batch
 
 
@@ -43,6 +45,14 @@ def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
     """Moving bar on a terminal, for what may take seconds; the library itself counts the batches of many points."""
     return progress_bar(title, None, None if points < _FEW else False)
+
+
+def fields_of(found: Performance) -> dict[str, Any]:
+    """Fields by name; those of other thresholds only where they change the accuracy, as on unequal classes."""
+    fields = found.as_dict()
+    if np.array_equal(found.best_accuracy, found.test_accuracy, equal_nan=True):
+        return {name: values for name, values in fields.items() if name not in _THRESHOLDS}
+    return fields
 
 
 def show(

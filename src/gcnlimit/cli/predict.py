@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import output_options, show, waiting
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 
 
@@ -51,7 +51,7 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     ceiling = grid.ceiling()
     if plot is not None:
         draw(plot, beside_ceiling(found, ceiling))
-    columns = grid.columns() | found.as_dict() | grid.best_accuracy(found)
+    columns: dict[str, Any] = grid.columns() | fields_of(found)
     columns |= {"bayes_optimal": ceiling} | failures.columns(form)
     title = "Exact performance in the large-size limit"
     show(columns, grid.size, title=title, form=form, inputs=grid.inputs, keys=len(grid.axes))

@@ -9,11 +9,10 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
-from gcnlimit.cli.output import output_options, show, waiting
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
-from gcnlimit.results.performance import FullPerformance, Measurement
+from gcnlimit.results.performance import Measurement, Performance
 
-_OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
 
@@ -87,16 +86,13 @@ def command(
         raise SystemExit(130)
 
 
-def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[str, dict[str, Any]]:
+def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, dict[str, Any]]:
     """Of each field: the mean, its standard error, the prediction, and the deviation from it.
 
     Accuracies at other thresholds follow where they differ from that of the network.
     """
-    names = list(measured.as_dict())
     fields = {}
-    if np.any(np.ravel(exact.best_accuracy) > np.ravel(exact.test_accuracy) + _ROUNDING):
-        names += [name for name in _OTHERS if getattr(measured, name) is not None]
-    for name in names:
+    for name in fields_of(exact):
         sources = measured, measured.standard_error, exact
         value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import output_options, show, waiting
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 from gcnlimit.parameters import check_names, families, layered, starts
 
@@ -66,8 +66,9 @@ def command(
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    columns["test_accuracy"] = best.prediction.test_accuracy
-    columns |= grid.best_accuracy(best.prediction) | {"bayes_optimal": ceiling}
+    shown = fields_of(best.prediction)
+    columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
+    columns["bayes_optimal"] = ceiling
     columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
     if plot is not None:
         draw(plot, beside_ceiling(best.prediction, ceiling))

@@ -71,7 +71,7 @@ class Filter(Value, ABC):
     A new filter is a frozen dataclass with one field and one method, `normalized`: its function. That is enough on symmetric
     graphs; a second method, `chain`, gives the layers that compute it, which directed graphs need. Everything else follows
     from these two and may be overridden by what is known in closed form (`quadrature_nodes`, `layers`, `series`,
-    `directed_chain`, `directed_averages`, `check_radius`).
+    `directed_chain`, `directed_averages`, `defined`).
 
     Examples
     --------
@@ -296,8 +296,21 @@ class Filter(Value, ABC):
             values = np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
         return np.where(np.isnan(values), np.inf, values)
 
+    def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Where the filter is defined on a spectrum of that radius; the shape of the parameters and `radius` together."""
+        return np.ones(np.broadcast_shapes(self.shape, np.shape(radius)), bool)
+
+    def why_undefined(self, value: float, radius: float) -> str:
+        """Sentence for a value of the parameter at which the filter is not defined on a spectrum of that radius."""
+        return f"{self.parameter} = {value:g} is not allowed on a spectrum of radius {radius:.6g}"
+
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
+        defined = self.defined(radius)
+        if not defined.all():
+            first = np.unravel_index(int(np.argmin(defined)), defined.shape)
+            value, wide = (np.broadcast_to(values, defined.shape)[first] for values in (self.values, radius))
+            raise ParameterError(self.why_undefined(float(value), float(wide)))
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:

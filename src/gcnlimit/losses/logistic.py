@@ -24,7 +24,7 @@ class Logistic(Value, Loss):
 
     slope_at_zero = -0.5
     smallest_response = 1e-12
-    training = "logistic"
+    has_descent = True
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

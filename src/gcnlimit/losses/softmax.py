@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, Value
-from gcnlimit.losses.base import Loss
+from gcnlimit.losses.base import Form, Loss
 from gcnlimit.losses.logistic import Logistic
 
 _LOGISTIC = Logistic()
@@ -30,6 +30,7 @@ class Softmax(Value, Loss):
 
     slope_at_zero = -(0.5**0.5)
     smallest_response = 1e-12
+    form = Form.LOGITS
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.classes import class_numbers
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.dataset import Dataset, load, save
 from gcnlimit.graphs.npz import check_path, read_arrays
@@ -71,5 +70,5 @@ def of_instance(instance: Instance) -> Dataset:
     >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
     (200, 20, [0, 1, 2])
     """
-    mask, classes = instance.train_mask[None], class_numbers(instance.labels, instance.data.classes)
+    mask, classes = instance.train_mask[None], instance.data.classes.index_of(instance.labels)
     return Dataset(instance.adjacency, np.asarray(instance.features), classes, mask, None, ~mask)

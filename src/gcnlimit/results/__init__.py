@@ -16,7 +16,6 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.results.order_parameters import OrderFunctions as OrderFunctions
     from gcnlimit.results.order_parameters import OrderParameters as OrderParameters
     from gcnlimit.results.performance import BayesPrediction as BayesPrediction
-    from gcnlimit.results.performance import FullPerformance as FullPerformance
     from gcnlimit.results.performance import Measurement as Measurement
     from gcnlimit.results.performance import Performance as Performance
     from gcnlimit.results.performance import Prediction as Prediction
@@ -33,7 +32,7 @@ _HOMES = {
     "choose.gap_map": "GapMap",
     "choose.tune": "TuneStatus Tuned",
     "results.order_parameters": "OrderFunctions OrderParameters",
-    "results.performance": "BayesPrediction FullPerformance Measurement Performance Prediction Status",
+    "results.performance": "BayesPrediction Measurement Performance Prediction Status",
     "results.result": "Result",
     "simulation.data.observation": "Observation",
     "simulation.fit": "Fit",

@@ -11,21 +11,21 @@ import numpy.typing as npt
 
 
 @dataclass(frozen=True)
-class Labels:
+class Coordinates:
     """Parameters that a result was computed for; each broadcasts to the shape of the points.
 
     An axis is named after the first parameter that varies along it and along no other.
 
-    >>> labels = Labels({"alpha": 4.0, "lam": np.array([[0.5], [1.0]]), "mu": np.array([1.0, 2.0, 3.0])})
+    >>> labels = Coordinates({"alpha": 4.0, "lam": np.array([[0.5], [1.0]]), "mu": np.array([1.0, 2.0, 3.0])})
     >>> labels.axes((2, 3)), labels.constants((2, 3))
     (('lam', 'mu'), {'alpha': 4.0})
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def without(self, names: Collection[str]) -> Labels:
+    def without(self, names: Collection[str]) -> Coordinates:
         """The others."""
-        return Labels({name: value for name, value in self.parameters.items() if name not in names})
+        return Coordinates({name: value for name, value in self.parameters.items() if name not in names})
 
     def axes(self, shape: tuple[int, ...]) -> tuple[str, ...]:
         """Name of each axis of the points; ``point``, numbered if there are several, where no parameter varies along it alone."""

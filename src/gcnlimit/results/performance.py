@@ -61,32 +61,6 @@ class Performance(Result):
         Averages of the loss over these nodes.
     log_test_error
         ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
-    """
-
-    test_accuracy: Numbers
-    train_accuracy: Numbers
-    test_loss: Numbers
-    train_loss: Numbers
-    log_test_error: Numbers
-
-    def as_dict(self) -> dict[str, Numbers]:
-        """Return the five fields by name.
-
-        >>> list(zero_error(()).as_dict())
-        ['test_accuracy', 'train_accuracy', 'test_loss', 'train_loss', 'log_test_error']
-        """
-        return {f.name: getattr(self, f.name) for f in fields(Performance)}
-
-    def _shown(self) -> dict[str, Any]:
-        return self.as_dict()
-
-
-@dataclass(frozen=True, repr=False)
-class FullPerformance(Performance):
-    """Performance, and what the outputs are worth if they are decided otherwise.
-
-    Parameters
-    ----------
     best_accuracy
         Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
     balanced_accuracy
@@ -95,19 +69,47 @@ class FullPerformance(Performance):
         Area under the receiver operating characteristic of two classes; None for more.
     """
 
+    test_accuracy: Numbers
+    train_accuracy: Numbers
+    test_loss: Numbers
+    train_loss: Numbers
+    log_test_error: Numbers
     best_accuracy: Numbers
     balanced_accuracy: Numbers
     roc_auc: Numbers | None
 
+    def as_dict(self) -> dict[str, Numbers]:
+        """Return the fields by name; the area under the curve only of two classes.
 
-def zero_error(shape: tuple[int, ...]) -> Performance:
-    """Return the standard errors of a theory: none."""
-    zero = scalar_or_array(np.zeros(shape))
-    return Performance(zero, zero, zero, zero, zero)
+        >>> import gcnlimit as gl
+        >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), gl.GCN(gl.Diffusion(t=1.0)))
+        >>> list(p.as_dict())[:3], "roc_auc" in p.as_dict()
+        (['test_accuracy', 'train_accuracy', 'test_loss'], False)
+        """
+        values = {f.name: getattr(self, f.name) for f in MEASURED}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _shown(self) -> dict[str, Any]:
+        """The fields; other thresholds only where they change the accuracy, as on unequal classes."""
+        shown = self.as_dict()
+        if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
+            shown = {name: value for name, value in shown.items() if name not in _THRESHOLDS}
+        return shown
+
+
+MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
+"""The fields that are numbers."""
+
+_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+
+
+def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:
+    """Return a performance whose fields all have one value, such as the standard errors of a theory, 0."""
+    return Performance(*[scalar_or_array(np.full(shape, value))] * len(MEASURED))
 
 
 @dataclass(frozen=True, repr=False)
-class Prediction(FullPerformance):
+class Prediction(Performance):
     """Exact performance in the large-size limit.
 
     Parameters
@@ -134,8 +136,29 @@ class Prediction(FullPerformance):
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
+    @staticmethod
+    def of(
+        performance: Performance,
+        *,
+        standard_error: Performance,
+        order_parameters: OrderParameters,
+        status: Status | npt.NDArray[np.int64],
+        residual: Numbers,
+        iterations: int | npt.NDArray[np.int64],
+    ) -> Prediction:
+        """Return a prediction of that performance."""
+        measured: dict[str, Any] = {f.name: getattr(performance, f.name) for f in MEASURED}
+        return Prediction(
+            **measured,
+            standard_error=standard_error,
+            order_parameters=order_parameters,
+            status=status,
+            residual=residual,
+            iterations=iterations,
+        )
+
     def _shown(self) -> dict[str, Any]:
-        return self.as_dict() | {"status": status_names(Status, self.status)}
+        return super()._shown() | {"status": status_names(Status, self.status)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,9 +179,16 @@ class BayesPrediction(Prediction):
     hard: bool | npt.NDArray[np.bool_]
     free_entropy: Numbers
 
+    @staticmethod
+    def from_states(
+        best: Prediction, reached: Prediction, hard: bool | npt.NDArray[np.bool_], free_entropy: Numbers
+    ) -> BayesPrediction:
+        """Return the ceiling from the best state and the state that an algorithm reaches."""
+        return BayesPrediction(**vars(best), algorithmic=reached, hard=hard, free_entropy=free_entropy)
+
 
 @dataclass(frozen=True, repr=False)
-class Measurement(FullPerformance):
+class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
     `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
@@ -175,13 +205,13 @@ class Measurement(FullPerformance):
         not defined or not trained on it (see `simulate`): such a point has NaN.
     """
 
-    standard_error: FullPerformance
+    standard_error: Performance
     trials: int
     status: Status | npt.NDArray[np.int64] = Status.CONVERGED
 
     def _shown(self) -> dict[str, Any]:
-        errors = {f"{name}_standard_error": value for name, value in self.standard_error.as_dict().items()}
-        return self.as_dict() | errors
+        shown = super()._shown()
+        return shown | {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
 
 
 def scalar_or_array(values: npt.NDArray[Any]) -> Any:

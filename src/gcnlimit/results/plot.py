@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.text import number
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _CURVES = 8  # the most that can be distinguished in one panel
 _DECADES = 100.0  # ratio of positive values from which their axis is logarithmic
 
 
-def draw(name: str, labels: Labels, shown: Mapping[str, npt.NDArray[Any]], axes: Axes | None) -> Axes:
+def draw(name: str, labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], axes: Axes | None) -> Axes:
     """Draw one quantity over one axis as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
     axes = ready_axes(axes)
@@ -43,7 +43,9 @@ def draw(name: str, labels: Labels, shown: Mapping[str, npt.NDArray[Any]], axes:
     return axes
 
 
-def draw_methods(labels: Labels, shown: Mapping[str, npt.NDArray[Any]], name: str | None, axes: Axes | None) -> Axes:
+def draw_methods(
+    labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], name: str | None, axes: Axes | None
+) -> Axes:
     """Draw methods side by side: a dot for each at a single point, a curve for each where one parameter varies.
 
     By default the test accuracy at a point, and along a curve the gap to the last method, which is the ceiling.
@@ -72,7 +74,7 @@ def draw_filter(x: npt.NDArray[Any], g: npt.NDArray[Any], axes: Axes | None) -> 
     return axes
 
 
-def _gaps(axes: Axes, labels: Labels, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
+def _gaps(axes: Axes, labels: Coordinates, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
     """One curve for each method; of the gap, none for the ceiling, and principal component analysis may leave the frame."""
     along = labels.axes(values.shape)[1]
     x = _place(axes, along, _along(labels.coordinates(values.shape), along, values.shape[1]), "x")

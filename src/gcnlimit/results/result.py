@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.plot import draw
 from gcnlimit.results.text import as_html, summary
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(frozen=True, repr=False)
 class Result(ABC):
     """Base of the results: a short `repr`, a table in notebooks, and the ways out to pandas, xarray and Matplotlib.
 
@@ -39,16 +41,18 @@ class Result(ABC):
     0.873
     """
 
-    _labels: Labels = Labels()
+    coordinates: Coordinates = field(default_factory=Coordinates, kw_only=True, compare=False)
+    """The parameters that the result was computed for."""
+
     _plotted: ClassVar[str] = "test_accuracy"
 
     @abstractmethod
     def _shown(self) -> dict[str, Any]:
         """What the result consists of, by name, each an array of the shape of its points."""
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         """The parameters that the result was computed for."""
-        return self._labels
+        return self.coordinates
 
     def _columns(self) -> tuple[tuple[int, ...], dict[str, npt.NDArray[Any]]]:
         """Shape of the points, and what is shown."""
@@ -93,7 +97,7 @@ class Result(ABC):
         Parameters
         ----------
         name
-            What to draw; by default the test accuracy, or of a gap map the gap.
+            What to draw; default: test accuracy (for a gap map, the gap).
         axes
             The Matplotlib axes to draw on; by default those of a new figure.
         """

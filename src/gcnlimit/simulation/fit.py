@@ -15,7 +15,7 @@ from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Brief, Numbers
 from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import FullPerformance, scalar_or_array
+from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
@@ -51,7 +51,7 @@ class Fit(Brief):
     weights: npt.NDArray[Any]
     outputs: npt.NDArray[Any]
     bias: Numbers
-    performance: FullPerformance
+    performance: Performance
     gap: Numbers
 
 

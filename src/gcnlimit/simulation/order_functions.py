@@ -32,7 +32,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
-from gcnlimit.losses import Square
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.simulation.data.instance import Instance
@@ -189,7 +189,7 @@ def measure_order_functions(
         raise ParameterError(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
-    gcn.squared_penalty("measure_order_functions")
+    gcn.require_l2("measure_order_functions")
     instance.data.require_plain("measure_order_functions")
     probes = whole("probes", probes, low=1, high=100_000)
     depth = along_depth(instance.observation.operator(gcn.symmetrize), gcn, depths)
@@ -252,7 +252,7 @@ class _Trained(NamedTuple):
 
 def _infinite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int) -> _Trained:
     """At infinite regularization, without powers of it."""
-    if type(gcn.loss) is not Square:
+    if gcn.loss.form is not Form.CODES:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {gcn.loss!r}")
     w = np.asarray(train(instance.observation, gcn).weights[0, :, 0], float)
     fluctuations = rng.choice([-1.0, 1.0], size=(w.size, probes))
@@ -274,7 +274,7 @@ def _finite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int)
         F = F / np.exp(gcn.filter.log_gain(observation.operator(gcn.symmetrize).symmetric))
     rows = TrainingRows(labelled[:, None] * np.asarray(F, float))
     Z = rows.Z
-    if gcn.loss.training == "ridge":
+    if gcn.loss.form is Form.CODES:
         w = rows.ridge(np.array([reg]), 1e-12)[0]
         f = 1.0 - Z @ w
     else:

@@ -20,7 +20,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import FullPerformance, Measurement, Status, scalar_or_array
+from gcnlimit.results.performance import Measurement, Performance, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
@@ -139,7 +139,10 @@ class _Trial:
             instance = draw(self.data, self.size, self.seed)
         except ParameterError as error:
             return _without_answer(error, math.prod(self.gcn.shape))
-        return self._by_halves(instance, self.gcn)
+        try:
+            return self._measure(instance, self.gcn)
+        except (ParameterError, ConvergenceError):
+            return self._each(instance)
 
     def _measure(self, instance: Instance, gcn: GCN) -> Array:
         trained = train(instance.observation, gcn)
@@ -147,17 +150,18 @@ class _Trial:
         rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
-    def _by_halves(self, instance: Instance, gcn: GCN) -> Array:
-        """Performance of all networks together, or of each half of them by itself if one of them fails."""
-        try:
-            return self._measure(instance, gcn)
-        except (ParameterError, ConvergenceError) as error:
-            count = math.prod(gcn.shape)
-            if count == 1:
-                return _without_answer(error, 1)
-            halves = (slice(0, count // 2), slice(count // 2, count))
-            parts = [gcn.replaced(filter=gcn.filter[half], reg=np.asarray(gcn.reg)[half]) for half in halves]
-            return np.concatenate([self._by_halves(instance, part) for part in parts], axis=1)
+    def _each(self, instance: Instance) -> Array:
+        """Performance of each network by itself, where one of them has no answer."""
+        filters, reg = self.gcn.filter.ravel(self.gcn.shape), np.broadcast_to(self.gcn.reg, self.gcn.shape).ravel()
+        radius = instance.observation.operator(self.gcn.symmetrize).radius or 0.0
+        rows = np.repeat(_without_answer(ParameterError(""), 1), reg.size, axis=1)
+        for k in np.flatnonzero(filters.defined(radius)):
+            one = slice(k, k + 1)
+            try:
+                rows[:, one] = self._measure(instance, self.gcn.replaced(filter=filters[one], reg=reg[one]))
+            except (ParameterError, ConvergenceError) as error:
+                rows[:, one] = _without_answer(error, 1)
+        return rows
 
 
 def _without_answer(error: Exception, points: int) -> Array:
@@ -231,7 +235,7 @@ def _assemble(  # noqa: PLR0917
 
     return Measurement(
         **named(mean, log_error),
-        standard_error=FullPerformance(**named(error, its_error)),
+        standard_error=Performance(**named(error, its_error)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -176,7 +177,7 @@ def flatten(
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    named: dict[str, Any] = {"features": as_spectrum}
+    named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of}
     named |= {"loss": as_loss, "penalty": as_penalty} if network else {}
     return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
 
@@ -221,7 +222,7 @@ def _rest_of_layers(filter: Filter, axes: Axes) -> dict[str, Any]:
 
 
 def _single(name: str, value: Any) -> Any:
-    if np.ndim(value) and name != "classes":  # whose fractions are one value
+    if np.ndim(value):
         raise ParameterError(
             f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
@@ -22,7 +22,7 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
-from gcnlimit.results.performance import Prediction, Status
+from gcnlimit.results.performance import Performance, Status
 from gcnlimit.sweeps.store import describe
 
 Answer = Mapping[str, Any]
@@ -106,13 +106,12 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
     data = build_data(parameters)
     prediction = predict(data, build_network(parameters), **options, throw="throw" in parameters)
-    status = {"status": prediction.status}
-    return prediction.as_dict() | status | _at_best_threshold(data, prediction)
+    return _numbers(prediction) | {"status": prediction.status}
 
 
-def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
-    """Accuracy at the best threshold, on unequal classes, where that of the network's own bias is another."""
-    return {"best_accuracy": prediction.best_accuracy} if np.ptp(data.fractions) else {}
+def _numbers(performance: Performance) -> dict[str, Any]:
+    """The fields by name; points of any number of classes have the same ones."""
+    return {"roc_auc": np.nan} | performance.as_dict()
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
@@ -122,7 +121,7 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     prediction = bayes_optimal(build_data(parameters), degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(prediction.standard_error, name) for name in random}
-    return prediction.as_dict() | errors | {"status": prediction.status}
+    return _numbers(prediction) | errors | {"status": prediction.status}
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
@@ -135,20 +134,18 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
-    errors = measured.standard_error.as_dict()
+    errors = _numbers(measured.standard_error)
     named = {f"{name}_standard_error": error for name, error in errors.items()}
-    return measured.as_dict() | named | {"status": status}
+    return _numbers(measured) | named | {"status": status}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    data = build_data(parameters)
     throw = "throw" in parameters
-    tuned = tune(data, build_network(parameters), parameters["free"], throw=throw, progress=False)
+    tuned = tune(build_data(parameters), build_network(parameters), parameters["free"], throw=throw, progress=False)
     found = tuned.prediction
-    answer = found.as_dict() | {"status": found.status, "optimum": tuned.status}
-    answer |= _at_best_threshold(data, found)
+    answer = _numbers(found) | {"status": found.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
         answer |= _best(name, np.asarray(values, float), np.ndim(found.test_accuracy))
     return answer

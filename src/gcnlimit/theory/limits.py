@@ -257,7 +257,7 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     HardPhase(lam_spinodal=1.0, lam_transition=1.0, rho_c=0.0)
     """
     data = CSBM(1.0, 0.0, 0.0, 0.0, classes=classes)
-    if not isinstance(data.classes, int) and len(data.classes) > 2:
+    if not data.classes.equal and data.classes.count > 2:
         return HardPhase(*hard_phase_ends(data.fractions), rho_c=np.nan)
     tables = posterior(data.classes)
     if tables.convexity <= 0.0:

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, class_fractions
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import check_indices, is_sparse, is_symmetric
@@ -117,17 +117,17 @@ def check_range(name: str, array: npt.NDArray[Any]) -> None:
         )
 
 
-def check_labels(labels: Any, train_mask: Mask, classes: Classes = 2) -> Array:
+def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     r"""Return the labels as floats, :math:`\pm 1` or :math:`0 \dots C - 1`; NaN where unknown, which no labelled node may be."""
     array, nodes = plain_array("labels", labels), train_mask.size
     if array.shape != (nodes,):
         raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
-    allowed = np.array([-1, 1]) if classes == 2 else np.arange(class_fractions(classes).size)
+    allowed = np.array([-1, 1]) if classes.two else np.arange(classes.fractions.size)
     bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
     if bad.size:
         raise ParameterError(f"labels contain {bad[0]!s}; {_allowed_labels(classes)}")
     if unknown := int(np.isnan(array[train_mask]).sum()):
-        known = "-1 or +1" if classes == 2 else f"0 to {allowed[-1]}"
+        known = "-1 or +1" if classes.two else f"0 to {allowed[-1]}"
         raise ParameterError(
             f"labels are NaN on {unknown} nodes of train_mask; a labelled node has label {known}: "
             "write train_mask & ~np.isnan(labels)"
@@ -136,12 +136,12 @@ def check_labels(labels: Any, train_mask: Mask, classes: Classes = 2) -> Array:
 
 
 def _allowed_labels(classes: Classes) -> str:
-    if classes == 2:
+    if classes.two:
         return (
             "every label must be -1 or +1, or NaN where it is unknown, outside train_mask: "
             "write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)"
         )
-    last = class_fractions(classes).size - 1
+    last = classes.fractions.size - 1
     return f"every label must be a whole number from 0 to {last}, or NaN where it is unknown, outside train_mask"
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, codes_of
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.estimated import EstimatedCSBM
@@ -72,8 +72,8 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
 def _law(data: CSBM) -> dict[str, npt.NDArray[Any]]:
     """Classes and spectrum of the features, where they are not the default."""
     law, fields = data.features, {}
-    if data.classes != 2:
-        fields["classes"] = np.array(data.classes)
+    if not data.classes.two:
+        fields["classes"] = np.array(data.classes.value)
     if not law.is_white:
         fields["spectrum"] = np.array([law.variance, law.signal, law.weight])
     return fields
@@ -81,7 +81,7 @@ def _law(data: CSBM) -> dict[str, npt.NDArray[Any]]:
 
 def _unknown(classes: Classes) -> int:
     """What stands for an unknown label in a file."""
-    return 0 if classes == 2 else -1
+    return 0 if classes.two else -1
 
 
 def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
@@ -179,7 +179,7 @@ def _features(stored: dict[str, npt.NDArray[Any]], labels: Array, data: CSBM) ->
     variance, _ = feature_levels(data.features, len(spike))
     device = _single(stored, "device") if "device" in stored else "cpu"
     backend_of(device)
-    return StreamedFeatures(key, codes_of(labels, data.classes), spike, noise_scale(variance, spike.dtype), device)
+    return StreamedFeatures(key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device)
 
 
 def _centroid(centroid: npt.NDArray[Any], shape: tuple[int, ...]) -> Array:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.extras import load
-from gcnlimit.classes import class_numbers
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.data.observation import Latents, Observation
 
@@ -18,7 +17,7 @@ def to_networkx(observation: Observation, latents: Latents) -> Any:
     _edges(observation)
     kind = nx.DiGraph if observation.data.directed else nx.Graph
     graph = nx.from_scipy_sparse_array(observation.adjacency, create_using=kind)
-    y = class_numbers(latents.labels, observation.classes).tolist()
+    y = observation.classes.index_of(latents.labels).tolist()
     nx.set_node_attributes(graph, {k: c for k, c in enumerate(y) if c >= 0}, "label")
     nx.set_node_attributes(graph, dict(enumerate(observation.train_mask.tolist())), "train")
     return graph
@@ -32,7 +31,7 @@ def to_pyg(observation: Observation, latents: Latents) -> Any:
     """
     torch, geometric = (load("a PyTorch Geometric graph", "pyg", name) for name in ("torch", "torch_geometric.data"))
     row, column = _edges(observation)
-    y = class_numbers(latents.labels, observation.classes)
+    y = observation.classes.index_of(latents.labels)
     return geometric.Data(
         x=torch.from_numpy(np.array(observation.features)),
         edge_index=torch.from_numpy(np.stack([row, column]).astype(np.int64)),

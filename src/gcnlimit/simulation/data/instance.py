@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
@@ -39,7 +40,7 @@ def observe(  # noqa: PLR0917
     features = check_features(features, nodes)
     train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
     data = None if data is None else _check_law(check_model(data, adjacency))
-    classes = 2 if data is None else data.classes
+    classes = Classes(2) if data is None else data.classes
     labels = check_labels(labels, train_mask, classes)
     if not train_mask.any():
         raise ParameterError(

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array, Brief
-from gcnlimit.classes import Classes, Indices, codes_of, indices_of
+from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
@@ -67,17 +67,17 @@ class Observation(Brief):
     @cached_property
     def train_codes(self) -> Array:
         r"""Codes :math:`RY` of the labelled nodes, :math:`N \times (C - 1)` (Eq. 8.1); 0 on the others."""
-        return codes_of(np.where(self.train_mask, self.train_labels, np.nan), self.classes)
+        return self.classes.codes_of(np.where(self.train_mask, self.train_labels, np.nan))
 
     @cached_property
     def train_kinds(self) -> Indices:
         """Index of the class of each labelled node, in their order."""
-        return indices_of(self.train_labels[self.train_mask], self.classes)
+        return self.classes.index_of(self.train_labels[self.train_mask])
 
     @property
     def biased(self) -> bool:
         """Whether a network has a free bias: the classes are unequal."""
-        return not isinstance(self.classes, int)
+        return not self.classes.equal
 
     def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
         """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""
@@ -125,7 +125,7 @@ def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
 
 def revealed(labels: Array, train_mask: Mask, classes: Classes) -> Array:
     """Labels of the labelled nodes, and on the others what stands for an unknown one; see `Observation`."""
-    return np.where(train_mask, labels, 0.0 if classes == 2 else np.nan)
+    return np.where(train_mask, labels, 0.0 if classes.two else np.nan)
 
 
 def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:

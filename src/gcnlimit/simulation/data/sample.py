@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Indices, class_codes, labels_of
+from gcnlimit.classes import Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
@@ -105,7 +105,7 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
     mask = np.zeros(nodes, bool)
     mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
 
-    labels, codes = labels_of(kinds, data.classes), class_codes(data.classes)[kinds]
+    labels, codes = data.classes.labels_of(kinds), data.classes.codes[kinds]
     lam, backend = float(data.lam), backend_of(size.device)
     if size.degree is None:
         adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))

@@ -13,7 +13,7 @@ from gcnlimit._runtime.memory import available
 from gcnlimit._runtime.threads import threads
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, class_fractions
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
@@ -130,10 +130,10 @@ def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> floa
     return operator + answers + held + propagated
 
 
-def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes = 2) -> Array:
+def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) -> Array:
     r"""Edge probabilities :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_k \cdot y_l`.
 
-    >>> edge_probabilities(1.0, nodes=100, degree=50)
+    >>> edge_probabilities(1.0, nodes=100, degree=50, classes=Classes.of(2))
     array([[0.55, 0.45],
            [0.45, 0.55]])
     """
@@ -144,13 +144,13 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes =
             f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, degree, classes)}"
         )
     density = degree / nodes
-    overlap = np.diag(1.0 / class_fractions(classes)) - 1.0
+    overlap = np.diag(1.0 / classes.fractions) - 1.0
     return np.clip(density + lam * math.sqrt(density * (1.0 - density) / nodes) * overlap, 0.0, 1.0)
 
 
 def _allowed_signals(nodes: int, degree: float, classes: Classes) -> tuple[float, float]:
     r"""Bounds of :math:`\lambda`: the codes of two nodes overlap by -1, or by :math:`1/p_k - 1` within a class."""
-    density, largest = degree / nodes, 1.0 / float(np.min(class_fractions(classes))) - 1.0
+    density, largest = degree / nodes, 1.0 / float(np.min(classes.fractions)) - 1.0
     spread = math.sqrt(density * (1.0 - density) / nodes)
     return -min(density / largest, 1.0 - density) / spread, min(density, (1.0 - density) / largest) / spread
 
@@ -165,7 +165,7 @@ def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
 
     :math:`-o` is the most negative product of a sign of :math:`\lambda` and an overlap of codes.
     """
-    largest = 1.0 / float(np.min(class_fractions(classes))) - 1.0
+    largest = 1.0 / float(np.min(classes.fractions)) - 1.0
     weight = abs(lam) * (1.0 if lam > 0.0 else largest)
     least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
     if degree >= least:  # probabilities exceed 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import class_codes, code_moments, indices_of
+from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
@@ -97,7 +97,7 @@ class _Iteration:
         self.observation, self.backend = observation, backend_of(device)
         self.signal = float(observation.data.effective_signal(symmetrize=True))
         self.S = observation.operator(True, device)
-        self.codes, self.prior = class_codes(observation.classes), log_prior(observation)
+        self.codes, self.prior = observation.classes.codes, log_prior(observation)
         self.features = FeatureMessages(observation, self.codes, device)
         self.evidence = np.zeros(self.prior.shape)
         self.old = np.zeros((observation.nodes, self.codes.shape[1]))
@@ -113,7 +113,7 @@ class _Iteration:
             raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
         if not isinstance(instance, Instance) or np.isnan(instance.labels).any():
             raise ParameterError("start = 'truth' needs an Instance whose labels are all known; take start='labels'")
-        return _CERTAIN * np.eye(len(self.codes))[indices_of(instance.labels, self.observation.classes)]
+        return _CERTAIN * np.eye(len(self.codes))[self.observation.classes.index_of(instance.labels)]
 
     def means(self) -> Array:
         """Posterior means of the codes."""

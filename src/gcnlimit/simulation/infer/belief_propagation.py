@@ -11,7 +11,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import class_codes, code_moments
+from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
@@ -128,7 +128,7 @@ class _Iteration:
         if np.min(observation.adjacency.data, initial=0.0) < 0.0:
             raise ParameterError("adjacency has negative weights, and weights count edges here; take amp")
         fractions = data.fractions
-        self.codes = class_codes(data.classes)
+        self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes)
         self.edges = EdgeMessages(observation.adjacency, affinity, data.directed)  # type: ignore[arg-type]

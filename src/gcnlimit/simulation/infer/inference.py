@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from gcnlimit._values import Array, Brief
-from gcnlimit.classes import Classes, Indices, class_fractions, indices_of
+from gcnlimit.classes import Classes, Indices
 from gcnlimit.numerics.gaussian import roc_area
-from gcnlimit.results.performance import FullPerformance, Status
+from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured
@@ -54,7 +54,7 @@ class Inference(Brief):
     status: Status
     iterations: int
     change: float
-    performance: FullPerformance | None
+    performance: Performance | None
     free_entropy: float
 
     @classmethod
@@ -100,7 +100,7 @@ def iterate(step: Callable[[], float], most: int, tol: float) -> Ended:
 def log_prior(observation: Observation) -> Array:
     """Logarithm of the probability of each class of each node without its graph and features, certain where it is labelled."""
     mask = observation.train_mask
-    prior = np.tile(np.log(class_fractions(observation.classes)), (observation.nodes, 1))
+    prior = np.tile(np.log(observation.classes.fractions), (observation.nodes, 1))
     prior[mask] = -np.inf
     prior[mask, observation.train_kinds] = 0.0
     return prior
@@ -114,10 +114,10 @@ def _half_log_odds(logs: Array) -> Array:
     return np.asarray(0.5 * (logs - np.stack(others, axis=1)))
 
 
-def _measured(instance: Instance, logs: Array) -> FullPerformance:
+def _measured(instance: Instance, logs: Array) -> Performance:
     """Performance of a posterior, given by its logarithms."""
     test, classes = measurable(instance), instance.data.classes
-    kinds, prior = indices_of(instance.labels, classes)[test], class_fractions(classes)
+    kinds, prior = classes.index_of(instance.labels)[test], classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], kinds, classes)
     right = hit_rate(scores, kinds)
     loss = -float(np.mean(scores[np.arange(kinds.size), kinds])) if kinds.size else math.nan
@@ -133,5 +133,5 @@ def _renamed(scores: Array, kinds: Indices, classes: Classes) -> Array:
     count = scores.shape[1]
     together = np.zeros((count, count))
     np.add.at(together, (kinds, np.argmax(scores, axis=1)), 1.0)
-    alike = np.equal.outer(class_fractions(classes), class_fractions(classes))
+    alike = np.equal.outer(classes.fractions, classes.fractions)
     return scores[:, linear_sum_assignment(np.where(alike, together, -1.0 - kinds.size), maximize=True)[1]]

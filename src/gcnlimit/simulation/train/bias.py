@@ -11,7 +11,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Indices
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.bias import resting_bias
+from gcnlimit.losses.base import resting_bias
 from gcnlimit.simulation.train.smooth import Slopes
 
 

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from scipy.linalg import LinAlgError
 
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, Indices, class_codes, class_fractions, one_hot_basis
+from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ConvergenceError, ParameterError
-from gcnlimit.losses import Loss, Softmax
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
 from gcnlimit.simulation.train.bias import decreasing_root
 from gcnlimit.simulation.train.multinomial import Multinomial
 from gcnlimit.simulation.train.solvers import TrainingRows
@@ -33,24 +34,11 @@ class Minimum(NamedTuple):
 
 def check_loss_of_classes(loss: Loss, classes: Classes) -> None:
     """Refuse a loss of the margin, which has a sign, for three classes or more."""
-    if class_fractions(classes).size > 2 and not (loss.training == "ridge" or isinstance(loss, Softmax)):
+    if not loss.on(classes).solved:
         raise ParameterError(
             f"loss = {loss!r} is a function of a margin of two classes, got classes = {classes}; take loss='softmax' or "
             "'square', or reg=math.inf"
         )
-
-
-def square_targets(classes: Classes) -> Array:
-    r"""Targets of the square loss, one row for each class: the codes; :math:`\pm 1` in units of them for two unequal classes.
-
-    >>> square_targets((0.2, 0.8))
-    array([[ 1.25],
-           [-1.25]])
-    """
-    codes = class_codes(classes)
-    if isinstance(classes, int) or len(classes) > 2:
-        return codes
-    return np.asarray(np.array([[0.5], [-0.5]]) / np.sqrt(classes[0] * classes[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +47,8 @@ class Training:
 
     >>> from gcnlimit import Square
     >>> F, kinds = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
-    >>> W, b, _ = Training(F, kinds, (0.3, 0.7), Square()).minimise(np.array([1.0]), 1e-12)
-    >>> missed = square_targets((0.3, 0.7))[kinds] - F @ W[0] - b[0]
+    >>> W, b, _ = Training(F, kinds, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
+    >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[kinds] - F @ W[0] - b[0]
     >>> bool(np.allclose(F.T @ missed, W[0])), bool(abs(missed.sum()) < 1e-12)
     (True, True)
     """
@@ -73,14 +61,14 @@ class Training:
     @property
     def biased(self) -> bool:
         """Whether there is a free bias."""
-        return not isinstance(self.classes, int)
+        return not self.classes.equal
 
     def minimise(self, reg: Array, tol: float) -> Minimum:
         """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
-        if self.loss.training == "ridge":
+        if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
         check_loss_of_classes(self.loss, self.classes)
-        count = class_fractions(self.classes).size
+        count = self.classes.count
         if self.biased and np.unique(self.kinds).size < count:
             raise ParameterError(
                 "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
@@ -90,7 +78,7 @@ class Training:
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
-        targets = square_targets(self.classes)[self.kinds]
+        targets = self.loss.on(self.classes).targets[self.kinds]
         around = float(self.biased)
         row, target = around * self.F.mean(axis=0), around * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if self.biased else self.F)
@@ -99,7 +87,7 @@ class Training:
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
     def _softmax(self, reg: Array, tol: float) -> Minimum:
-        problem = Multinomial(self.F, self.kinds, one_hot_basis(self.classes), self.biased)
+        problem = Multinomial(self.F, self.kinds, self.classes.one_hot_basis, self.biased)
         found, start = self._empty(reg.size, problem.E.shape[1]), None
         for place in _from_strongest(reg):
             (found.weights[place], found.bias[place], found.gap[place]), start = problem.solve(reg[place], start, tol)

@@ -102,7 +102,7 @@ class TrainingRows:
         splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
         times the objective, or cannot be improved.
         """
-        if loss.training == "logistic" and (found := logistic_descent(self.Z, reg, start, tol)):
+        if loss.has_descent and (found := logistic_descent(self.Z, reg, start, tol)):
             return Solution(found.weights, found.gap(reg)), found.f
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)

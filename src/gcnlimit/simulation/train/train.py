@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes, one_hot_basis
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.losses import Loss, Softmax, Square
-from gcnlimit.losses.bias import is_pinned
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
 from gcnlimit.penalties import L2
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.observation import Observation, streamed
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.bias import best_bias
-from gcnlimit.simulation.train.minimise import Minimum, Training, square_targets
+from gcnlimit.simulation.train.minimise import Minimum, Training
 from gcnlimit.simulation.train.penalized import penalized
 from gcnlimit.simulation.train.products import Products, train_by_products
 from gcnlimit.simulation.train.rows import rows_by_filter
@@ -79,7 +79,7 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
 
     `size` is the mean square norm of the training rows.
     """
-    least = np.finfo(dtype).tiny if type(loss) is Square else max(float(np.finfo(dtype).tiny), 1e-152)
+    least = np.finfo(dtype).tiny if loss.form is Form.CODES else max(float(np.finfo(dtype).tiny), 1e-152)
     if size and reg and min(size, math.sqrt(size)) / reg < least:
         raise ParameterError(
             f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write reg=math.inf, which is its limit"
@@ -102,8 +102,8 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
     """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
     if not observation.train_mask.any():
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
-    if observation.classes != 2:
-        gcn.squared_penalty(f"training on classes = {observation.classes}")
+    if not observation.classes.two:
+        gcn.require_l2(f"training on classes = {observation.classes}")
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
         return _train(observation, gcn, tol, place)
@@ -144,20 +144,18 @@ def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
 
 def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
-    two = classes == 2 if isinstance(classes, int) else len(classes) == 2
-    equal = isinstance(classes, int) and isinstance(gcn.loss, Softmax)
-    solved = equal or gcn.loss.training == "ridge" or (gcn.loss.training == "logistic" and two)
-    return isinstance(gcn.penalty, L2) and (
-        solved or bool(np.isinf(gcn.reg).all() and not is_pinned(gcn.loss, classes))
-    )
+    loss = gcn.loss.on(classes)
+    smooth = (loss.form is Form.LOGITS and classes.equal) or (gcn.loss.has_descent and classes.count == 2)
+    explicit = bool(np.isinf(gcn.reg).all()) and not loss.is_pinned
+    return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
 
 
 def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     """Smooth loss of the labelled nodes; None for the square loss."""
-    if loss.training == "ridge":
+    if loss.form is Form.CODES:
         return None
-    if isinstance(loss, Softmax):
-        return cross_entropy(observation.train_kinds, one_hot_basis(observation.classes))
+    if loss.form is Form.LOGITS:
+        return cross_entropy(observation.train_kinds, observation.classes.one_hot_basis)
     slopes = of_margins(loss, _signs(observation))
     return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 
@@ -174,8 +172,8 @@ def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArr
         return bias
     bias[:] = _limiting_bias(observation)
     finite = np.flatnonzero(np.isfinite(reg))
-    if loss.training == "ridge":
-        targets = square_targets(observation.classes)[observation.train_kinds]
+    if loss.form is Form.CODES:
+        targets = loss.on(observation.classes).targets[observation.train_kinds]
         bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
     else:
         slopes = of_margins(loss, _signs(observation))
@@ -190,7 +188,7 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
     width, directions = observation.features.shape[1], observation.train_codes.shape[1]
     weights = np.empty((reg.size, width, directions), observation.features.dtype)
     bias, gap, infinite = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
-    explicit = infinite & (not is_pinned(gcn.loss, observation.classes))
+    explicit = infinite & (not gcn.loss.on(observation.classes).is_pinned)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
     for where, F in rows_by_filter(observation, operator, filters, np.flatnonzero(~explicit)):

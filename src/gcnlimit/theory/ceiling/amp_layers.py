@@ -22,7 +22,8 @@ from :math:`o = q = \rho`. At :math:`\gamma = \lambda_s, \kappa = s = \mu` it is
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,9 +32,9 @@ from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.coordinates import Labels
+from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
@@ -71,7 +72,7 @@ def message_passing(
     array([0.6726, 0.7612, 0.8195, 0.8517, 0.8672, 0.8742])
     """
     check_types("message_passing", data=(data, CSBM))
-    if not isinstance(data.classes, int) or not data.features.is_white:
+    if not data.classes.equal or not data.features.is_white:
         raise ParameterError(
             f"message_passing needs equal classes and white features, got {data!r}; bayes_optimal takes others"
         )
@@ -84,7 +85,7 @@ def message_passing(
         None if g is None else number(n, g, low=-_LARGEST, high=_LARGEST)
         for n, g in zip(("graph", "features", "shrinkage"), (graph, features, shrinkage), strict=True)
     ]
-    found = [_layers(data.classes, depth, *point, *given) for point in zip(*columns, strict=True)]
+    found = [_layers(data.classes.count, depth, *point, *given) for point in zip(*columns, strict=True)]
     mean, variance, overlap, loss = np.reshape(np.moveaxis(np.array(found), -1, 0), (4, *shape, depth))
     return _prediction(data, mean, variance, overlap, loss)
 
@@ -165,10 +166,9 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     known = np.full(shape, np.inf)
-    fields: dict[str, Any] = from_margins(data.classes, margin, known, loss, np.zeros(shape))
-    answer = Prediction(
-        **fields,
-        standard_error=zero_error(shape),
+    answer = Prediction.of(
+        from_margins(data.classes, margin, known, loss, np.zeros(shape)),
+        standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(margin),
             train_margin=scalar_or_array(known),
@@ -181,5 +181,4 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     )
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    object.__setattr__(answer, "_labels", Labels(parameters | {"layer": np.arange(1, shape[-1] + 1)}))
-    return answer
+    return replace(answer, coordinates=Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)}))

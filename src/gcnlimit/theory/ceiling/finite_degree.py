@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,9 +65,9 @@ def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> Bay
         reached = below
         entropy = Draw._fields.index("free_entropy")
         best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
-    return BayesPrediction(
-        **_fields(model, best, sweeps),
-        algorithmic=Prediction(**_fields(model, reached, sweeps)),
+    return BayesPrediction.from_states(
+        _prediction(model, best, sweeps),
+        _prediction(model, reached, sweeps),
         hard=best is not reached,
         free_entropy=float(best.means[:, -1].mean()),
     )
@@ -98,25 +98,37 @@ def _differ(below: Array, above: Array) -> bool:
     return bool(abs(second.mean() - first.mean()) > max(4.0 * error, _DIFFERENT))
 
 
-def _fields(model: SparseModel, start: _Start, sweeps: int) -> dict[str, Any]:
-    """Fields of a prediction."""
+def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
+    """Means over the populations, with their standard errors."""
     mean = Draw(*start.means.mean(axis=0).tolist())
     error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
     wrong = 1.0 - mean.accuracy
-    return {
-        "test_accuracy": mean.accuracy,
-        "train_accuracy": 1.0,
-        "test_loss": mean.loss,
-        "train_loss": 0.0,
-        "log_test_error": math.log(wrong) if wrong > 0.0 else -math.inf,
-        "standard_error": Performance(
-            error.accuracy, 0.0, error.loss, 0.0, error.accuracy / wrong if wrong > 0.0 else 0.0
-        ),
-        "order_parameters": OrderParameters(math.nan, math.inf, overlap=mean.overlap),
-        "best_accuracy": mean.accuracy,
-        "balanced_accuracy": mean.balanced,
-        "roc_auc": mean.roc_auc if model.fractions.size == 2 else None,
-        "status": Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
-        "residual": start.drift,
-        "iterations": sweeps,
-    }
+    two = model.fractions.size == 2
+    measured = Performance(
+        test_accuracy=mean.accuracy,
+        train_accuracy=1.0,
+        test_loss=mean.loss,
+        train_loss=0.0,
+        log_test_error=math.log(wrong) if wrong > 0.0 else -math.inf,
+        best_accuracy=mean.accuracy,
+        balanced_accuracy=mean.balanced,
+        roc_auc=mean.roc_auc if two else None,
+    )
+    uncertain = Performance(
+        test_accuracy=error.accuracy,
+        train_accuracy=0.0,
+        test_loss=error.loss,
+        train_loss=0.0,
+        log_test_error=error.accuracy / wrong if wrong > 0.0 else 0.0,
+        best_accuracy=error.accuracy,
+        balanced_accuracy=error.balanced,
+        roc_auc=error.roc_auc if two else None,
+    )
+    return Prediction.of(
+        measured,
+        standard_error=uncertain,
+        order_parameters=OrderParameters(math.nan, math.inf, overlap=mean.overlap),
+        status=Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
+        residual=start.drift,
+        iterations=sweeps,
+    )

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.polynomial import chebyshev, hermite_e, legendre
 
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.chebyshev import Panels, chebyshev_nodes, powers
 
@@ -45,28 +46,32 @@ class Overlap(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def posterior(classes: int | tuple[float, ...]) -> Posterior:
+def posterior(classes: Classes) -> Posterior:
     """Averages over the posterior of that number of equal classes, or of two classes of these fractions.
 
     >>> m = np.array([0.5, 2.0])
-    >>> posterior(2).at(m).overlap.round(8)
+    >>> posterior(Classes.of(2)).at(m).overlap.round(8)
     array([0.3501134 , 0.76898178])
-    >>> posterior(10).at(m).overlap.round(8)
+    >>> posterior(Classes.of(10)).at(m).overlap.round(8)
     array([0.60021335, 0.98979504])
     """
-    if classes == 2:
+    if classes.two:
         return Posterior.of(_two_classes(0.5), directions=1, curvature=1.0, entropy=np.log(2.0), rate=0.5)
-    if isinstance(classes, int):
-        C = float(classes)
+    if classes.equal:
+        C = float(classes.count)
         return Posterior.of(
-            _equal_classes(classes), directions=classes - 1, curvature=2.0 - 0.5 * C, entropy=np.log(C), rate=0.25 * C
+            _equal_classes(classes.count),
+            directions=classes.count - 1,
+            curvature=2.0 - 0.5 * C,
+            entropy=np.log(C),
+            rate=0.25 * C,
         )
-    if len(classes) > 2:
+    if classes.count > 2:
         raise ParameterError(
             f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
             "two, or bayes_optimal, which solves for it at given signals"
         )
-    p, other = classes
+    p, other = classes.fractions
     spread = 1.0 / (p * other)
     entropy = -p * np.log(p) - other * np.log(other)
     curvature = 1.0 - 0.5 * (other - p) ** 2 * spread
@@ -129,7 +134,7 @@ class Posterior:
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
 
-        >>> posterior(4).convexity, round(posterior(10).convexity, 6)
+        >>> posterior(Classes.of(4)).convexity, round(posterior(Classes.of(10)).convexity, 6)
         (0.0, 0.017055)
         """
         if self.curvature >= 0.0:
@@ -160,7 +165,7 @@ class Posterior:
 
         The latter is the entropy of the classes less :math:`\frac d2\int_0^m U`, which is :math:`\frac d2\int_m^\infty U`.
 
-        >>> psi, cross_entropy = posterior(10).information(np.array([0.0, 2.0]))
+        >>> psi, cross_entropy = posterior(Classes.of(10)).information(np.array([0.0, 2.0]))
         >>> psi.round(7), cross_entropy.round(7)
         (array([0.       , 6.7152955]), array([2.3025851, 0.0178806]))
         """

@@ -290,17 +290,17 @@ def _ceiling(data: CSBM) -> BayesPrediction:
     best = below if entropies[1] > entropies[0] else above
     hard = best is above and any(high is not low for high, low in pairs)
     posteriors = [evolution.posterior for evolution in evolutions]
-    answer = _fields(posteriors, best)
-    return BayesPrediction(
-        **answer,
-        algorithmic=Prediction(**(_fields(posteriors, below) if hard else answer)),
+    answer = _prediction(posteriors, best)
+    return BayesPrediction.from_states(
+        answer,
+        _prediction(posteriors, below) if hard else answer,
         hard=hard,
         free_entropy=float(max(entropies)),
     )
 
 
-def _fields(posteriors: list[MatrixPosterior], found: Found) -> dict[str, Any]:
-    """Fields of the prediction at these fixed points, one for each rule."""
+def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
+    """Prediction at these fixed points, one for each rule; their scatter is its standard error."""
     p = posteriors[0].fractions
     rules = [_fewer(posterior.rule, p.size - 2) for posterior in posteriors]
     logs, balanced = (
@@ -315,26 +315,39 @@ def _fields(posteriors: list[MatrixPosterior], found: Found) -> dict[str, Any]:
     )
     law: Any = evidence, evidence, 0.0
     accuracy = float(1.0 - np.mean(errors))
-    return {
-        "test_accuracy": accuracy,
-        "train_accuracy": 1.0,
-        "test_loss": float(np.mean(losses)),
-        "train_loss": 0.0,
-        "log_test_error": float(np.logaddexp.reduce(logs) - np.log(logs.size)),
-        "best_accuracy": accuracy,
-        "balanced_accuracy": float(1.0 - np.mean(np.exp(balanced))),
-        "roc_auc": None,
-        "standard_error": Performance(_spread(errors), 0.0, _spread(losses), 0.0, _spread(logs)),
-        "order_parameters": OrderParameters(
+    measured = Performance(
+        test_accuracy=accuracy,
+        train_accuracy=1.0,
+        test_loss=float(np.mean(losses)),
+        train_loss=0.0,
+        log_test_error=float(np.logaddexp.reduce(logs) - np.log(logs.size)),
+        best_accuracy=accuracy,
+        balanced_accuracy=float(1.0 - np.mean(np.exp(balanced))),
+        roc_auc=None,
+    )
+    uncertain = Performance(
+        test_accuracy=_spread(errors),
+        train_accuracy=0.0,
+        test_loss=_spread(losses),
+        train_loss=0.0,
+        log_test_error=_spread(logs),
+        best_accuracy=_spread(errors),
+        balanced_accuracy=_spread(np.exp(balanced)),
+        roc_auc=None,
+    )
+    return Prediction.of(
+        measured,
+        standard_error=uncertain,
+        order_parameters=OrderParameters(
             test_margin=float(np.sqrt(evidence)),
             train_margin=np.inf,
             output=Output(*law),
             overlap=overlap,
         ),
-        "status": Status.CONVERGED if all(x.converged for x in found) else Status.NOT_CONVERGED,
-        "residual": max(x.residual for x in found),
-        "iterations": max(x.iterations for x in found),
-    }
+        status=Status.CONVERGED if all(x.converged for x in found) else Status.NOT_CONVERGED,
+        residual=max(x.residual for x in found),
+        iterations=max(x.iterations for x in found),
+    )
 
 
 def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:

@@ -109,7 +109,9 @@ class MatrixPosterior:
         >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
         >>> equal = MatrixPosterior(np.full(3, 1 / 3), *gaussian_rules(2))
         >>> from gcnlimit.theory.ceiling.posterior import posterior
-        >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), posterior(3).at(np.array(0.5)).overlap * np.eye(2), atol=1e-9))
+        >>> from gcnlimit.classes import Classes
+        >>> T = posterior(Classes.of(3)).at(np.array(0.5)).overlap
+        >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), T * np.eye(2), atol=1e-9))
         True
         """
         chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
@@ -162,9 +164,10 @@ def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: Gaussian
     --------
     >>> from gcnlimit.theory.decision import best_log_error
     >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
+    >>> from gcnlimit.classes import Classes
     >>> p = np.array([0.2, 0.3, 0.5])
     >>> here = posterior_log_error(4.0 * np.eye(2), p, p, *gaussian_rules(1))
-    >>> bool(abs(here - best_log_error(np.array([2.0]), tuple(p))[0]) < 1e-12)
+    >>> bool(abs(here - best_log_error(np.array([2.0]), Classes.of(p))[0]) < 1e-12)
     True
     """
     if np.trace(m) <= 0.0:

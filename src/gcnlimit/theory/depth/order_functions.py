@@ -24,7 +24,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
-from gcnlimit.losses import Square
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth.finite_reg import directed_functions, symmetric_functions
@@ -108,7 +108,7 @@ def _regularization(points: Points) -> bool:
         raise ParameterError(
             "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
         )
-    if infinite.any() and type(points.loss) is not Square:
+    if infinite.any() and points.loss.form is not Form.CODES:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())
 

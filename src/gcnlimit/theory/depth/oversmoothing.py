@@ -78,7 +78,7 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     strong = data.replaced(alpha=alpha, lam=lam, mu=mu, rho=rho)
     answer = bayes_optimal(strong) if gcn is None else predict(strong, gcn)
     margin = np.asarray(answer.order_parameters.test_margin)
-    log_error = answer.log_test_error if isinstance(data.classes, int) else best_log_error(margin, data.classes)
+    log_error = answer.log_test_error if data.classes.equal else best_log_error(margin, data.classes)
     return scalar_or_array(_leading(lam, -np.asarray(log_error)))
 
 

@@ -52,7 +52,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     True
     """
     check_types("free_entropy", data=(data, CSBM), gcn=(gcn, GCN), layers=(layers, OrderFunctions))
-    gcn.squared_penalty("free_entropy")
+    gcn.require_l2("free_entropy")
     data.require_plain("free_entropy")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
