@@ -28,9 +28,8 @@ def need_figures() -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before anything is computed, a folder that cannot be written."""
-    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if os.path.exists(part))
-    too_long = any(len(os.fsencode(part)) > 255 for part in folder.parts)
-    if too_long or not existing.is_dir() or not os.access(existing, os.W_OK):
+    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 
 
