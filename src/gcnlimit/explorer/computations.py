@@ -110,7 +110,8 @@ def axis_values(state: State) -> Array:
     if state.axis == "classes":
         return np.arange(2.0, 13.0)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
-    return np.asarray(space(*state.span(state.axis), 49 if math.isinf(state.reg) else _solved(state)))
+    points = 49 if math.isinf(state.reg) else _solved(state)
+    return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
 
 
 def along(state: State) -> Along:
@@ -138,6 +139,8 @@ def best_along(state: State) -> Array:
 
 def gap(state: State) -> Array:
     """Bayes-optimal minus accuracy over both signals: of the network as it is, or of the best of its family at reg = inf."""
+    if _slow_ceiling(state):
+        raise GCNLimitError("the map of three or more unequal classes takes minutes; see gl.gap_map")
     lam, mu = map_axes(state)
     data = state.data_at(lam=lam, mu=mu[:, None])
     if state.gap == "network":
@@ -309,6 +312,11 @@ COMPUTATIONS: dict[str, Computation] = {
 def _solved(state: State) -> int:
     """Points of a curve at finite regularization."""
     return _AVERAGED if state.loss == "softmax" and state.classes.strip() != "2" else _SOLVED
+
+
+def _slow_ceiling(state: State) -> bool:
+    """Whether each ceiling takes about a second: for three or more unequal classes."""
+    return state.classes.count(",") > 1
 
 
 def _predicted(state: State, family: str, strength: Array, **changes: Any) -> Prediction:

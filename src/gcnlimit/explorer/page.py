@@ -30,7 +30,12 @@ def layout(start: State, sentence: str = "") -> Any:
     """The page with a state to begin with; each load of the page is a client of its own."""
     sliders = {name: [*limit.slider, limit.log, limit.whole] for name, limit in LIMITS.items()}
     presets = {name: state.texts() for group in PRESETS.values() for name, state in group.items()}
-    stored: dict[str, Any] = {"client": uuid.uuid4().hex, "limits": sliders, "examples": presets, "start": start.query()}
+    stored: dict[str, Any] = {
+        "client": uuid.uuid4().hex,
+        "limits": sliders,
+        "examples": presets,
+        "start": start.query(),
+    }
     stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
     main = [
@@ -171,10 +176,11 @@ def _pictures(start: State) -> list[Any]:
             [
                 _picture("axis", _choice("axis", "Vary", axes, start.axis)),
                 _picture("gap", _choice("gap", "Gap for", _GAP_FOR, start.gap)),
-                *map(_picture, ("layers", "depth", "spectrum", "table")),
             ],
             className="grid",
         ),
+        html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
+        _picture("table"),
     ]
 
 

@@ -25,6 +25,15 @@ _COLOURS = {
 }
 _INK = {"light": "#1c2126", "dark": "#e6e9ec"}
 _GRID = {"light": "#dfe3e6", "dark": "#3a4148"}
+_LEGEND = {
+    "orientation": "h",
+    "x": -0.1,
+    "y": 1.02,
+    "yanchor": "bottom",
+    "entrywidth": 0.45,  # two columns
+    "entrywidthmode": "fraction",
+    "font": {"size": 12},
+}
 _GROUND = {"light": "#ffffff", "dark": "#22272c"}
 
 
@@ -173,7 +182,9 @@ def _layout(picture: Picture, theme: str) -> dict[str, Any]:
     ink = _INK[theme]
     axis = {"gridcolor": _GRID[theme], "zerolinecolor": _GRID[theme], "linecolor": ink}
     x, y = _ranges(picture)
-    top = 20 if picture.map is not None else 94 if len(picture.curves) > 4 else 72  # two rows of the legend, or three
+    top = (
+        20 if picture.map is not None else 28 + 20 * ((len(picture.curves) + 1) // 2)
+    )  # two entries of the legend a row
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -181,7 +192,7 @@ def _layout(picture: Picture, theme: str) -> dict[str, Any]:
         "margin": {"l": 58, "r": 12, "t": top, "b": 48, "autoexpand": picture.map is not None},
         "xaxis": axis | {"title": {"text": picture.x}, "type": "log" if picture.log else "linear"} | x,
         "yaxis": axis | {"title": {"text": picture.y}} | y,
-        "legend": {"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom", "font": {"size": 12}},
+        "legend": _LEGEND,
         "hovermode": "closest" if picture.map is not None else "x unified",
         "hoverlabel": {"bgcolor": _GROUND[theme], "font": {"color": ink}},
         "uirevision": "kept",

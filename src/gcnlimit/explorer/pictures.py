@@ -257,11 +257,11 @@ def spectrum(state: State, results: Results) -> Picture:
     curves = [Curve("this filter", x, g / scale)]
     if state.symmetric:
         bulk = np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0))
-        curves.append(Curve("density of the bulk", x, bulk, "area"))
+        curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
         curves.append(_dot("spike", spike, float(_filter_values(state, np.array([spike]))[0]) / scale))
     at, values, _ = results.get("filter", (x[:0], x[:0], None))
-    curves.append(Curve("best filter, any regularization", at, values, "dash"))
+    curves.append(Curve("best filter", at, values, "dash"))
     return Picture(
         "eigenvalue",
         "filter, largest value 1",
@@ -304,7 +304,7 @@ def depth(state: State, results: Results) -> Picture:
     x, m, power = results["depth"]
     words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {m[-1] ** 2 / power[-1]:.3f}."
     style = "line" if continuous else "marked"
-    curves = Curve("overlap with the labels m", x, m, style), Curve("power Q", x, power, style)
+    curves = Curve("overlap m", x, m, style), Curve("power Q", x, power, style)
     return replace(picture, sentence=words, curves=curves)
 
 

@@ -55,14 +55,11 @@ def gain_answer(state: State, results: Results) -> str:
         named[f"the best {state.family}"] = results[state.family].height
     if "filter" in results:
         named["the best linear network"] = results["filter"][2]
-    reached = [
-        f"{who} reaches {value:.4f}, {100 * (ceiling - value):.1f} percentage points below the limit"
-        for who, value in named.items()
-        if value is not None and not np.isnan(value)
-    ]
-    text = "; ".join(reached)
-    words = [_limit(state, results), f"{text[:1].upper()}{text[1:]}." if text else ""]
-    return _of_the_model(state, " ".join(filter(None, words)))
+    known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
+    reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
+    if reached:
+        reached[0] = reached[0].capitalize().replace("below", "percentage points below the limit")
+    return _of_the_model(state, f"{_limit(state, results)} {'; '.join(reached)}{'.' * bool(reached)}".strip())
 
 
 def _limit(state: State, results: Results) -> str:

@@ -44,8 +44,14 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> Desc
         raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
     with tempfile.TemporaryDirectory() as folder:
         files = enumerate(zip(contents, names, strict=True))
-        paths = [_write(Path(folder), k, text, name) for k, (text, name) in files]
-        return describe_file(state, *_edges_first(paths))
+        paths = {_write(Path(folder), k, text, name): name for k, (text, name) in files}
+        try:
+            return describe_file(state, *_edges_first(list(paths)))
+        except GCNLimitError as error:
+            sentence = str(error)
+            for path, name in paths.items():
+                sentence = sentence.replace(str(path), name[:60])
+            raise GCNLimitError(sentence) from None
 
 
 def describe_file(state: State, path: Path, nodes: Path | None = None) -> Described:
@@ -59,8 +65,9 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> Descri
     values = {name: _within(name, getattr(found, name)) for name in ("alpha", "lam", "mu", "rho")}
     fitted = state.replaced(**values, **_classes(state, found.fractions.tolist()), directed=found.directed)
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
+    *tables, sentences = str(advice).split("\n\n")
     head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    return Described(State.of_query(fitted.query()), f"{head}\n\n{advice}")
+    return Described(State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables)))
 
 
 def _within(name: str, value: float) -> float:
