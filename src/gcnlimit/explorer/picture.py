@@ -183,7 +183,7 @@ def _layout(picture: Picture, theme: str) -> dict[str, Any]:
     axis = {"gridcolor": _GRID[theme], "zerolinecolor": _GRID[theme], "linecolor": ink}
     x, y = _ranges(picture)
     top = (
-        20 if picture.map is not None else 28 + 20 * ((len(picture.curves) + 1) // 2)
+        20 if picture.map is not None else 14 + 20 * ((len(picture.curves) + 1) // 2)
     )  # two entries of the legend a row
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
