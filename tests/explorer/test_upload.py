@@ -17,7 +17,7 @@ def _encoded(raw):
 
 @pytest.fixture(scope="module")
 def instance():
-    return gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.3), nodes=600, degree=20, seed=0)
+    return gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.3), nodes=300, degree=20, seed=0)
 
 
 def test_a_sampled_graph_gives_its_estimate(instance, tmp_path):

@@ -154,7 +154,8 @@ def _to_preset(clicks: list[int | None]) -> Any:
     chosen = ctx.triggered_id
     if not any(clicks) or not isinstance(chosen, dict):
         return no_update, no_update
-    return next(group[chosen["preset"]].query() for group in PRESETS.values() if chosen["preset"] in group), ""
+    name = chosen["preset"]
+    return next(group[name].query() for group in PRESETS.values() if name in group), ""
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -167,7 +168,9 @@ def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
 
 
 def _to_upload(contents: list[str] | None, names: list[str], held: dict[str, Any]) -> Any:
-    return _moved(lambda: describe_upload(State.of(held), contents, names)) if contents else (no_update, no_update)
+    if not contents:
+        return no_update, no_update
+    return _moved(lambda: describe_upload(State.of(held), contents, names))
 
 
 def _moved(go: Callable[[], tuple[State, str]]) -> tuple[Any, Any]:

@@ -74,13 +74,6 @@ class Scan(NamedTuple):
     height: float
 
 
-class Along(NamedTuple):
-    """Accuracy of the network and the ceiling along an axis."""
-
-    network: Array
-    ceiling: Array
-
-
 class Layers(NamedTuple):
     """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page, and of diffusion."""
 
@@ -92,7 +85,9 @@ class Layers(NamedTuple):
 def strength_range(family: str, state: State) -> tuple[float, float]:
     """Strengths that are drawn: those of the slider, and more for many layers, whose best strength grows with them."""
     low, high = state.span(FAMILIES[family])
-    return (min(low, -10.0), max(high, 10.0)) if family == "residual" and state.depth > 6 else (low, high)
+    if family == "residual" and state.depth > 6:
+        return min(low, -10.0), max(high, 10.0)
+    return low, high
 
 
 def scan(family: str, state: State) -> Scan:
@@ -114,10 +109,10 @@ def axis_values(state: State) -> Array:
     return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
 
 
-def along(state: State) -> Along:
+def along(state: State) -> tuple[Array, Array]:
     """Accuracy of the network and the ceiling along the axis."""
     network = _along(state, lambda data: predict(data, state.gcn, throw=False))
-    return Along(network, _along(state, bayes_optimal))
+    return network, _along(state, bayes_optimal)
 
 
 def best_along(state: State) -> Array:
@@ -166,9 +161,9 @@ def layers(state: State) -> Layers:
     if tunes_reg(state) and _solved(state) == _AVERAGED:
         raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
-    best = [
-        _best(network, np.sinh(np.linspace(-1.0, 1.0, 17) * np.arcsinh(3.0 * network.depth))) for network in networks
-    ]
+    spread = np.linspace(-1.0, 1.0, 17)
+    # dense at 0, and the best strength grows as the depth
+    best = [_best(network, np.sinh(spread * np.arcsinh(3.0 * network.depth))) for network in networks]
     kept = [_best(network, np.array([state.c])) for network in networks]
     deep = _best(state.replaced(family="diffusion"), np.linspace(*LIMITS["t"].slider, 17))
     return Layers(np.array(best), np.array(kept), deep)
@@ -206,7 +201,8 @@ def _best_explicit(state: State, x: Array) -> float:
     gcn = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
     if x.size == 1:
         return float(predict(state.data, gcn, throw=False).test_accuracy)
-    return float(tune(state.data, gcn, {state.parameter: FREE[state.parameter]}).prediction.test_accuracy)
+    free = {state.parameter: FREE[state.parameter]}
+    return float(tune(state.data, gcn, free).prediction.test_accuracy)
 
 
 def _between(x: Array, k: int, space: Callable[..., Array]) -> Array:

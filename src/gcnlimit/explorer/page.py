@@ -20,9 +20,8 @@ _ABOUT = (
     "in the limit of large graphs, and how far it is from the best possible."
 )
 _QUESTIONS = {"depth-answer": "Where does depth stop helping?", "gain-answer": "What is left to gain?"}
-_FORMULAS = dict(
-    part.split("\n", 1) for part in (Path(__file__).parent / "assets/formulas.md").read_text().split("\n## ")[1:]
-)
+_TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
+_FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
 _GAP_FOR = {"best": "the best of the family", "network": "this network"}
 
 

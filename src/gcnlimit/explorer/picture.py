@@ -127,7 +127,8 @@ def snapped(values: Sequence[Array]) -> list[float] | None:
     unit = 10.0 ** math.floor(math.log10(span))
     step = unit / 2 if span / unit > 2 else unit / 10
     margin = 0.04 * span
-    return [round(math.floor((low - margin) / step) * step, 12), round(math.ceil((high + margin) / step) * step, 12)]
+    ends = math.floor((low - margin) / step), math.ceil((high + margin) / step)
+    return [round(end * step, 12) for end in ends]
 
 
 def _curves(curves: tuple[Curve, ...], theme: str) -> list[dict[str, Any]]:
@@ -203,7 +204,8 @@ def _ranges(picture: Picture) -> tuple[dict[str, Any], dict[str, Any]]:
     """Range of each axis of curves, if it has one."""
     x = np.concatenate([np.ravel(curve.x) for curve in picture.curves] or [np.array([])])
     x = x[np.isfinite(x)]
-    ends = [float(v) for v in (np.log10 if picture.log else np.asarray)([x.min(), x.max()])] if x.size else None
+    x = np.log10(x) if picture.log else x
+    ends = [float(x.min()), float(x.max())] if x.size else []
     if ends and ends[0] == ends[1]:
         ends = [ends[0] - 0.5, ends[1] + 0.5]
     up = snapped([np.asarray(curve.y) for curve in picture.curves])
