@@ -9,6 +9,7 @@ are corrected: the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math
 
 from __future__ import annotations
 
+import math
 from functools import cached_property, partial
 
 import numpy as np
@@ -48,8 +49,8 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
     True
     """
     check_problem("integral_residuals", data, gcn)
-    if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or data.lam == 0.0:
-        raise ParameterError("integral_residuals needs one point, a Diffusion, and lam != 0")
+    if data.shape or gcn.shape or not isinstance(gcn.filter, Diffusion) or data.lam == 0.0 or gcn.reg != math.inf:
+        raise ParameterError("integral_residuals needs one point, a Diffusion, reg = inf, and lam != 0")
     if abs(float(gcn.filter.t)) < _LEAST:
         raise ParameterError(
             f"t = {gcn.filter.t!r} is not allowed here; residuals relative to t^2 need |t| >= {_LEAST:g}"
