@@ -57,6 +57,11 @@ def test_commands_print_what_is_shown(command, shown, monkeypatch, capsys):
     assert printed.split() == shown.split()
 
 
+def test_the_first_page_shows_the_comparison_that_is_tested():
+    (table,) = blocks(DOCS / "index.md", "text")
+    assert table in (DOCS / "how-to" / "choose-a-network.md").read_text()
+
+
 REFERENCE = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
 
 

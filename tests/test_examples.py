@@ -1,5 +1,6 @@
 """Each example answers its question: its usual answer stands on a page, which is tested there; here the others."""
 
+import json
 import runpy
 import sys
 
@@ -30,3 +31,11 @@ def test_short_and_shown():
     for example in EXAMPLES.glob("*.py"):
         assert len(example.read_text().splitlines()) <= 60, example
         assert f"python examples/{example.name}" in PAGES, example
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(monkeypatch):
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(EXAMPLES)
+    cells = json.loads((EXAMPLES / "tutorial.ipynb").read_text())["cells"]
+    exec("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), {})

@@ -1,4 +1,4 @@
-"""The numbers of the section on regularization of docs/finding-best-filter.md: where infinite regularization is not the best.
+"""The numbers of the section on regularization of docs/findings/best-filter.md: where infinite regularization is not the best.
 
 Run ``python docs/scripts/finite_reg.py`` (about a minute on one core), and ``python docs/scripts/finite_reg.py map`` for the map
 over the signals and the share of the gap that the best linear network closes (about two minutes); with ``directed`` it
