@@ -36,7 +36,7 @@ def free_entropies(data: gl.CSBM, degree: float) -> np.ndarray:
 def law(data: gl.CSBM, degree: float, draws: int = 400_000) -> float:
     """Leading term of Eq. 9.8 for equal classes: n = 4 for two classes, n = 3 for more."""
     n = 4 if data.classes == 2 else 3
-    codes = _codes(data.classes)
+    codes = _codes(len(data.fractions))
     square = np.mean((codes @ codes.T) ** n)  # squared length of the tensor of known labels
     share = np.mean((_posterior_means(data, codes, draws) @ codes.T) ** n) / square
     overlap = square * (data.rho + (1 - data.rho) * share) ** 2
@@ -59,7 +59,7 @@ def _posterior_means(data: gl.CSBM, codes: np.ndarray, draws: int) -> np.ndarray
     noise = math.sqrt(evidence) * rng.standard_normal((draws, codes.shape[1]))
     field = evidence * codes[rng.integers(len(codes), size=draws)] + noise
     weights = np.exp(field @ codes.T)
-    return (weights @ codes) / weights.sum(axis=1, keepdims=True)
+    return np.asarray((weights @ codes) / weights.sum(axis=1, keepdims=True))
 
 
 if __name__ == "__main__":
