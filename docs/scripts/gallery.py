@@ -41,7 +41,8 @@ below 5, *nearly optimal* within 0.2.
 
 def main(folder: Path) -> None:
     """Write the page and the pictures."""
-    page, sizes = [], {}
+    page: list[str] = []
+    sizes: dict[str, int] = {}
     for name, figure in PAPER.items():
         dataset = read(figure, folder / f"{name}.nc")
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
