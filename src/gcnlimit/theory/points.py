@@ -11,18 +11,15 @@ import numpy.typing as npt
 
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
+from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.spiked import SpikedOperator
-
-__all__ = ["Points", "at_each_point", "check_range", "in_range"]
-
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 
@@ -39,7 +36,7 @@ class Points(NamedTuple):
     loss: Loss
     normalize: bool
     penalty: Penalty
-    classes: int | tuple[float, ...] = 2
+    classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
 
     @classmethod
@@ -70,22 +67,19 @@ class Points(NamedTuple):
         return self
 
     def usable(self) -> npt.NDArray[np.bool_]:
-        """Which of the points are in range and pass the check."""
-        usable = in_range(self.alpha, self.signal, self.mu, self.rho)
+        """Which of the points are in range and have a filter that is defined there."""
+        usable = in_range(self.alpha, self.signal, self.mu, self.rho) & self.filter.defined(self.radius)
         rows = np.flatnonzero(usable)
-        usable[rows] = self.take(rows)._defined()
+        if not self.take(rows)._passes():  # a filter of a user, too steep at some of its values
+            usable[rows] = [self.take(rows[k : k + 1])._passes() for k in range(rows.size)]
         return usable
 
-    def _defined(self) -> npt.NDArray[np.bool_]:
-        """Which of the points pass the check, found by bisection."""
+    def _passes(self) -> bool:
         try:
             self.checked()
         except ParameterError:
-            if self.size == 1:
-                return np.zeros(1, bool)
-            halves = np.array_split(np.arange(self.size), 2)
-            return np.concatenate([self.take(half)._defined() for half in halves])
-        return np.ones(self.size, bool)
+            return False
+        return True
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""
@@ -94,6 +88,11 @@ class Points(NamedTuple):
     def divisor(self) -> Array:
         """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
         return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+
+    @property
+    def class_loss(self) -> ClassLoss:
+        """The loss on these classes."""
+        return self.loss.on(self.classes)
 
     @property
     def signal(self) -> Array:
