@@ -1,4 +1,4 @@
-"""Every number and figure of docs/depth.md.
+"""Every number and figure of docs/learn/depth.md.
 
 Run ``python docs/scripts/depth.py`` for all of them, or name some: ``functions discretization residuals oversmoothing
 convergence rates``. About four minutes on one core, most of them for the sampled graphs of ``functions``.
