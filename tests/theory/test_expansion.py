@@ -126,3 +126,5 @@ def test_what_has_no_orders_is_refused():
         gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=False), order=9)
     with pytest.raises(gl.ParameterError, match="no Taylor series"):
         gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), Cornered(), symmetrize=False))
+    with pytest.raises(gl.ParameterError, match="gain 1e\\+200 of the filter is out of range"):  # 0 times infinity
+        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Residual([1e200]), "hinge"))
