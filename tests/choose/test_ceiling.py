@@ -7,6 +7,7 @@ import pytest
 from problems import random_data
 
 import gcnlimit as gl
+from gcnlimit.choose import spectral
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.ceiling import spectral_ceiling
 from gcnlimit.choose.search import margin
@@ -107,6 +108,28 @@ def test_the_best_values_are_stationary_and_no_node_would_rather_be_elsewhere():
     for angle in np.linspace(-np.pi / 2, np.pi / 2, 201):
         there = problem.share(slope, *values(np.full_like(found.angle, angle), problem.s))
         assert np.all((there - here)[:, :-1] <= 1e-9 * np.abs(here).max())
+
+
+@pytest.mark.parametrize("gain, worth", [(3e-10, False), (3e-9, True)])
+def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(gain, worth, monkeypatch):
+    """Shares are counted per weight of their node, so that a finer grid of nodes changes nothing."""
+    one, signal = np.ones(1), np.array([0.9])
+    problem = SpectralMargin(panel_measure(signal, edge_panels(signal)), one, 4.0 * one, 0.5 * one, 0.5 * one)
+    best = maximize(problem, np.arctan(0.2 * np.exp(problem.measure.x))).angle
+    slope, node = problem.slope(problem.numbers(*values(best, one))), np.argmax(problem.measure.tau)
+    weight = np.where(problem.measure.tau > 0.0, problem.measure.tau + problem.measure.e, 1.0)
+
+    def shifted(by):
+        return best + by * (np.arange(best.size) == node)
+
+    def share(angle):
+        return (problem.share(slope, *values(angle, one)) / weight)[0]
+
+    lost = (share(best) - share(shifted(1e-2)))[node] / np.max(np.abs(share(best)))  # quadratic in the shift
+    off = shifted(1e-2 * math.sqrt(gain / lost))
+    monkeypatch.setattr(spectral, "_TRIED", best[0, [node]] / (0.5 * np.pi))
+    _, raised = spectral._exchanged(problem, off, problem.value(*values(off, one)))
+    assert raised == [worth]
 
 
 def test_gradient_in_the_values_is_exact():
