@@ -64,7 +64,8 @@ def _never(*arguments):
 @pytest.mark.slow
 def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(symmetry, "DOTS", (1.0, 2.0))
-    size = Simulation(nodes=600, trials=6)
+    monkeypatch.setattr("gcnlimit.figures.produce.cores", lambda: 1)  # one process to start
+    size = Simulation(nodes=400, trials=6)
     ((_, dataset),) = produce([symmetry.FIGURE], tmp_path, size)
     (row,) = agreement({"symmetry": dataset})
     assert row["dots"] == 2 * 3 * 2 * 2
@@ -81,7 +82,8 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
 def test_training_errors_agree_with_the_theory(monkeypatch):
     monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
     monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
-    dataset = train_error.FIGURE.numbers(Simulation(nodes=600, trials=6))
+    monkeypatch.setattr(residual_strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
+    dataset = train_error.FIGURE.numbers(Simulation(nodes=400, trials=6))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5
