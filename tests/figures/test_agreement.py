@@ -1,6 +1,7 @@
 """How theory and simulation agree: standard errors of few trials, dots without a prediction, the tables."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import numpy as np
@@ -83,7 +84,8 @@ def test_training_errors_agree_with_the_theory(monkeypatch):
     monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
     monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
     monkeypatch.setattr(residual_strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
-    dataset = train_error.FIGURE.numbers(Simulation(nodes=400, trials=6))
+    with ThreadPoolExecutor(1) as here:
+        dataset = train_error.FIGURE.numbers(Simulation(nodes=400, trials=6, executor=here))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5
