@@ -65,7 +65,7 @@ def _never(*arguments):
 @pytest.mark.slow
 def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(symmetry, "DOTS", (1.0, 2.0))
-    monkeypatch.setattr("gcnlimit.figures.produce.cores", lambda: 1)  # one process to start
+    monkeypatch.setattr("gcnlimit.figures.registry.cores", lambda: 1)  # one process to start
     size = Simulation(nodes=400, trials=6)
     ((_, dataset),) = produce([symmetry.FIGURE], tmp_path, size)
     (row,) = agreement({"symmetry": dataset})

@@ -42,7 +42,7 @@ def data(name):
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_numbers_bear_out_the_paper_and_are_all_that_a_picture_needs(name, tmp_path, monkeypatch):
     """A second or two each: a figure has hundreds of numbers and some panels."""
-    monkeypatch.setattr("gcnlimit.figures.produce.save", lambda canvas, path: path)  # it is drawn below
+    monkeypatch.setattr("gcnlimit.figures.registry.save", lambda canvas, path: path)  # it is drawn below
     figure, dataset = find(name), data(name)
     for row in statements({name: dataset}):
         expected = "fails" if (name, row["statement"]) in FAILING else "holds"
