@@ -32,10 +32,9 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("data", [None, 3, "data", NETWORK])
-def test_a_wrong_type_is_named(name, data):
+def test_a_wrong_type_is_named(name):
     with pytest.raises(gl.ParameterError, match="needs a CSBM"):
-        CALLS[name](data)
+        CALLS[name](NETWORK)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_the_model_is_estimated_from_the_labelled_nodes(directed):
     truth = gl.CSBM(alpha=2, lam=1.2, mu=3.0, rho=0.5, directed=directed)
     found = []
     for seed in range(12):
-        i = gl.sample(truth, nodes=1500, degree=30, seed=seed)
+        i = gl.sample(truth, nodes=700, degree=30, seed=seed)
         hidden = np.where(i.train_mask, i.labels, 1.0)  # the labels of the others play no part
         data = gl.Instance.of(**parts(i)).data
         assert gl.Instance.of(**(parts(i) | {"labels": hidden})).data == data

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import SIGNALS
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
