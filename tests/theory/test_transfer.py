@@ -1,0 +1,59 @@
+"""Weights trained on one graph and used on another: reference values, identities, limits, a sampled graph."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from reference import FILTERS, ROOT
+from scipy.special import ndtr
+
+import gcnlimit as gl
+from gcnlimit.theory.points import Points
+from gcnlimit.theory.readout import joining_margins, readout_margins
+from gcnlimit.theory.transfer import transfer
+
+REFERENCE = json.loads((ROOT / "validation" / "transfer.json").read_text())["rows"]
+
+
+def rows(*kinds):
+    """Rows of some kinds, with their number as a name."""
+    return [pytest.param(row, id=f"{row['kind']}-{k}") for k, row in enumerate(REFERENCE) if row["kind"] in kinds]
+
+
+def made(spec):
+    kind, parameter = spec
+    return FILTERS[kind](parameter)
+
+
+def training(row):
+    """Data and network of the training; the operator of the network is the graph itself."""
+    train = row["train"]
+    classes = train.get("classes", 2)
+    data = gl.CSBM(train["alpha"], train["lam_e"], train["mu"], train["rho"], not train["symmetric"], classes=classes)
+    reg = math.inf if train["reg"] == "inf" else train["reg"]
+    filter = made(train["filter"]) if "filter" in train else gl.Polynomial([1.0])
+    return data, gl.GCN(filter, train.get("loss", "square"), reg, symmetrize=False)
+
+
+def deployment(row, data):
+    """The new graph, of as many nodes as the training graph."""
+    there = row["deploy"]
+    return gl.CSBM(data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes)
+
+
+@pytest.mark.parametrize("row", rows("transfer"))
+def test_reference_on_a_new_graph(row):
+    data, gcn = training(row)
+    answer = transfer(data, gcn, deployment(row, data), test_filter=made(row["deploy"]["filter"]))
+    assert abs(answer.order_parameters.feature_margin - row["feature_margin"]) < 1e-9
+    assert abs(answer.order_parameters.test_margin - row["margin"]) < 1e-9
+    assert abs(answer.test_accuracy - row["accuracy"]) < 1e-9
+
+
+@pytest.mark.parametrize("row", rows("decoupled", "joining"))
+def test_reference_on_the_training_graph(row):
+    margins = {"decoupled": readout_margins, "joining": joining_margins}[row["kind"]]
+    found = margins(Points.of(*training(row)), made(row["deploy"]["filter"]).ravel((1,)))
+    assert abs(found[0] - row["margin"]) < 1e-9
+    assert abs(ndtr(found[0]) - row["accuracy"]) < 1e-9
