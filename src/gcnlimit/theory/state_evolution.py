@@ -96,7 +96,7 @@ class StateEvolution:
         low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
         best, residual = high.copy(), np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        unlabelled = (self.rho == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
+        unlabelled = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
         best[unlabelled & ~several] = 0.0
         rows = np.flatnonzero(~unlabelled & ~several & np.isfinite(high))
@@ -140,7 +140,7 @@ class StateEvolution:
         peak = low.copy()
         peak[flat] = self.take(flat)._steepest(low[flat], high[flat])
         folded = flat & (self.rise(peak) > 1.0)
-        alone = (self.rho == 0.0) & flat & ~folded  # no evidence is the only fixed point
+        alone = (low == 0.0) & flat & ~folded  # no evidence is the only fixed point
         best, residual, steps = self.root(np.where(alone, 0.0, low), np.where(alone, 0.0, high))
         reached = best.copy()
         rows = np.flatnonzero(folded)
@@ -154,7 +154,7 @@ class StateEvolution:
         first, last = self._turning(low, peak), self._turning(high, peak)
         lower = self.balance(first)[0] >= 0.0
         upper = ~lower | (self.balance(last)[0] <= 0.0)
-        at_zero = lower & (self.rho == 0.0)  # no evidence at all is a fixed point
+        at_zero = lower & (low == 0.0)  # no evidence at all is a fixed point
         below, residual, steps = self.root(
             np.where(at_zero, 0.0, low), np.where(at_zero, 0.0, np.where(lower, first, high))
         )
