@@ -75,10 +75,10 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     """
     check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
     there = Points.unchecked(to, gcn.replaced(filter=test_filter or gcn.filter, reg=1.0)).checked()
-    here = _Trained.of(data, gcn, tol)
+    here = Trained.of(data, gcn, tol)
     outside = broadcast(to=to.shape, test_filter=(test_filter or gcn.filter).shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
-    means, classes = _feature_signal(data, to), _common_classes(data.classes, to.classes)
+    means, classes = feature_signal(data, to), common_classes(data.classes, to.classes)
     graph = graph_averages(there).reshape(outside)
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
     margin = np.broadcast_to(graph.margin(c), shape)
@@ -123,7 +123,7 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> P
     True
     """
     check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
-    square = _feature_signal(data, to) * _Trained.of(data, gcn, tol).slope ** 2
+    square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
 
@@ -228,7 +228,7 @@ def _by_coefficients(points: Points) -> tuple[Array, Array, Array]:
     return G[0], np.sum(G[1:] ** 2, axis=0), np.sum(g**2, axis=0)
 
 
-class _Trained(NamedTuple):
+class Trained(NamedTuple):
     r"""A trained network: its prediction at home, :math:`m_w/\sqrt{Q_w}`, `labels` :math:`q`, and bias over :math:`\sqrt{Q_w}`."""
 
     prediction: Prediction
@@ -237,7 +237,7 @@ class _Trained(NamedTuple):
     bias: Array
 
     @classmethod
-    def of(cls, data: CSBM, gcn: GCN, tol: float) -> _Trained:
+    def of(cls, data: CSBM, gcn: GCN, tol: float) -> Trained:
         prediction = predict(data, gcn, tol=tol)
         points = Points.unchecked(data, gcn)
         slope, labels = np.empty(points.size), np.empty(points.size)
@@ -277,7 +277,7 @@ def _labels_of(points: Points, slope: Array) -> Array:
         return np.asarray(aligned * s2 / (points.mu * (1.0 - g1 * aligned)))
 
 
-def _read(here: _Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
+def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
     """Loss on the new graph, and the trained bias over the deviation of the output there."""
     loss, bias = np.full(c.shape, loss_at_zero(there)), np.array(np.broadcast_to(here.bias, c.shape))
     weights = here.prediction.order_parameters.weights
@@ -303,7 +303,7 @@ def _expected_loss(loss: Loss, mean: Array, deviation: Array, offset: Array) -> 
     return loss.fractions[0] * first + loss.fractions[1] * second
 
 
-def _feature_signal(data: CSBM, to: CSBM) -> Array:
+def feature_signal(data: CSBM, to: CSBM) -> Array:
     r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
     names = ("variance", "signal", "weight")
     if not all(np.array_equal(getattr(data.features, name), getattr(to.features, name)) for name in names):
@@ -311,7 +311,7 @@ def _feature_signal(data: CSBM, to: CSBM) -> Array:
     return np.asarray(to.mu) * np.asarray(data.alpha) / np.asarray(to.alpha)
 
 
-def _common_classes(data: Classes, to: Classes) -> Classes:
+def common_classes(data: Classes, to: Classes) -> Classes:
     """Classes of the new graph; two classes may change their fractions."""
     if data == to:
         return to
