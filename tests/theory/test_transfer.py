@@ -1,46 +1,15 @@
 """Weights trained on one graph and used on another: reference values, identities, limits, a sampled graph."""
 
-import json
-import math
-
 import numpy as np
 import pytest
-from reference import FILTERS, ROOT
 from scipy.special import ndtr
+from transfers import deployment, made, rows, training
 
 import gcnlimit as gl
 from gcnlimit.theory.elsewhere import bayes_elsewhere
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.readout import joining_margins, readout_margins
 from gcnlimit.theory.transfer import transfer
-
-REFERENCE = json.loads((ROOT / "validation" / "transfer.json").read_text())["rows"]
-
-
-def rows(*kinds):
-    """Rows of some kinds, with their number as a name."""
-    return [pytest.param(row, id=f"{row['kind']}-{k}") for k, row in enumerate(REFERENCE) if row["kind"] in kinds]
-
-
-def made(spec):
-    kind, parameter = spec
-    return FILTERS[kind](parameter)
-
-
-def training(row):
-    """Data and network of the training; the operator of the network is the graph itself."""
-    train = row["train"]
-    classes = train.get("classes", 2)
-    data = gl.CSBM(train["alpha"], train["lam_e"], train["mu"], train["rho"], not train["symmetric"], classes=classes)
-    reg = math.inf if train["reg"] == "inf" else train["reg"]
-    filter = made(train["filter"]) if "filter" in train else gl.Polynomial([1.0])
-    return data, gl.GCN(filter, train.get("loss", "square"), reg, symmetrize=False)
-
-
-def deployment(row, data):
-    """The new graph, of as many nodes as the training graph."""
-    there = row["deploy"]
-    return gl.CSBM(data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes)
 
 
 @pytest.mark.parametrize("row", rows("transfer"))

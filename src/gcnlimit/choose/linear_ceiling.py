@@ -135,7 +135,7 @@ class Pieces:
 
 
 class LabelledNetwork(NamedTuple):
-    r"""The best linear network, :math:`h = g'(a)\,[t\,Xw + (1 - t\,g(a))\,Ry]` with :math:`w = X^T g(a) R y/N` (Eq. 10.19).
+    r"""The best linear network, :math:`h = g'(a)\,[t\,Xw + (1 - t\,g(a))\,Ry]` with :math:`w = X^T g(a) R y/M` (Eq. 10.19).
 
     `train` is :math:`g`, `test` is :math:`g'`, `features` the number :math:`t`. Taking :math:`g(a)Ry` away removes from the inputs
     what they owe to the very labels that the weights were trained on.
