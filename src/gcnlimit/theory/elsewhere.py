@@ -31,8 +31,6 @@ from gcnlimit.theory.posterior import posterior
 from gcnlimit.theory.state_evolution import StateEvolution
 from gcnlimit.theory.transfer import Trained, common_classes, feature_signal
 
-__all__ = ["BayesTransfer", "bayes_elsewhere"]
-
 _SWEEPS = 1000  # exchanges between the two graphs
 _STILL = 1e-15  # change of an overlap that ends them
 
@@ -83,8 +81,8 @@ def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransf
     alone = home.overlap(0.0)
     learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
     joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
-    other = {"two_stages": there.ceiling(known=home.mu * alone), "frozen": there.ceiling(given=learned)}
-    return labelled(BayesTransfer(**vars(joint), **other), to)
+    two_stages, frozen = there.ceiling(known=home.mu * alone), there.ceiling(given=learned)
+    return labelled(BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen), to)
 
 
 class _Graph:

@@ -47,8 +47,8 @@ class Evidence:
     def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
         """Evidence of some of the points."""
         given, known = (part if isinstance(part, float) else part[rows] for part in (self.given, self.known))
-        columns = {"alpha": self.alpha[rows], "graph": self.graph[rows], "mu": self.mu[rows]}
-        return replace(self, **columns, given=given, known=known)
+        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
+        return replace(self, alpha=alpha, graph=graph, mu=mu, given=given, known=known)
 
     def levels(self) -> list[tuple[Array, float]]:
         r"""Return :math:`\mu\Gamma/\sigma^2` of each level of the features, and the fraction of the features there."""

@@ -23,19 +23,6 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 
-__all__ = [
-    "Readout",
-    "coefficient_averages",
-    "coefficient_readout",
-    "directed_averages",
-    "margins",
-    "paired_series",
-    "spectral_averages",
-    "spectral_readout",
-    "symmetric_averages",
-    "weight_square",
-]
-
 
 class Readout(NamedTuple):
     r"""Averages of the output that is read through a filter :math:`g'` after training through :math:`g`.
@@ -63,6 +50,7 @@ def margins(
     mu: Array,
     rho: Array,
     features: Spectrum | None = None,
+    *,
     readout: Readout | None = None,
 ) -> tuple[Array, Array]:
     r"""Return the margins of a test and of a train node, mean over standard deviation (Eqs. 4.7, 8.15 and 10.11).
@@ -147,9 +135,7 @@ def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averag
     return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
 
 
-def coefficient_readout(
-    trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, mu: Array
-) -> Readout:
+def coefficient_readout(trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, mu: Array) -> Readout:
     """Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
 
     Both have the same number of powers (see `paired_series`).
@@ -193,7 +179,7 @@ def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[tuple[A
     longest = max(g.shape[0] for g, _ in series)
     padded = (tuple(np.pad(part, ((0, longest - len(part)), (0, 0))) for part in pair) for pair in series)
     one, other = padded
-    return one, other  # type: ignore[return-value]
+    return (one[0], one[1]), (other[0], other[1])
 
 
 def _running_sum(terms: Array) -> Array:

@@ -1,13 +1,13 @@
 r"""Fluctuations of overlaps :math:`v_i \cdot f(a)\,v_j` on a symmetric operator of :math:`N` nodes (Eq. 10.22).
 
-Direction 0 is that of the labels, the others do not know the graph. The overlaps have means :math:`e(f)`, :math:`\tau(f)` and 0, and
-independent Gaussian fluctuations of order :math:`N^{-1/2}`. With the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails
-:math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of these, :math:`N` times their covariance is
+Direction 0 is that of the labels, the others do not know the graph. The overlaps have means :math:`e(f)`, :math:`\tau(f)` and 0,
+and independent Gaussian fluctuations of order :math:`N^{-1/2}`. With the coefficients :math:`f_k` of :math:`U_k(x/2)`, their
+tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of these, :math:`N` times their covariance is
 
-.. math:: [e_{00}]: 2\sum K_k K'_k, \qquad [e_{0j}]: \sum J_k J'_k, \qquad [e_{jj}]: 2\sum f_k f'_k, \qquad [e_{ij}]: \sum f_k f'_k,
+.. math:: [e_{00}]: 2\sum K_k K'_k, \quad [e_{0j}]: \sum J_k J'_k, \quad [e_{jj}]: 2\sum f_k f'_k, \quad [e_{ij}]: \sum f_k f'_k,
 
-sums over :math:`k \ge 1`. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`: a
-grid on the spectrum would lose the digits that the tails amplify.
+sums over :math:`k \ge 1`. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
+a grid on the spectrum would lose the digits that the tails amplify.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Filter
-
-__all__ = ["Profile", "laurent", "profile", "symmetric_series"]
 
 
 class Profile(NamedTuple):

@@ -40,8 +40,6 @@ from gcnlimit.theory.large_reg import (
 )
 from gcnlimit.theory.points import Points
 
-__all__ = ["BestReadout", "best_readout", "joining_margins", "readout_margins"]
-
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BLOCK = 1 << 18  # the same for a solution at finite regularization
 _TOL, _ITERATIONS = 1e-10, 5000
@@ -75,8 +73,8 @@ def joining_margins(points: Points, filter: Filter) -> Array:
 class BestReadout(NamedTuple):
     r"""Best filter at test given that of the training, on a symmetric operator at infinite regularization (Eq. 10.14).
 
-    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at the
-    outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`.
+    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at
+    the outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`.
     """
 
     margin: Array
@@ -96,7 +94,9 @@ def best_readout(points: Points) -> BestReadout:
     True
     """
     if not points.symmetric or not np.all(np.isinf(points.reg)):
-        raise ParameterError("the best filter at test is known on a symmetric operator at reg = inf; take symmetrize=True")
+        raise ParameterError(
+            "the best filter at test is known on a symmetric operator at reg = inf; take symmetrize=True"
+        )
     nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 64
     measure = SpikedSemicircle.of(points.signal, nodes)
     mu, (s1, *_) = points.mu / points.features.moments[0], points.features.moments
@@ -117,7 +117,9 @@ def best_readout(points: Points) -> BestReadout:
     along = [np.einsum("bn,bn->b", measure.e, k * f) for f in (first, second)]
     across = [(g * f) @ measure.tau for f in (first, second)]
     matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
-    c = np.linalg.solve(np.moveaxis(matrix, -1, 0), np.stack([np.ones(points.size), -np.ones(points.size)], axis=1)[..., None])
+    c = np.linalg.solve(
+        np.moveaxis(matrix, -1, 0), np.stack([np.ones(points.size), -np.ones(points.size)], axis=1)[..., None]
+    )
     c1, c2 = c[:, 0], c[:, 1]
 
     def filter(x: Array) -> Array:
@@ -127,7 +129,9 @@ def best_readout(points: Points) -> BestReadout:
         return np.asarray((c1 * k + c2 * own * w) / below)
 
     readout = spectral_readout(measure, g, c1 * first + c2 * second, mu)
-    return BestReadout(margins(averages, points.alpha, points.mu, points.rho, points.features, readout)[0], filter)
+    return BestReadout(
+        margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)[0], filter
+    )
 
 
 Explicit = Callable[[Points, Filter, int], Array]
@@ -151,41 +155,34 @@ def _each(points: Points, filter: Filter, explicit: Explicit, output: Output) ->
 
 
 def _infinite_margin(points: Points, filter: Filter, nodes: int) -> Array:
-    mu = points.mu / points.features.moments[0]
-    if points.symmetric:
-        measure = SpikedSemicircle.of(points.signal, nodes)
-        g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
-        averages, readout = spectral_averages(measure, g, mu), spectral_readout(measure, g, read, mu)
-    else:
-        trained, other = paired_series(points.filter, filter, points.signal)
-        averages = coefficient_averages(*trained, points.signal, mu)
-        readout = coefficient_readout(trained, other, points.signal, mu)
-    return margins(averages, points.alpha, points.mu, points.rho, points.features, readout)[0]
+    averages, readout, _ = _averages(points, filter, nodes, shifted=False)
+    return margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)[0]
 
 
 def _infinite_joining(points: Points, filter: Filter, nodes: int) -> Array:
-    mu = points.mu / points.features.moments[0]
-    if points.symmetric:
-        measure = SpikedSemicircle.of(points.signal, nodes)
-        g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
-        first, shifted = read @ measure.tau, shifted_filter(measure, points.signal, read)
-        averages, out = spectral_averages(measure, g, mu), spectral_readout(measure, g, shifted, mu)
-    else:
-        trained, (h, H) = paired_series(points.filter, filter, points.signal)
-        first, shifted_pair = h[0], (_next(h), _next(H))
-        averages = coefficient_averages(*trained, points.signal, mu)
-        out = coefficient_readout(trained, shifted_pair, points.signal, mu)
-    return _joined(points, averages, out, first)
-
-
-def _joined(points: Points, a: Averages, out: Readout, first: Array) -> Array:
     """Margin of a joining node, from the averages of the shifted filter; the same on both kinds of operators."""
+    a, out, first = _averages(points, filter, nodes, shifted=True)
     s1, hidden = points.features.moments[0], (1.0 - points.rho) / points.rho
     along = s1 * (out.excess + out.both) + points.mu * (a.e_g * out.e)
     own = points.alpha * weight_square(a, points.mu, points.rho, points.features)
     scattered = s1**2 * (out.scattered + out.both**2)
     variance = own * (first**2 + out.tau2) + along**2 + s1**2 * out.coherent + hidden * scattered
     return np.asarray((first * points.mu * a.e_g + points.signal * along) / np.sqrt(variance))
+
+
+def _averages(points: Points, filter: Filter, nodes: int, *, shifted: bool) -> tuple[Averages, Readout, Array]:
+    """Averages of the training, those of the output through another filter or its shift, and its first coefficient."""
+    mu = points.mu / points.features.moments[0]
+    if points.symmetric:
+        measure = SpikedSemicircle.of(points.signal, nodes)
+        g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
+        first = read @ measure.tau
+        read = shifted_filter(measure, points.signal, read) if shifted else read
+        return spectral_averages(measure, g, mu), spectral_readout(measure, g, read, mu), first
+    trained, (h, H) = paired_series(points.filter, filter, points.signal)
+    pair = (_next(h), _next(H)) if shifted else (h, H)
+    readout = coefficient_readout(trained, pair, points.signal, mu)
+    return coefficient_averages(*trained, points.signal, mu), readout, h[0]
 
 
 def _next(coefficients: Array) -> Array:

@@ -1,9 +1,9 @@
 r"""Margins of networks on one graph of :math:`N` nodes, as functions of its overlaps and of a few Gaussian numbers (Eq. 10.25).
 
-The weights at infinite regularization are :math:`w = X^T q`, :math:`q = g(a) R y`. Of the noise of the features, the rows along the
-vectors :math:`q` of the networks and the columns along their weights are written out; the rest is a uniform direction. Outputs are
-then sums of functions of the operator applied to a few directions: that of the labels, that of the choice of the labelled nodes and
-one for the noise of each network. Margins are differentiated in all numbers that fluctuate, by an imaginary step.
+The weights at infinite regularization are :math:`w = X^T q`, :math:`q = g(a) R y`. Of the noise of the features, the rows along
+the vectors :math:`q` of the networks and the columns along their weights are written out; the rest is a uniform direction.
+Outputs are then sums of functions of the operator applied to a few directions: that of the labels, that of the choice of the
+labelled nodes, and one for the noise of each network. Margins are differentiated by an imaginary step in all that fluctuates.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.theory.overlaps import Profile, profile
-
-__all__ = ["SampledMargins", "sampled_margins"]
 
 Power = tuple[int, ...]
 Vector = dict[Power, Any]

@@ -7,8 +7,8 @@ fluctuates. On the training graph, for networks :math:`a, b` at infinite regular
     N\,\mathrm{Cov} = \frac{\Phi_2(m_a, m_b; r) - F_a F_b - \phi_a\phi_b r}{1-\rho} - \tfrac12 m_a m_b \phi_a\phi_b r^2
     + \phi_a\phi_b\, N\,\mathrm{Cov}(m_a, m_b),
 
-:math:`F = \Phi(m)`, :math:`\phi` its derivative, :math:`r` the correlation of the outputs' noise. On a new graph of :math:`N'` nodes
-(Eq. 10.23)
+:math:`F = \Phi(m)`, :math:`\phi` its derivative, :math:`r` the correlation of the outputs' noise. On a new graph of :math:`N'`
+nodes (Eq. 10.23)
 
 .. math::
     \mathrm{Var} = \frac1{N'} \big[ F(1-F) - \phi^2 (1 + \tfrac{m^2}2) + \phi^2 V_{graph} \big]
@@ -36,14 +36,12 @@ from gcnlimit.theory.predict import predict
 from gcnlimit.theory.sampled_margin import sampled_margins
 from gcnlimit.theory.transfer import transfer
 
-__all__ = ["PairedScatter", "Scatter", "paired_scatter", "scatter"]
-
 
 class Scatter(NamedTuple):
     """Scatter of an accuracy over graphs.
 
-    `accuracy`: its mean; `deviation`: its standard deviation; `binomial`: that of as many independent nodes; `training`: the part of
-    the deviation on a new graph that is due to the training; `exact`: whether a formula gives it, or a measured rule.
+    `accuracy`: its mean; `deviation`: its standard deviation; `binomial`: that of as many independent nodes; `training`: the part
+    of the deviation on a new graph that is due to the training; `exact`: whether a formula gives it, or a measured rule.
     """
 
     accuracy: float
@@ -70,9 +68,7 @@ class PairedScatter(NamedTuple):
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
 
 
-def scatter(
-    data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_filter: Filter | None = None
-) -> Scatter:
+def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_filter: Filter | None = None) -> Scatter:
     r"""Standard deviation of the accuracy of a network over graphs of that many nodes (Eqs. 10.23 and 10.24).
 
     On the training graph, or on a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features, the training anew
@@ -92,13 +88,14 @@ def scatter(
     finite = not math.isinf(float(np.asarray(gcn.reg)))
     limit = gcn.replaced(reg=math.inf)
     if to is None:
-        accuracy, count = predict(data, gcn).test_accuracy, (1.0 - data.rho) * nodes
-        F, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
-        own, training, F = covariance[0, 0] * (1.0 - data.rho), 0.0, F[0]
+        accuracy, count = float(predict(data, gcn).test_accuracy), (1.0 - float(data.rho)) * nodes
+        limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
+        F, own, training = float(limits[0]), covariance[0, 0] * (1.0 - data.rho), 0.0
         exact = not finite and data.operator(gcn.symmetrize).symmetric
     else:
         to.require_plain("scatter")
-        accuracy, count = transfer(data, gcn, to, test_filter=test_filter).test_accuracy, nodes * to.alpha / data.alpha
+        accuracy = float(transfer(data, gcn, to, test_filter=test_filter).test_accuracy)
+        count = nodes * float(to.alpha) / float(data.alpha)
         F, own, training = _new_graph(data, limit, to, test_filter or gcn.filter)
         exact = not finite
     binomial = math.sqrt(accuracy * (1.0 - accuracy) / count)
@@ -171,15 +168,16 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
 def _new_graph(data: CSBM, gcn: GCN, to: CSBM, filter: Filter) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.23)."""
     answer = transfer(data, gcn, to, test_filter=filter)
-    m, c = float(answer.order_parameters.test_margin), float(answer.order_parameters.feature_margin)
-    F, density = answer.test_accuracy, math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
+    m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
+    F, density = float(answer.test_accuracy), math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     Q = c**-2.0
     there = _Graph.of(to, gcn.symmetrize, filter)
-    size = there.spread + Q * there.tau2
+    _, spread, tau2 = there.averages
+    size = spread + Q * tau2
     A, B = (1.0 + m**2) / math.sqrt(size), -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)
     own = F * (1.0 - F) - density**2 * (1.0 + 0.5 * m**2) + density**2 * graph
-    slope = m * Q * there.tau2 / size
+    slope = m * Q * tau2 / size
     return F, own, (density * slope) ** 2 * _weight_scatter(data, gcn)
 
 
@@ -187,8 +185,8 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     r""":math:`N` times the variance of :math:`\log c` over trainings: of the overlaps, and of the features (Eq. 10.23)."""
     rho, alpha = float(data.rho), float(data.alpha)
     graph = _Graph.of(data, gcn.symmetrize, gcn.filter)
-    along = rho * graph.e
-    square = rho**2 * (graph.spread + graph.e**2) + rho * (1.0 - rho) * graph.tau2
+    e, spread, tau2 = graph.averages
+    along, square = rho * e, rho**2 * (spread + e**2) + rho * (1.0 - rho) * tau2
     x2 = data.mu * along**2 / square
     d = 1.0 / (1.0 + x2)
     moves = graph.fluctuation(rho, math.sqrt(rho * (1.0 - rho)), 1.0 / along, -0.5 / square)
@@ -196,48 +194,33 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
 
 
 class _Graph(NamedTuple):
-    """A filter on a graph that is independent of its inputs."""
+    """A filter on a graph that is independent of its inputs: its coefficients with their tails, and those of its square."""
 
     signal: float
     symmetric: bool
-    g: Array
-    square: Array
+    one: Profile
+    square: Profile
 
     @classmethod
     def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _Graph:
         operator = data.operator(symmetrize)
         signal = float(operator.signal)
-        if operator.symmetric:
-            series = laurent(filter, signal)
-            return cls(signal, True, series, np.convolve(series, series))
-        g, _ = filter.directed_chain(np.array([signal])).taylor(np.array([signal]))
-        return cls(signal, False, g[:, 0], g[:, 0])
+        series = _series(filter, signal, operator.symmetric)
+        square = profile(np.convolve(series, series), signal)
+        return cls(signal, operator.symmetric, profile(series, signal, square.f.size), square)
 
     @property
-    def coefficients(self) -> Profile:
-        """Coefficients of the filter and their tails, which mean the same on both kinds of operators."""
-        return profile(self.g if self.symmetric else symmetric_series(self.g), self.signal)
-
-    @property
-    def e(self) -> float:
-        return float(self.coefficients.J[0])
-
-    @property
-    def spread(self) -> float:
-        return float(np.sum(self.coefficients.J[1:] ** 2))
-
-    @property
-    def tau2(self) -> float:
-        return float(np.sum(self.coefficients.f**2))
+    def averages(self) -> tuple[float, float, float]:
+        r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)`: the same sums on both kinds of operators."""
+        return float(self.one.J[0]), float(np.sum(self.one.J[1:] ** 2)), float(np.sum(self.one.f**2))
 
     def fluctuation(self, along: float, across: float, A: float, B: float) -> float:
-        r""":math:`N` times the variance of :math:`A\,v\cdot h + B|h|^2`, :math:`h = g(a)\,(\text{along}\,v + \text{across}\,v_\perp)`."""
+        r""":math:`N` times the variance of :math:`A\,v\cdot h + B|h|^2`, :math:`h = g(a)z`, with `z` along and across `v`."""
         if not self.symmetric:
             gamma, _ = self._directed(along, across, A, B)
             below = np.tril(gamma, -2)
             return float(np.sum(gamma**2) - np.sum(below**2) + 0.5 * np.sum(np.diagonal(gamma, -2) ** 2))
-        both = profile(self.square, self.signal)
-        one = profile(self.g, self.signal, both.f.size)
+        one, both = self.one, self.square
         moves = (
             A * along * one.fluctuation(0, 0) + B * along**2 * both.fluctuation(0, 0),
             A * across * one.fluctuation(0, 1) + 2.0 * B * along * across * both.fluctuation(0, 1),
@@ -250,21 +233,22 @@ class _Graph(NamedTuple):
         if not self.symmetric:
             _, pull = self._directed(1.0, math.sqrt(Q), A, B)
             return float(Q * pull[0] ** 2 + 0.5 * Q * pull[1] ** 2)
-        one, both = profile(self.g, self.signal), profile(self.square, self.signal)
+        one, both = self.one, self.square
         return float(Q * (A * one.J[0] + 2.0 * B * both.J[0]) ** 2 + 2.0 * (B * Q * both.f[0]) ** 2)
 
     def _directed(self, along: float, across: float, A: float, B: float) -> tuple[Array, Array]:
         """Derivatives in the noise of the operator, a matrix in block Hessenberg form, and in the inputs."""
-        n = self.g.size
+        g = np.trim_zeros(self.one.f, "b")
+        n = g.size
         a = np.eye(2 * n + 2, k=-2)
         a[0, 0] = self.signal
         inputs = np.zeros(2 * n + 2)
         inputs[:2] = along, across
         forward = _powers(a, inputs, n)
-        output = self.g @ forward
+        output = g @ forward
         backward = _powers(a.T, 2.0 * B * output + A * np.eye(2 * n + 2)[0], n)
-        hankel = np.array([np.concatenate([self.g[p + 1 :], np.zeros(p + 1)]) for p in range(n)])
-        return backward.T @ hankel @ forward, self.g @ backward
+        hankel = np.array([np.concatenate([g[p + 1 :], np.zeros(p + 1)]) for p in range(n)])
+        return backward.T @ hankel @ forward, g @ backward
 
 
 def _powers(a: Array, x: Array, count: int) -> Array:

@@ -36,8 +36,6 @@ from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
-__all__ = ["best_margin", "best_test_filter", "best_training_filter", "label_free_signals", "transfer"]
-
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
@@ -229,7 +227,7 @@ def _by_coefficients(points: Points) -> tuple[Array, Array, Array]:
 
 
 class Trained(NamedTuple):
-    r"""A trained network: its prediction at home, :math:`m_w/\sqrt{Q_w}`, `labels` :math:`q`, and bias over :math:`\sqrt{Q_w}`."""
+    r"""A network at home: prediction, `slope` :math:`m_w/\sqrt{Q_w}`, `labels` :math:`q`, and bias over :math:`\sqrt{Q_w}`."""
 
     prediction: Prediction
     slope: Array
@@ -238,6 +236,7 @@ class Trained(NamedTuple):
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN, tol: float) -> Trained:
+        """Train each network on its data."""
         prediction = predict(data, gcn, tol=tol)
         points = Points.unchecked(data, gcn)
         slope, labels = np.empty(points.size), np.empty(points.size)
@@ -300,7 +299,7 @@ def _expected_loss(loss: Loss, mean: Array, deviation: Array, offset: Array) -> 
         return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
     outputs = loss.outputs(mean, deviation**2, tiny, offset * deviation)
     first, second = (expected_losses(loss.loss, output)[0] for output in outputs)
-    return loss.fractions[0] * first + loss.fractions[1] * second
+    return np.asarray(loss.fractions[0] * first + loss.fractions[1] * second)
 
 
 def feature_signal(data: CSBM, to: CSBM) -> Array:
@@ -308,7 +307,7 @@ def feature_signal(data: CSBM, to: CSBM) -> Array:
     names = ("variance", "signal", "weight")
     if not all(np.array_equal(getattr(data.features, name), getattr(to.features, name)) for name in names):
         raise ParameterError("the features of the two graphs have different spectra; give both the same features=")
-    return np.asarray(to.mu) * np.asarray(data.alpha) / np.asarray(to.alpha)
+    return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
 
 
 def common_classes(data: Classes, to: Classes) -> Classes:
@@ -317,7 +316,9 @@ def common_classes(data: Classes, to: Classes) -> Classes:
         return to
     if all(classes == 2 or (not isinstance(classes, int) and len(classes) == 2) for classes in (data, to)):
         return (0.5, 0.5) if isinstance(to, int) else to
-    raise ParameterError(f"classes = {data} of the training and {to} of the new graph differ; only two classes may change")
+    raise ParameterError(
+        f"classes = {data} of the training and {to} of the new graph differ; only two classes may change"
+    )
 
 
 def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
