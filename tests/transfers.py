@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from reference import FILTERS, ROOT
 
@@ -35,3 +36,15 @@ def deployment(row, data):
     """The new graph, of as many nodes as the training graph."""
     there = row["deploy"]
     return gl.CSBM(data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes)
+
+
+def sampled(rng, N, alpha, lam, mu, rho, u=None):
+    """A dense symmetric operator of signal `lam`, features, labels, labelled nodes."""
+    y = rng.choice([-1.0, 1.0], N)
+    noise = rng.normal(size=(N, N))
+    a = (noise + noise.T) / np.sqrt(2 * N) + lam / N * np.outer(y, y)
+    u = rng.normal(size=round(N / alpha)) if u is None else u
+    X = rng.normal(size=(N, u.size)) + np.sqrt(mu / N) * np.outer(y, u)
+    known = np.zeros(N, bool)
+    known[rng.permutation(N)[: round(rho * N)]] = True
+    return a, X, y, known, u

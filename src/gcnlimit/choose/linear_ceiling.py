@@ -70,10 +70,9 @@ def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
     """
     check_types("linear_ceilings", data=(data, CSBM))
     data.require_plain("linear_ceilings")
-    kinds = (_Kind(whole("filters", filters, low=1)), _Kind(1, tied=False), _Kind(1, labels=True))
+    filters = whole("filters", filters, low=1)
     points = Points.of(data, GCN(PageRank(0.0)))
-    quotients = [_quotient(points.take(row)) for row in np.arange(points.size)[:, None]]
-    found = [np.array([_climbed(kind, *quotient) for quotient in quotients]) for kind in kinds]
+    found = np.array([_ceilings(points.take(row), filters) for row in np.arange(points.size)[:, None]]).T
     none = np.zeros(data.shape)
     margins = (m.reshape(data.shape) for m in (*found, best_linear_network(points).margin))
     return LinearCeilings(*(from_margins(data.classes, m, none, none, none)["test_accuracy"] for m in margins))
@@ -157,56 +156,43 @@ def _quotient(points: Points) -> tuple[Array, Array]:
     return b[0], V[0]
 
 
-class _Kind(NamedTuple):
-    """A kind of network: how many filters, whether those of the test are those of the training, whether labels enter."""
-
-    filters: int
-    tied: bool = True
-    labels: bool = False
-
-    def size(self, count: int) -> int:
-        """Number of coefficients in a basis of `count` functions."""
-        return count * (self.filters * (1 if self.tied else 2) + self.labels)
-
-    def parts(self, x: Array, count: int) -> tuple[Array, Array, Array]:
-        """Filters at training, at test, and of the labels."""
-        rows = x.reshape(len(x), -1, count)
-        train = rows[:, : self.filters]
-        return (
-            train,
-            train if self.tied else rows[:, self.filters : 2 * self.filters],
-            rows[:, rows.shape[1] - self.labels :],
-        )
-
-    def factors(self, x: Array, count: int) -> Array:
-        """Factors of the pieces."""
-        train, read, labels = self.parts(x, count)
-        kernel = (read.mT @ train).reshape(len(x), -1)
-        return np.concatenate([kernel, np.sum(labels, axis=1)], axis=1)
-
-    def pulled(self, x: Array, slope: Array, count: int) -> Array:
-        """Derivatives in the coefficients, from those in the factors."""
-        train, read, _ = self.parts(x, count)
-        kernel = slope[:, : count**2].reshape(len(x), count, count)
-        by_train, by_read = read @ kernel, train @ kernel.mT
-        rows = [by_train + by_read] if self.tied else [by_train, by_read]
-        rows += [slope[:, None, count**2 :]] * self.labels
-        return np.concatenate(rows, axis=1).reshape(x.shape)
+def _ceilings(points: Points, filters: int) -> tuple[float, float, float]:
+    """Best margins at one point: several filters, two filters, one filter with labels."""
+    b, V = _quotient(points)
+    pairs = int(np.sqrt(b.size)) ** 2  # of as many functions as there are label pieces
+    features, labels = slice(pairs), slice(pairs, None)
+    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
+    alone = reply @ b[labels]
+    b_rest, V_rest = b[features] - V[features, labels] @ alone, V[features, labels] @ reply @ V[labels, features]
+    kernel = (b[features], V[features, features])
+    beside = _climbed(b_rest, kernel[1] - V_rest, filters=1, tied=True)
+    return (
+        _climbed(*kernel, filters=filters, tied=True),
+        _climbed(*kernel, filters=1, tied=False),
+        float(np.hypot(np.sqrt(b[labels] @ alone), beside)),
+    )
 
 
-def _climbed(kind: _Kind, b: Array, V: Array) -> float:
-    """Best margin of a kind of network."""
-    count = int(np.sqrt(b.size))  # of the pairs and the labels
+def _climbed(b: Array, V: Array, *, filters: int, tied: bool) -> float:
+    """Best margin of several filters in the basis of the pieces, from random starts; `tied` if one serves training and test."""
+    size = int(np.sqrt(b.size))
+
+    def parts(x: Array) -> tuple[Array, Array, Array]:
+        rows = x.reshape(len(x), -1, size)
+        train, read = rows[:, :filters], rows[:, rows.shape[1] - filters :]
+        return train, read, (read.mT @ train).reshape(len(x), -1)
 
     def value(x: Array, rows: Any) -> Array:
-        p = kind.factors(x, count)
+        p = parts(x)[2]
         return np.asarray(p @ b / np.sqrt(np.vecdot(p @ V, p)))
 
     def gradient(x: Array, rows: Any) -> Array:
-        p = kind.factors(x, count)
+        train, read, p = parts(x)
         carried, variance = p @ V, np.vecdot(p @ V, p)[:, None]
         slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
-        return kind.pulled(x, slope, count)
+        kernel = slope.reshape(len(x), size, size)
+        by_train, by_read = read @ kernel, train @ kernel.mT
+        return (by_train + by_read if tied else np.concatenate([by_train, by_read], axis=1)).reshape(x.shape)
 
-    start = np.random.default_rng(0).normal(size=(_CLIMBS, kind.size(count)))
-    return float(np.max(ascend(value, gradient, start, steps=1000, tol=1e-9, gain=1e-13).f))
+    start = np.random.default_rng(0).normal(size=(_CLIMBS, filters * size * (1 if tied else 2)))
+    return float(np.max(ascend(value, gradient, start, steps=400, tol=1e-9, gain=1e-12).f))
