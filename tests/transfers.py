@@ -38,13 +38,13 @@ def deployment(row, data):
     return gl.CSBM(data.alpha, there["lam_e"], there["mu"], 0.0, not there["symmetric"], classes=data.classes)
 
 
-def sampled(rng, N, alpha, lam, mu, rho, u=None):
-    """A dense symmetric operator of signal `lam`, features, labels, labelled nodes."""
+def sampled(rng, N, data, u=None):
+    """A dense symmetric operator with features, labels, labelled nodes, and the direction of the class means."""
     y = rng.choice([-1.0, 1.0], N)
     noise = rng.normal(size=(N, N))
-    a = (noise + noise.T) / np.sqrt(2 * N) + lam / N * np.outer(y, y)
-    u = rng.normal(size=round(N / alpha)) if u is None else u
-    X = rng.normal(size=(N, u.size)) + np.sqrt(mu / N) * np.outer(y, u)
+    a = (noise + noise.T) / np.sqrt(2 * N) + data.lam / N * np.outer(y, y)
+    u = rng.normal(size=round(N / data.alpha)) if u is None else u
+    X = rng.normal(size=(N, u.size)) + np.sqrt(data.mu / N) * np.outer(y, u)
     known = np.zeros(N, bool)
-    known[rng.permutation(N)[: round(rho * N)]] = True
+    known[rng.permutation(N)[: round(data.rho * N)]] = True
     return a, X, y, known, u

@@ -85,12 +85,11 @@ def test_rules_are_marked():
 
 def test_sampled_graphs():
     """Deviation of an accuracy, and of a difference of two, over 400 graphs of 300 nodes; their own errors are 3.5 %."""
-    alpha, lam, mu, rho, N = 2.0, 0.7, 2.0, 0.2, 300
-    data = gl.CSBM(alpha, lam, mu, rho, directed=False)
+    N, data = 300, gl.CSBM(2.0, 0.7, 2.0, 0.2, directed=False)
     filters = (gl.Polynomial([1.0, 0.5, 0.3]), gl.Polynomial([1.0]))
     rng, found = np.random.default_rng(2), []
     for _ in range(400):
-        a, X, y, known, _ = sampled(rng, N, alpha, lam, mu, rho)
+        a, X, y, known, _ = sampled(rng, N, data)
         smooth = np.eye(N) + 0.5 * a + 0.3 * a @ a
         outputs = (g @ (X @ (X.T @ (g.T @ (known * y)))) for g in (smooth, np.eye(N)))
         found.append([np.mean((h * y > 0)[~known]) for h in outputs])

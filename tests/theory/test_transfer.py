@@ -1,5 +1,7 @@
 """Weights trained on one graph and used on another: reference values, identities, limits, sampled graphs."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from problems import FILTERS, LOSSES, random_data
@@ -8,6 +10,7 @@ from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
 from gcnlimit.choose.linear_ceiling import best_linear_network, linear_ceilings, pieces
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.filters import Function
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.elsewhere import bayes_elsewhere
@@ -164,6 +167,28 @@ def test_a_large_regularization_is_infinite(features, symmetrize):
     close(far.test_margin, inf.test_margin, 1e-6)
 
 
+def test_errors_of_both_models_count():
+    exact = gl.CSBM(4.0, 1.0, 2.0, 0.1)
+    found = EstimatedCSBM(4.0, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
+    gcn = gl.GCN(gl.Diffusion(1.0))
+    pairs = ((found, exact), (exact, found), (found, found), (exact, exact))
+    here, there, both, none = (transfer(a, gcn, b).standard_error.test_accuracy for a, b in pairs)
+    close(both, np.hypot(here, there))
+    assert here > 0.0
+    assert there > 0.0
+    assert none == 0.0
+
+
+def test_a_batch_is_its_points():
+    data, to = gl.CSBM(2.0, [0.6, 0.9], 1.5, 0.3, classes=[0.3, 0.7]), gl.CSBM(1.0, 0.8, 1.5, 0.3, classes=[0.3, 0.7])
+    regs = np.array([[np.inf], [0.5]])
+    batch = transfer(data, gl.GCN(gl.Diffusion(0.5), "logistic", regs), to)
+    for i, reg in enumerate(regs[:, 0]):
+        for j, lam in enumerate(data.lam):
+            one = transfer(data.replaced(lam=lam), gl.GCN(gl.Diffusion(0.5), "logistic", reg), to)
+            close([batch.test_accuracy[i, j], batch.test_loss[i, j]], [one.test_accuracy, one.test_loss], 1e-9)
+
+
 def test_two_classes_may_change_their_sizes():
     data, to = gl.CSBM(2.0, 0.9, 1.5, 0.3), gl.CSBM(2.0, 0.9, 1.5, 0.3, classes=[0.2, 0.8])
     there = transfer(data, gl.GCN(gl.Diffusion(0.7)), to)
@@ -230,7 +255,7 @@ def test_less_knowledge_is_not_better():
     linear = transfer(data, gcn, to, test_filter=best_test_filter(data, gcn, to))
     own, best = bayes_elsewhere(data, to, gcn), bayes_elsewhere(data, to)
     accuracies = [linear, own.frozen, best.frozen, best.two_stages, best]
-    for worse, better in zip(accuracies[:-1], accuracies[1:], strict=True):
+    for worse, better in pairwise(accuracies):
         assert np.all(worse.test_accuracy <= better.test_accuracy + 1e-12)
 
 
@@ -269,18 +294,17 @@ def test_linear_networks_by_what_they_may_use():
 
 def test_sampled_graphs():
     """Trained here, read there; and the best linear network with labels: within four standard errors."""
-    alpha, lam, mu, rho, N = 1.0, 1.2, 2.0, 0.15, 900
-    data = gl.CSBM(alpha, lam, mu, rho, directed=False)
+    N, data = 900, gl.CSBM(1.0, 1.2, 2.0, 0.15, directed=False)
     gcn, there = gl.GCN(gl.Polynomial([1.0, 0.5, 0.3])), data.replaced(lam=-0.9)
     theta = best_test_filter(data, gcn, there).theta
     best = best_linear_network(Points.of(data, gcn))
     found = {"there": [], "labels": []}
     rng = np.random.default_rng(11)
     for _ in range(10):
-        a, X, y, known, u = sampled(rng, N, alpha, lam, mu, rho)
+        a, X, y, known, u = sampled(rng, N, data)
         start = known * y
         w = X.T @ (start + 0.5 * (a @ start) + 0.3 * (a @ (a @ start)))
-        a2, X2, y2, _, _ = sampled(rng, N, alpha, -0.9, mu, 0.0, u)
+        a2, X2, y2, _, _ = sampled(rng, N, there, u)
         found["there"].append(np.mean(np.linalg.solve(np.eye(N) - theta * a2, X2 @ w) * y2 > 0))
         g = np.linalg.solve(np.eye(N) - best.train.theta[0] * a, start)
         t = best.features[0]

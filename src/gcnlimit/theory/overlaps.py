@@ -1,4 +1,4 @@
-r"""Fluctuations of overlaps :math:`v_i \cdot f(a)\,v_j` on a symmetric operator of :math:`N` nodes (Eq. 10.22).
+r"""Fluctuations of overlaps :math:`v_i \cdot f(a)\,v_j` on a symmetric operator of :math:`N` nodes (Eq. 10.20).
 
 Direction 0 is that of the labels, the others do not know the graph. The overlaps have means :math:`e(f)`, :math:`\tau(f)` and 0,
 and independent Gaussian fluctuations of order :math:`N^{-1/2}`. With the coefficients :math:`f_k` of :math:`U_k(x/2)`, their

@@ -99,7 +99,8 @@ def best_readout(points: Points) -> BestReadout:
         )
     nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 64
     measure = SpikedSemicircle.of(points.signal, nodes)
-    mu, (s1, *_) = points.mu / points.features.moments[0], points.features.moments
+    s1 = points.features.moments[0]
+    mu = points.mu / s1
     g, size = points.filter.normalized(measure.x)
     averages = spectral_averages(measure, g, mu)
     hidden, push = (1.0 - points.rho) / points.rho, mu * averages.e_g
@@ -117,10 +118,7 @@ def best_readout(points: Points) -> BestReadout:
     along = [np.einsum("bn,bn->b", measure.e, k * f) for f in (first, second)]
     across = [(g * f) @ measure.tau for f in (first, second)]
     matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
-    c = np.linalg.solve(
-        np.moveaxis(matrix, -1, 0), np.stack([np.ones(points.size), -np.ones(points.size)], axis=1)[..., None]
-    )
-    c1, c2 = c[:, 0], c[:, 1]
+    c1, c2 = np.moveaxis(np.linalg.solve(np.moveaxis(matrix, -1, 0), np.array([[1.0], [-1.0]])), 1, 0)
 
     def filter(x: Array) -> Array:
         values = points.filter.normalized(x)
@@ -129,9 +127,8 @@ def best_readout(points: Points) -> BestReadout:
         return np.asarray((c1 * k + c2 * own * w) / below)
 
     readout = spectral_readout(measure, g, c1 * first + c2 * second, mu)
-    return BestReadout(
-        margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)[0], filter
-    )
+    margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)
+    return BestReadout(margin, filter)
 
 
 Explicit = Callable[[Points, Filter, int], Array]

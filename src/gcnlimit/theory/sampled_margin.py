@@ -1,4 +1,4 @@
-r"""Margins of networks on one graph of :math:`N` nodes, as functions of its overlaps and of a few Gaussian numbers (Eq. 10.25).
+r"""Margins of networks on one graph of :math:`N` nodes, as functions of its overlaps and of a few Gaussian numbers (Eq. 10.23).
 
 The weights at infinite regularization are :math:`w = X^T q`, :math:`q = g(a) R y`. Of the noise of the features, the rows along
 the vectors :math:`q` of the networks and the columns along their weights are written out; the rest is a uniform direction.

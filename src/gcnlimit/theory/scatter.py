@@ -1,14 +1,14 @@
 r"""Standard deviation of an accuracy over graphs of :math:`N` nodes, and of the difference of two accuracies on the same graphs.
 
 Given its overlaps an output is a uniform direction, so that beyond a corrected binomial term only the margin of the graph at hand
-fluctuates. On the training graph, for networks :math:`a, b` at infinite regularization on a symmetric operator (Eq. 10.24),
+fluctuates. On the training graph, for networks :math:`a, b` at infinite regularization on a symmetric operator (Eq. 10.22),
 
 .. math::
     N\,\mathrm{Cov} = \frac{\Phi_2(m_a, m_b; r) - F_a F_b - \phi_a\phi_b r}{1-\rho} - \tfrac12 m_a m_b \phi_a\phi_b r^2
     + \phi_a\phi_b\, N\,\mathrm{Cov}(m_a, m_b),
 
 :math:`F = \Phi(m)`, :math:`\phi` its derivative, :math:`r` the correlation of the outputs' noise. On a new graph of :math:`N'`
-nodes (Eq. 10.23)
+nodes (Eq. 10.21)
 
 .. math::
     \mathrm{Var} = \frac1{N'} \big[ F(1-F) - \phi^2 (1 + \tfrac{m^2}2) + \phi^2 V_{graph} \big]
@@ -69,12 +69,15 @@ class PairedScatter(NamedTuple):
 
 
 def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_filter: Filter | None = None) -> Scatter:
-    r"""Standard deviation of the accuracy of a network over graphs of that many nodes (Eqs. 10.23 and 10.24).
+    r"""Standard deviation of the accuracy of a network over graphs of that many nodes (Eqs. 10.21 and 10.22).
 
     On the training graph, or on a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features, the training anew
     each time. The formulas hold at infinite regularization; elsewhere `exact` is False and the answer is a rule: at finite
     regularization the ratio to the binomial deviation is taken to be that at infinity (measured 0 to 8 % more), on a directed
     training graph that of the symmetric operator whose filter has the same coefficients (measured 4 to 9 % less).
+
+    They are the leading order in :math:`1/N`. Drawn exactly on new graphs at :math:`\lambda_e = 2`, close to the pole of a PageRank,
+    accuracies on 600 nodes scatter 10 % more and on 1800 nodes 3 % more; elsewhere less.
 
     Examples
     --------
@@ -105,7 +108,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_fi
 
 
 def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatter:
-    """Mean and standard deviation of the difference of two accuracies on the same training graphs (Eq. 10.24).
+    """Mean and standard deviation of the difference of two accuracies on the same training graphs (Eq. 10.22).
 
     Both networks are at infinite regularization and apply the same symmetric operator.
 
@@ -133,6 +136,10 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     data.require_plain(function)
     if data.shape or gcn.shape:
         raise ParameterError(f"{function} takes one point at a time; give single numbers, or call it for each")
+    if not gcn.filter.has_chain:
+        raise ParameterError(
+            f"{function} needs the coefficients of the filter; take a Polynomial, PageRank or Diffusion"
+        )
 
 
 def _series(filter: Filter, signal: float, symmetric: bool) -> Array:
@@ -144,7 +151,7 @@ def _series(filter: Filter, signal: float, symmetric: bool) -> Array:
 
 
 def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tuple[Array, Array]:
-    r"""Accuracies of networks on the training graph, and :math:`N` times their covariance (Eq. 10.24)."""
+    r"""Accuracies of networks on the training graph, and :math:`N` times their covariance (Eq. 10.22)."""
     operator = data.operator(symmetrize)
     signal = float(operator.signal)
     series = [_series(filter, signal, operator.symmetric) for filter in filters]
@@ -166,7 +173,7 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
 
 
 def _new_graph(data: CSBM, gcn: GCN, to: CSBM, filter: Filter) -> tuple[float, float, float]:
-    """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.23)."""
+    """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
     answer = transfer(data, gcn, to, test_filter=filter)
     m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
     F, density = float(answer.test_accuracy), math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
@@ -182,7 +189,7 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM, filter: Filter) -> tuple[float, f
 
 
 def _weight_scatter(data: CSBM, gcn: GCN) -> float:
-    r""":math:`N` times the variance of :math:`\log c` over trainings: of the overlaps, and of the features (Eq. 10.23)."""
+    r""":math:`N` times the variance of :math:`\log c` over trainings: of the overlaps, and of the features (Eq. 10.21)."""
     rho, alpha = float(data.rho), float(data.alpha)
     graph = _Graph.of(data, gcn.symmetrize, gcn.filter)
     e, spread, tau2 = graph.averages

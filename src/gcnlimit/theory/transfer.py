@@ -14,6 +14,7 @@ the second and third at infinite regularization (Eq. 10.5; :math:`s_2 = g_1 = 1`
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +30,13 @@ from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.order_parameters import OrderParameters, Output
-from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.performance import Performance, Prediction, Status, scalar_or_array, zero_error
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.class_losses import Biased, limiting_offset, loss_at_zero, node_loss, offset
 from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.uncertainty import with_errors
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
@@ -104,7 +106,11 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
         residual=spread(prediction.residual),
         iterations=spread(prediction.iterations),
     )
-    return labelled(answer, to, gcn)
+    options: dict[str, Any] = {"test_filter": test_filter, "tol": tol}
+    here_error = with_errors(answer, data, lambda model: transfer(model, gcn, to, **options)).standard_error
+    there_error = with_errors(answer, to, lambda model: transfer(data, gcn, model, **options)).standard_error
+    error = Performance(**{n: _hypot(x, getattr(there_error, n)) for n, x in here_error.as_dict().items()})
+    return labelled(replace(answer, standard_error=error), to, gcn)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> PageRank:
@@ -178,6 +184,10 @@ def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
     if x1**2 < 8.0 / inputs.size or x2 <= x1**2:
         return 0.0, np.inf
     return x2 / x1, x1**2 / (x2 - x1**2)
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    return scalar_or_array(np.asarray(np.hypot(a, b)))
 
 
 class GraphAverages(NamedTuple):
@@ -276,6 +286,7 @@ def _labels_of(points: Points, slope: Array) -> Array:
         return np.asarray(aligned * s2 / (points.mu * (1.0 - g1 * aligned)))
 
 
+@np.errstate(all="ignore")  # points at infinite regularization are left out
 def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
     """Loss on the new graph, and the trained bias over the deviation of the output there."""
     loss, bias = np.full(c.shape, loss_at_zero(there)), np.array(np.broadcast_to(here.bias, c.shape))
