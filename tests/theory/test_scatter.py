@@ -10,7 +10,7 @@ from gcnlimit.theory.sampled_margin import sampled_margins
 from gcnlimit.theory.scatter import paired_scatter, scatter
 
 
-def close(a, b, tol=1e-5):
+def close(a, b, tol=1e-7):
     assert abs(a / b - 1.0) < tol
 
 
@@ -54,6 +54,11 @@ def test_a_network_beside_another_fluctuates_as_alone():
         alone = sampled_margins([one], 1.3, 2.0, 1.5, 0.1)
         close(both.margin[k], alone.margin[0], 1e-12)
         close(both.covariance[k, k], alone.covariance[0, 0], 1e-9)
+
+
+def test_a_network_does_not_differ_from_itself():
+    data, filters = gl.CSBM(2.0, 0.9, 1.5, 0.1), (gl.Polynomial([1.0, 0.3]), gl.Polynomial([2.0, 0.6, 0.0]))
+    assert paired_scatter(data, *map(gl.GCN, filters), 1000) == (0.0, 0.0)
 
 
 def test_the_margin_is_that_of_the_prediction():
