@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-THEORY = "".join((DOCS / page).read_text() for page in ("theory.md", "classes.md", "how-large-degree.md"))
+THEORY = "".join((DOCS / page).read_text() for page in ("theory.md", "classes.md", "how-large-degree.md", "transfer.md"))
 EQUATIONS = [tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)]
 CITATION = re.compile(r"\bEqs?\.\s(\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*)")
 
