@@ -24,8 +24,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.climb import ascend
-from gcnlimit.numerics.panels import edge_panels, halved, panel_measure
-from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.numerics.spectral import SpikedSemicircle, edge_panels, halved, panel_measure
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.transfer import best_margin
@@ -75,7 +74,7 @@ def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
     found = np.array([_ceilings(points.take(row), filters) for row in np.arange(points.size)[:, None]]).T
     none = np.zeros(data.shape)
     margins = (m.reshape(data.shape) for m in (*found, best_linear_network(points).margin))
-    return LinearCeilings(*(from_margins(data.classes, m, none, none, none)["test_accuracy"] for m in margins))
+    return LinearCeilings(*(from_margins(data.classes, m, none, none, none).test_accuracy for m in margins))
 
 
 class LinearNetwork(NamedTuple):

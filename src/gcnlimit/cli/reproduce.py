@@ -10,8 +10,6 @@ import click
 from gcnlimit.cli.figure import check_folder, form_option, need_figures, nodes_option, resumable, trials_option
 from gcnlimit.cli.options import device_option
 
-__all__ = ["command"]
-
 
 @click.command("reproduce")
 @click.option(
@@ -44,10 +42,8 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
     need_figures()
     check_folder(out)
     from gcnlimit.figures.agreement import agreement, statements, write_agreement
-    from gcnlimit.figures.dots import FULL, QUICK
-    from gcnlimit.figures.files import write
-    from gcnlimit.figures.produce import produce
-    from gcnlimit.figures.registry import FIGURES
+    from gcnlimit.figures.base import FULL, QUICK
+    from gcnlimit.figures.registry import FIGURES, produce, write
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
     datasets = {}

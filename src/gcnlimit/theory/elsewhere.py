@@ -18,17 +18,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gcnlimit._labels import labelled
 from gcnlimit._validation import broadcast, check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
-from gcnlimit.performance import BayesPrediction
+from gcnlimit.parameters import labelled
+from gcnlimit.results.performance import BayesPrediction
 from gcnlimit.theory.bayes import ceiling
-from gcnlimit.theory.evidence import Evidence
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
 from gcnlimit.theory.transfer import Trained, common_classes, feature_signal
 
 _SWEEPS = 1000  # exchanges between the two graphs

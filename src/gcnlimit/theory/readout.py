@@ -26,8 +26,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.finite_reg.solve import solve
-from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
-from gcnlimit.theory.finite_reg.symmetric_solution import SymmetricSolution
+from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.large_reg import (
     Readout,
     coefficient_averages,

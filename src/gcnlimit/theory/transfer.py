@@ -19,24 +19,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcnlimit._labels import labelled
 from gcnlimit._validation import broadcast, check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, Classes
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.losses import Loss
-from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.order_parameters import OrderParameters, Output
-from gcnlimit.performance import Performance, Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, Output
+from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.class_losses import Biased, limiting_offset, loss_at_zero, node_loss, offset
-from gcnlimit.theory.finite_reg.loss_averages import expected_losses
-from gcnlimit.theory.points import Points
+from gcnlimit.theory.finite_reg.averages import expected_losses
+from gcnlimit.theory.finite_reg.class_losses import Biased, limiting_offset, node_loss, offset
+from gcnlimit.theory.points import Points, with_errors
 from gcnlimit.theory.predict import predict
-from gcnlimit.theory.uncertainty import with_errors
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
@@ -90,11 +89,10 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     prediction = here.prediction
     status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
     loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
-    fields = from_margins(classes, margin, margin, loss, loss, offset=bias)
-    fields |= {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    answer = Prediction(
-        **fields,
-        standard_error=zero_error(shape),
+    train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
+    answer = Prediction.of(
+        replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train),
+        standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(np.array(margin)),
             train_margin=spread(prediction.order_parameters.train_margin),
@@ -109,7 +107,8 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     options: dict[str, Any] = {"test_filter": test_filter, "tol": tol}
     here_error = with_errors(answer, data, lambda model: transfer(model, gcn, to, **options)).standard_error
     there_error = with_errors(answer, to, lambda model: transfer(data, gcn, model, **options)).standard_error
-    error = Performance(**{n: _hypot(x, getattr(there_error, n)) for n, x in here_error.as_dict().items()})
+    errors = here_error.as_dict()
+    error = replace(here_error, **{name: _hypot(x, getattr(there_error, name)) for name, x in errors.items()})
     return labelled(replace(answer, standard_error=error), to, gcn)
 
 
@@ -260,14 +259,14 @@ class Trained(NamedTuple):
             m, Q, *law = (np.ravel(x)[rows] for x in (weights.m, weights.Q, *output))
             found = points.take(rows)
             slope[rows], labels[rows] = m / np.sqrt(Q), _labels_of(found, m / np.sqrt(Q))
-            bias[rows] = offset(points.classes, node_loss(found), Output(*law)) * np.sqrt(law[1] / Q)
+            bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
 
 
 def _explicit(points: Points) -> tuple[Array, Array]:
     """Slope and effective labels at infinite regularization (Eq. 10.5)."""
-    if is_pinned(points.loss, points.classes):
+    if points.class_loss.is_pinned:
         raise ParameterError(
             f"loss = {points.loss!r} on unequal classes has no explicit weights at reg = inf; take a finite reg or another loss"
         )
@@ -289,7 +288,7 @@ def _labels_of(points: Points, slope: Array) -> Array:
 @np.errstate(all="ignore")  # points at infinite regularization are left out
 def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
     """Loss on the new graph, and the trained bias over the deviation of the output there."""
-    loss, bias = np.full(c.shape, loss_at_zero(there)), np.array(np.broadcast_to(here.bias, c.shape))
+    loss, bias = np.full(c.shape, there.class_loss.at_rest), np.array(np.broadcast_to(here.bias, c.shape))
     weights = here.prediction.order_parameters.weights
     if weights is None:
         return loss, bias
@@ -325,8 +324,8 @@ def common_classes(data: Classes, to: Classes) -> Classes:
     """Classes of the new graph; two classes may change their fractions."""
     if data == to:
         return to
-    if all(classes == 2 or (not isinstance(classes, int) and len(classes) == 2) for classes in (data, to)):
-        return (0.5, 0.5) if isinstance(to, int) else to
+    if data.count == to.count == 2:
+        return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
     raise ParameterError(
         f"classes = {data} of the training and {to} of the new graph differ; only two classes may change"
     )

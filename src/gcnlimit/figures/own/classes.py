@@ -17,15 +17,12 @@ from matplotlib.axes import Axes
 
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, shades
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
-
-__all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 SHOWN = (2, 3, 5, 10)

@@ -16,16 +16,13 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, draw_dots, label_panels, legend_below
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
-
-__all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)

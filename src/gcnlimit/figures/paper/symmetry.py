@@ -16,15 +16,12 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement
 from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, name_reg
 from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.predict import predict
-
-__all__ = ["FIGURE", "data", "draw"]
 
 GRAPHS = {"asymmetric": CSBM(4.0, 1.5, 3.0, 0.1), "symmetric": CSBM(4.0, 1.5, 3.0, 0.1, directed=False)}
 DEPTHS, REG = (1, 2, 3), (1.0, np.inf)

@@ -1,0 +1,246 @@
+r"""Weights that minimise the loss on given training rows, for any classes.
+
+Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
+square loss it is the mean of the targets less that of the outputs, with a loss of the margin one monotone equation.
+
+Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimise
+:math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
+projection onto the constraint, one linear system that is factorised once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import brentq
+
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes, Indices
+from gcnlimit.errors import ConvergenceError, ParameterError
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form, resting_bias
+from gcnlimit.penalties import Penalty
+from gcnlimit.simulation.train.multinomial import Multinomial
+from gcnlimit.simulation.train.smooth import Slopes
+from gcnlimit.simulation.train.solvers import TrainingRows
+
+
+def balancing_bias(loss: Loss, kinds: Indices) -> float:
+    r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
+
+    >>> from gcnlimit import Logistic
+    >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
+    -1.09861229
+    """
+    first = float(np.mean(kinds == 0))
+    return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
+
+
+def decreasing_root(function: Callable[[float], float]) -> float:
+    """Root of a decreasing function of one number, near 0."""
+    value = function(0.0)
+    if value == 0.0:
+        return 0.0
+    near, far = 0.0, float(np.copysign(1.0, value))
+    while value * function(far) > 0.0:
+        near, far = far, 2.0 * far
+        if abs(far) > 1e6:
+            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
+    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
+
+
+def best_bias(slopes: Slopes, outputs: Array) -> float:
+    """Bias at which the pulls of a smooth loss on outputs sum to 0.
+
+    >>> from gcnlimit import Logistic
+    >>> from gcnlimit.simulation.train.smooth import of_margins
+    >>> round(best_bias(of_margins(Logistic(), np.array([[1.0], [-1.0]])), np.array([[3.0], [1.0]])), 9)
+    -2.0
+    """
+    return decreasing_root(lambda bias: float(np.sum(slopes.pull(outputs + bias))))
+
+
+class Minimum(NamedTuple):
+    r"""Weights of each regularization, :math:`M \times (C - 1)`, its :math:`C - 1` biases, and duality gap over objective."""
+
+    weights: Array
+    bias: Array
+    gap: Array
+
+
+def check_loss_of_classes(loss: Loss, classes: Classes) -> None:
+    """Refuse a loss of the margin, which has a sign, for three classes or more."""
+    if not loss.on(classes).solved:
+        raise ParameterError(
+            f"loss = {loss!r} is a function of a margin of two classes, got classes = {classes}; take loss='softmax' or "
+            "'square', or reg=math.inf"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Rows `F` to train a loss on, of nodes whose class has the index `kinds`.
+
+    >>> from gcnlimit import Square
+    >>> F, kinds = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
+    >>> W, b, _ = Training(F, kinds, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
+    >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[kinds] - F @ W[0] - b[0]
+    >>> bool(np.allclose(F.T @ missed, W[0])), bool(abs(missed.sum()) < 1e-12)
+    (True, True)
+    """
+
+    F: Array
+    kinds: Indices
+    classes: Classes
+    loss: Loss
+
+    @property
+    def biased(self) -> bool:
+        """Whether there is a free bias."""
+        return not self.classes.equal
+
+    def minimise(self, reg: Array, tol: float) -> Minimum:
+        """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
+        if self.loss.form is Form.CODES:
+            return self._ridge(reg, tol)
+        check_loss_of_classes(self.loss, self.classes)
+        count = self.classes.count
+        if self.biased and np.unique(self.kinds).size < count:
+            raise ParameterError(
+                "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
+                "loss='square'"
+            )
+        return self._binary(reg, tol) if count == 2 else self._softmax(reg, tol)
+
+    def _ridge(self, reg: Array, tol: float) -> Minimum:
+        """Square loss: each column of the targets by itself, around the means if there is a bias."""
+        targets = self.loss.on(self.classes).targets[self.kinds]
+        around = float(self.biased)
+        row, target = around * self.F.mean(axis=0), around * targets.mean(axis=0)
+        rows = TrainingRows(self.F - row if self.biased else self.F)
+        columns = [rows.ridge(reg, tol, np.ascontiguousarray(column)) for column in (targets - target).T]
+        weights = np.stack(columns, axis=-1)
+        return Minimum(weights, target - row @ weights, np.zeros(reg.size))
+
+    def _softmax(self, reg: Array, tol: float) -> Minimum:
+        problem = Multinomial(self.F, self.kinds, self.classes.one_hot_basis, self.biased)
+        found, start = self._empty(reg.size, problem.E.shape[1]), None
+        for place in _from_strongest(reg):
+            (found.weights[place], found.bias[place], found.gap[place]), start = problem.solve(reg[place], start, tol)
+            _check_gap(float(found.gap[place]), float(reg[place]), tol)
+        return found
+
+    def _binary(self, reg: Array, tol: float) -> Minimum:
+        """A loss of the margin; each regularization starts where the last ended."""
+        rows = TrainingRows(self._signs[:, None] * self.F)
+        found, start = self._empty(reg.size, 1), None
+        for place in _from_strongest(reg):
+            try:
+                if self.biased:
+                    found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
+                loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
+                (found.weights[place, :, 0], found.gap[place]), start = rows.solve(loss, float(reg[place]), start, tol)
+            except (LinAlgError, ValueError):  # what overflowed cannot be factorised
+                found.gap[place] = np.nan
+            _check_gap(float(found.gap[place]), float(reg[place]), tol)
+        return found
+
+    def _balanced(self, rows: TrainingRows, reg: float, start: Array | None, tol: float) -> tuple[float, Array]:
+        """Bias at which the pulls of the two classes balance, and the dual variables there."""
+        last = [np.zeros(self.kinds.size) if start is None else start]
+
+        def excess(bias: float) -> float:
+            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
+            return float(self._signs @ last[0])
+
+        return decreasing_root(excess), last[0]
+
+    @property
+    def _signs(self) -> Array:
+        return np.where(self.kinds == 0, 1.0, -1.0)
+
+    def _shifted(self, bias: float) -> Shifted:
+        return Shifted(self.loss, self._signs * bias)
+
+    def _empty(self, count: int, directions: int) -> Minimum:
+        shape = (count, self.F.shape[1], directions)
+        return Minimum(np.empty(shape), np.zeros((count, directions)), np.full(count, np.nan))
+
+
+def _from_strongest(reg: Array) -> Iterator[int]:
+    return iter(np.argsort(-reg).tolist())
+
+
+def _check_gap(gap: float, reg: float, tol: float) -> None:
+    if not gap <= max(1e-6, tol):
+        raise ConvergenceError(
+            f"the training at reg = {reg:g} stopped at a duality gap of {gap:.1e} of the objective; raise reg"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted(Loss):
+    """A loss of margins to which a number is added, one for each node."""
+
+    loss: Loss
+    shift: Array
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        """Loss at margin `z` plus the shift."""
+        return self.loss.value(np.asarray(z, float) + self.shift)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Proximal operator, shifted there and back."""
+        return np.asarray(self.loss.prox(np.asarray(omega, float) + self.shift, v) - self.shift)
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        """Derivative of it."""
+        return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
+
+
+_MOST = 20_000  # iterations
+_RELAXATION = 1.6
+_CHECK = 25  # iterations between two looks at the residual
+
+
+def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
+    r"""Weights on signed training rows, and the residual of the optimality conditions that they reach.
+
+    With :math:`f_i = -\ell'(z_i)`, they are :math:`z = Zw` and :math:`w = \mathrm{prox}_{\gamma}(w + Z^T f/r)`; the residual is
+    relative to the norms of :math:`z` and :math:`w`.
+
+    >>> from gcnlimit import ElasticNet, Square
+    >>> Z = np.array([[1.0, 2.0, 0.1], [0.0, 1.0, -0.1]])
+    >>> w, residual = penalized(Z, Square(), ElasticNet(0.5), 0.5, 1e-10)
+    >>> residual < 1e-10, (Z.T @ (1.0 - Z @ w))[1].round(8) == (0.25 + 0.25 * w[1]).round(8)  # stationary where w > 0
+    (True, np.True_)
+    """
+    rows, columns = Z.shape
+    size = max(float(np.vdot(Z, Z)) / max(rows, columns), 1e-300)  # square of a typical gain of Z
+    v = size / reg
+    factor = cho_factor(np.eye(columns) + Z.T @ Z / size)
+    w, z, off_w, off_z = (np.zeros(n) for n in (columns, rows, columns, rows))
+    residual = np.inf
+    for iteration in range(1, _MOST + 1):
+        near_w, near_z = penalty.prox(w - off_w, 1.0), loss.prox(z - off_z, v)
+        if iteration % _CHECK == 0:
+            pull = (near_z - z + off_z) / v
+            moved = penalty.prox(near_w + Z.T @ pull / reg, 1.0)
+            residual = max(_relative(Z @ near_w - near_z, near_z), _relative(moved - near_w, near_w))
+            if residual <= tol:
+                break
+        ahead_w, ahead_z = (_RELAXATION * a + (1.0 - _RELAXATION) * b for a, b in ((near_w, w), (near_z, z)))
+        target_w, target_z = ahead_w + off_w, ahead_z + off_z
+        w = cho_solve(factor, target_w + Z.T @ target_z / size)
+        z = Z @ w
+        off_w, off_z = target_w - w, target_z - z
+    return np.asarray(near_w), float(residual)
+
+
+def _relative(difference: Array, whole: Array) -> float:
+    return float(np.linalg.norm(difference) / max(float(np.linalg.norm(whole)), 1e-300))
