@@ -12,10 +12,12 @@ import numpy.typing as npt
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import Penalty
 from gcnlimit.spectrum import Spectrum
@@ -41,6 +43,8 @@ class Points(NamedTuple):
     penalty: Penalty
     classes: int | tuple[float, ...] = 2
     features: Spectrum = Spectrum.white()
+    degrees: DegreeLaw | None = None
+    normalization: Normalization = as_normalization("symmetric")
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
