@@ -16,6 +16,7 @@ from gcnlimit.numerics.fixed_point import FixedPoint, explicit
 from gcnlimit.order_parameters import OrderFunctions, gathered
 from gcnlimit.performance import Status
 from gcnlimit.theory.finite_reg.continuation import follow, iterate
+from gcnlimit.theory.finite_reg.propensities import PropensityEquations
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain, status_of
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
@@ -116,7 +117,8 @@ class _Grids:
         """Equations of some of the points, all on the grid of the first of them."""
         rows = np.arange(self.points.size) if rows is None else rows
         scaled = self.scaled.take(rows) if self.scaled else None
-        found = SymmetricEquations.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
+        kind = SymmetricEquations if self.points.degrees is None else PropensityEquations
+        found = kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
         return found if self.reg is None else found.at(self.reg[rows])
 
     def blocks(self, budget: float) -> Iterator[tuple[npt.NDArray[np.intp], SymmetricEquations]]:
