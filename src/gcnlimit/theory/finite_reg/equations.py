@@ -33,7 +33,7 @@ from gcnlimit.theory.finite_reg.penalty_averages import WeightLaw, weight_law
 from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.points import Points
 
-__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of"]
+__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of", "weight_gain"]
 
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
@@ -288,13 +288,17 @@ class Equations(ABC):
 
     def weight_gain(self, V_hat_w: Array) -> WeightGain:
         r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
-        law = self.features
-        if law.is_white:
-            response = 1.0 / (self.reg + V_hat_w)
-            spread = response**2 / self.alpha
-            response /= self.alpha
-            return WeightGain(response, spread, spread, response)
-        stiff = 1.0 / (self.reg[:, None] + law.variance * V_hat_w[:, None])
-        noise = (law.variance * stiff) ** 2
-        columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
-        return WeightGain(*(column @ law.weight / self.alpha for column in columns))
+        return weight_gain(self.features, self.alpha, self.reg, V_hat_w)
+
+
+def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> WeightGain:
+    r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
+    if law.is_white:
+        response = 1.0 / (reg + V_hat_w)
+        spread = response**2 / alpha
+        response /= alpha
+        return WeightGain(response, spread, spread, response)
+    stiff = 1.0 / (reg[:, None] + law.variance * V_hat_w[:, None])
+    noise = (law.variance * stiff) ** 2
+    columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
+    return WeightGain(*(column @ law.weight / alpha for column in columns))

@@ -1,0 +1,148 @@
+"""Networks on heterogeneous degrees: from points to margins at each propensity, by the shortest route."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
+from gcnlimit.order_parameters import Output
+from gcnlimit.penalties import L2
+from gcnlimit.performance import Status
+from gcnlimit.theory.decision import accuracy
+from gcnlimit.theory.degrees.large_reg import margins_by_degree
+from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
+from gcnlimit.theory.finite_reg.class_losses import loss_at_zero, node_loss, train_push
+from gcnlimit.theory.finite_reg.loss_averages import eta_at_zero, expected_losses
+from gcnlimit.theory.finite_reg.solution import status_of
+from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
+from gcnlimit.theory.points import Points
+
+_ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
+_FAR = 10.0  # regularization, over the stiffness of the loss, at which the way down begins
+
+
+class ByDegree(NamedTuple):
+    """Margins of test and train nodes, points along the first axis and propensities along the second; losses and the search."""
+
+    theta: Array
+    weight: Array
+    test_margin: Array
+    train_margin: Array
+    test_loss: Array
+    train_loss: Array
+    status: npt.NDArray[np.int64]
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+
+    def accuracy(self, classes: int = 2) -> tuple[Array, Array]:
+        """Accuracies on test and on train nodes, averaged over the propensities."""
+        return tuple(accuracy(m, classes) @ self.weight for m in (self.test_margin, self.train_margin))  # type: ignore[return-value]
+
+
+def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> ByDegree:
+    """Solve all points, which share a law of degrees and a normalisation: all at infinite, or all at finite regularization.
+
+    The symmetric normalisation takes the homogeneous theory with one more number; others, and directed operators at finite
+    regularization, the equations of the layers.
+    """
+    law = _checked(points)
+    far = bool(np.all(np.isinf(points.reg)))
+    with np.errstate(all="ignore"):  # out-of-range points are reported as such
+        if not points.normalization.plain or not (far or points.symmetric):
+            return _by_layers(points, law, far, tol, max_iterations)
+        if far:
+            return _explicit(points, law, *margins_by_degree(points, law.mean_root, law.theta))
+        found = solve_spectral(points, tol=tol, max_iterations=max_iterations)
+    return _from_outputs(points, law, found.output, found.status, found.residual, found.iterations)
+
+
+def _checked(points: Points) -> DegreeLaw:
+    """Law of the degrees of the points, or a `ParameterError` where the theory has no answer."""
+    law = points.degrees
+    assert law is not None
+    if not isinstance(points.classes, int) or not isinstance(points.penalty, L2):
+        got = f"penalty = {points.penalty!r}" if isinstance(points.classes, int) else f"classes = {points.classes}"
+        raise ParameterError(
+            f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
+        )
+    points.normalization.check(law)
+    return law
+
+
+def _explicit(points: Points, law: DegreeLaw, test: Array, train: Array) -> ByDegree:
+    loss, none = np.full(points.size, loss_at_zero(points)), np.zeros(points.size, np.int64)
+    lost = np.isnan(test + train).any(axis=1)
+    status = np.where(lost, int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
+    return ByDegree(law.theta, law.weight, test, train, loss, loss, status, 0.0 * loss, none)
+
+
+def _from_outputs(
+    points: Points,
+    law: DegreeLaw,
+    output: Output,
+    status: npt.NDArray[np.int64],
+    residual: Array,
+    iterations: npt.NDArray[np.int64],
+) -> ByDegree:
+    """Margins and losses from the law of the outputs at each propensity."""
+    mean, variance, v = output.mean, output.variance, output.v
+    deviation, push = np.sqrt(variance), train_push(points)
+    flat = Output(np.ravel(mean), np.ravel(variance), np.ravel(v))
+    losses = (part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat))
+    margins = mean / deviation, (mean + v * push) / deviation
+    return ByDegree(law.theta, law.weight, *margins, *losses, status, residual, iterations)
+
+
+def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterations: int) -> ByDegree:
+    """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
+    equations = layer_equations(points, law)
+    k = equations.wiring.b.shape[1]
+    start = Layers.empty(points.size, k)
+    found = equations.solve(start, tol=min(tol, 1e-11), max_iterations=max_iterations)
+    output = equations.nodes(Layers.unpack(found.state, k)).output
+    if far:
+        deviation = np.sqrt(output.variance)
+        margins = output.mean / deviation, (output.mean + output.v) / deviation
+        answer = _explicit(points, law, *margins)
+        status = np.where(found.converged, answer.status, status_of(found))
+        return answer._replace(status=status, residual=found.residual, iterations=found.iterations)
+    gain = points.alpha * (output.v @ law.weight)
+    reg = points.reg * gain if points.normalize else points.reg / equations.wiring.gain**2
+    pull, _, slope = eta_at_zero(equations.loss, reg.shape)
+    top = np.maximum(reg, _FAR * slope * np.max(output.v, axis=1))
+    state = Layers.unpack(found.state, k).at(top, pull)
+    steps = max(1, int(np.ceil(np.max(np.log10(top / reg)))))
+    iterations = found.iterations
+    for step in range(steps + 1):
+        here = replace(equations, reg=reg * (top / reg) ** (1.0 - step / steps))
+        wanted = tol if step == steps else max(tol, _ROUGH)
+        found = here.solve(state, tol=wanted, max_iterations=max_iterations)
+        state, iterations = Layers.unpack(found.state, k), iterations + found.iterations
+    output = here.nodes(state).output
+    return _from_outputs(points, law, output, status_of(found), found.residual, iterations)
+
+
+def layer_equations(points: Points, law: DegreeLaw) -> LayerEquations:
+    """Equations of the layers at infinite regularization."""
+    left, right = points.normalization.factors(law.theta, points.signal)
+    return LayerEquations(
+        alpha=points.alpha,
+        mu=points.mu,
+        rho=points.rho,
+        signal=points.signal,
+        reg=None,
+        wiring=Wiring.of(points),
+        left=left,
+        right=right,
+        theta=law.theta,
+        weight=law.weight,
+        symmetric=points.symmetric,
+        loss=node_loss(points),
+        features=points.features,
+    )
