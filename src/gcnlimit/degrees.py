@@ -60,6 +60,41 @@ class DegreeLaw(Value):
         """Average of one value for each of `theta`."""
         return float(values @ self.weight)
 
+    def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
+        """Return the same law with more nodes, of weight 0, so that what is found at all nodes is found there as well."""
+        return _Asked(self, np.atleast_1d(np.asarray(real("theta", theta, low=0))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked(DegreeLaw):
+    """A law, and propensities `more` at which an answer is wanted."""
+
+    law: DegreeLaw
+    more: Array
+
+    @cached_property
+    def theta(self) -> Array:
+        """Nodes of the law, then those asked for."""
+        return np.append(self.law.theta, self.more)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weights of the law, then zeros."""
+        return np.append(self.law.weight, np.zeros(self.more.size))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Those of the law."""
+        return self.law.bounds
+
+    def moment(self, power: float) -> float:
+        """Moment of the law."""
+        return self.law.moment(power)
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities drawn from the law."""
+        return self.law.draw(rng, n)
+
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
     """Read-only nodes of mean 1 and weights of sum 1, from such up to rounding."""
