@@ -129,6 +129,8 @@ class Regularized(Normalization):
     Regularized(tau=2.0)
     """
 
+    __repr__ = Normalization.__repr__
+
     def __init__(self, tau: float | None = None) -> None:
         super().__init__(0.5, 0.5, tau)
 

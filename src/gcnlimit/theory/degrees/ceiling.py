@@ -83,7 +83,7 @@ class PropensityEvolution:
         x = np.stack([start, start], axis=1)
         for _ in range(_SWEEPS if self.tables.convexity else 2):
             last, x = x, self._map(x)[0]
-            if np.all(np.abs(x - last) <= _SETTLED * x):
+            if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
                 break
         for _ in range(_STEPS):
             image, slope = self._map(x)

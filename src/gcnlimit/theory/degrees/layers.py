@@ -82,12 +82,6 @@ class Layers(NamedTuple):
     Q_w: Array
     V_w: Array
 
-    @classmethod
-    def empty(cls, points: int, k: int) -> Self:
-        """No order at all, to begin with."""
-        shapes = [(points, k)] * 2 + [(points, k, k)] * 6 + [(points,)] * 3
-        return cls(*(np.zeros(shape) for shape in shapes))
-
     def pack(self) -> Array:
         """One row for each point."""
         return np.concatenate([part.reshape(len(part), -1) for part in self], axis=1)
@@ -122,13 +116,13 @@ class Nodes(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerEquations:
-    """The equations of the layers for a batch of points; `reg` None is infinite, and all in units of its inverse."""
+    """The equations of the layers for a batch of points."""
 
     alpha: Array
     mu: Array
     rho: Array
     signal: Array
-    reg: Array | None
+    reg: Array
     wiring: Wiring
     left: Array
     right: Array
@@ -144,23 +138,23 @@ class LayerEquations:
             return self
         b, c, g, send, receive, gain = self.wiring
         wiring = Wiring(b[rows], c[rows], g[rows], send, receive, gain[rows])
-        names = {f.name for f in fields(self)} & {"alpha", "mu", "rho", "signal", "left", "right"}
+        names = {f.name for f in fields(self)} & {"alpha", "mu", "rho", "signal", "reg", "left", "right"}
         columns = {name: getattr(self, name)[rows] for name in names}
-        return replace(self, wiring=wiring, reg=None if self.reg is None else self.reg[rows], **columns)
+        return replace(self, wiring=wiring, **columns)
 
     def nodes(self, state: Layers) -> Nodes:
         """Nodes of each propensity, points along the first axis and propensities along the second."""
         b, _, g, send, receive, _ = self.wiring
         l, r, root = self.left[..., None, None], self.right[..., None, None], np.sqrt(self.theta)[:, None]
         bb, n = b[:, :, None] * b[:, None, :], g.shape[1]
-        back = self._back(state, n)
+        back = self.back(state.V_qh)
         G_0, G_h = np.zeros((2, *l.shape[:2], n, n))
         G_0[..., receive, receive] += l**2 * (bb * state.V)[:, None]
         G_0[..., 0, 0] += state.V_w[:, None]
         G_h[..., send, send] += r**2 * state.V_hat[:, None]
         S = back @ G_0 @ back.mT
-        J = np.linalg.solve(np.eye(n) + S @ G_h, np.broadcast_to(np.eye(n), S.shape)) if self.reg is not None else None
-        C, L = (S, np.broadcast_to(back, S.shape)) if J is None else (J @ S, J @ back)
+        J = np.linalg.inv(np.eye(n) + S @ G_h)
+        C, L = J @ S, J @ back
         M = back.mT @ G_h @ L
         T = np.concatenate([np.concatenate([L.mT, -M], axis=3), np.concatenate([C, L], axis=3)], axis=2)
         to_q, to_h = slice(n + receive.start, n + receive.stop), send
@@ -183,14 +177,15 @@ class LayerEquations:
         means, variance, v = ((x * read[..., 0]).sum(axis=2) for x in (mean, with_output, pull[..., 0]))
         return Nodes(C, L, M, pull[..., 0], mean, cov, with_output, Output(means, variance, v))
 
-    def _back(self, state: Layers, n: int) -> Array:
+    def back(self, V_qh: Array) -> Array:
         r"""Inverse of :math:`\mathbf D` (Eq. 3.1); the same for all nodes of a directed operator."""
-        b, c, _, send, receive, _ = self.wiring
+        b, c, g, send, receive, _ = self.wiring
+        n = g.shape[1]
         D = np.zeros((*(self.left.shape if self.symmetric else (len(b), 1)), n, n))
         D[..., np.arange(n), np.arange(n)] = 1.0
         D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
         if self.symmetric:
-            back = (self.left * self.right)[..., None, None] * (b[:, :, None] * state.V_qh.mT)[:, None]
+            back = (self.left * self.right)[..., None, None] * (b[:, :, None] * V_qh.mT)[:, None]
             D[..., receive, send] -= back
         return np.asarray(np.linalg.inv(D))
 
@@ -199,11 +194,7 @@ class LayerEquations:
         b, _, g, send, receive, _ = self.wiring
         n = g.shape[1]
         nodes = self.nodes(state)
-        if self.reg is None:
-            one = np.ones_like(nodes.output.mean)
-            push, square, slope = one, one, 0.0 * one
-        else:
-            push, square, slope = eta_by_degree(self.loss, nodes.output)
+        push, square, slope = eta_by_degree(self.loss, nodes.output)
         rho, pull = self.rho[:, None], nodes.pull
         first = nodes.mean + (rho * push)[..., None] * pull
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output + 0.5 * square[..., None] * pull
@@ -213,25 +204,25 @@ class LayerEquations:
         l, r, root = self.left, self.right, np.sqrt(self.theta)
         q, h = slice(receive.start, receive.stop), slice(n + send.start, n + send.stop)
         bb, stiff = b[:, :, None] * b[:, None, :], nodes.M + hard[..., :n, :n]
-        first_q, second_q = self._average(1.0, first[..., 0]), self._average(1.0, second[..., 0, 0])
-        V_hat_w = self._average(1.0, stiff[..., 0, 0])
-        gain = weight_gain(self.features, self.alpha, np.ones_like(V_hat_w) if self.reg is None else self.reg, V_hat_w)
+        first_q, second_q = self.average(1.0, first[..., 0]), self.average(1.0, second[..., 0, 0])
+        V_hat_w = self.average(1.0, stiff[..., 0, 0])
+        gain = weight_gain(self.features, self.alpha, self.reg, V_hat_w)
         m_hat_w = np.sqrt(self.mu) * first_q
         return Layers(
-            m=self._average(root * r, first[..., h]),
-            m_hat=b * self._average(root * l, first[..., q]),
-            Q=self._average(r**2, second[..., h, h]),
-            Q_hat=bb * self._average(l**2, second[..., q, q]),
-            Q_qh=b[:, :, None] * self._average(l * r, second[..., q, h]),
-            V=self._average(r**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
-            V_hat=bb * self._average(l**2, stiff[..., receive, receive]),
-            V_qh=b[:, :, None] * self._average(l * r, (nodes.L.mT - hard[..., :n, n:])[..., receive, send]),
+            m=self.average(root * r, first[..., h]),
+            m_hat=b * self.average(root * l, first[..., q]),
+            Q=self.average(r**2, second[..., h, h]),
+            Q_hat=bb * self.average(l**2, second[..., q, q]),
+            Q_qh=b[:, :, None] * self.average(l * r, second[..., q, h]),
+            V=self.average(r**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
+            V_hat=bb * self.average(l**2, stiff[..., receive, receive]),
+            V_qh=b[:, :, None] * self.average(l * r, (nodes.L.mT - hard[..., :n, n:])[..., receive, send]),
             m_w=gain.labels * m_hat_w,
             Q_w=gain.noise * second_q + gain.signal * m_hat_w**2,
             V_w=gain.response,
         )
 
-    def _average(self, factor: Array | float, values: Array) -> Array:
+    def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
         weight = np.broadcast_to(factor * self.weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))

@@ -16,6 +16,7 @@ from gcnlimit.penalties import L2
 from gcnlimit.performance import Status
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.large_reg import margins_by_degree
+from gcnlimit.theory.degrees.far_layers import far_layers
 from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
 from gcnlimit.theory.finite_reg.class_losses import loss_at_zero, node_loss, train_push
 from gcnlimit.theory.finite_reg.loss_averages import eta_at_zero, expected_losses
@@ -102,23 +103,18 @@ def _from_outputs(
 def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterations: int) -> ByDegree:
     """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
     equations = layer_equations(points, law)
-    k = equations.wiring.b.shape[1]
-    start = Layers.empty(points.size, k)
-    found = equations.solve(start, tol=min(tol, 1e-11), max_iterations=max_iterations)
-    output = equations.nodes(Layers.unpack(found.state, k)).output
+    k, state = equations.wiring.b.shape[1], far_layers(equations)
+    output = equations.nodes(state).output
     if far:
         deviation = np.sqrt(output.variance)
-        margins = output.mean / deviation, (output.mean + output.v) / deviation
-        answer = _explicit(points, law, *margins)
-        status = np.where(found.converged, answer.status, status_of(found))
-        return answer._replace(status=status, residual=found.residual, iterations=found.iterations)
+        return _explicit(points, law, output.mean / deviation, (output.mean + output.v) / deviation)
     gain = points.alpha * (output.v @ law.weight)
     reg = points.reg * gain if points.normalize else points.reg / equations.wiring.gain**2
     pull, _, slope = eta_at_zero(equations.loss, reg.shape)
     top = np.maximum(reg, _FAR * slope * np.max(output.v, axis=1))
-    state = Layers.unpack(found.state, k).at(top, pull)
+    state = state.at(top, pull)
     steps = max(1, int(np.ceil(np.max(np.log10(top / reg)))))
-    iterations = found.iterations
+    iterations = np.zeros(points.size, np.int64)
     for step in range(steps + 1):
         here = replace(equations, reg=reg * (top / reg) ** (1.0 - step / steps))
         wanted = tol if step == steps else max(tol, _ROUGH)
@@ -136,7 +132,7 @@ def layer_equations(points: Points, law: DegreeLaw) -> LayerEquations:
         mu=points.mu,
         rho=points.rho,
         signal=points.signal,
-        reg=None,
+        reg=np.ones(points.size),
         wiring=Wiring.of(points),
         left=left,
         right=right,

@@ -54,24 +54,32 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spe
     """
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
-    phi, theta, weight = left * right, law.theta, law.weight
-    largest, strength = np.max(phi, axis=1), np.abs(signal)
-
-    def over(power: int, u: Array, factor: Array | float = 1.0) -> Array:
-        return np.asarray((factor * (phi / (u[:, None] - phi)) ** power) @ weight)
-
-    def resolvent(u: Array, factor: Array | float = 1.0) -> Array:
-        return over(1, u, factor)
-
-    edge = _root(lambda u: over(2, u) - resolvent(u), largest)
-    M = np.sqrt(resolvent(edge))
-    critical = M / resolvent(edge, theta)
+    phi, theta, weight, strength = left * right, law.theta, law.weight, np.abs(signal)
+    edge = _edge(phi, weight)
+    M = np.sqrt(_over(phi, weight, edge))
+    critical = M / _over(phi, theta * weight, edge)
     there = strength > critical
-    out = _root(lambda u: strength * resolvent(u, theta) - np.sqrt(resolvent(u)), edge)
-    N = np.sqrt(resolvent(out))
-    gain = np.maximum(1.0 - over(2, out) / N**2, 0.0) / (over(2, out, theta) / N**2)
+    out = _root(lambda u: strength * _over(phi, theta * weight, u) - np.sqrt(_over(phi, weight, u)), edge)
+    N = np.sqrt(_over(phi, weight, out))
+    gain = np.maximum(N**2 - _over(phi, weight, out, 2), 0.0) / _over(phi, theta * weight, out, 2)
     outlier = np.where(there, np.copysign(out * N, signal), np.nan)
     return Spectrum(edge * M, outlier, critical, np.where(there, np.sqrt(gain), 0.0))
+
+
+def resolvent(phi: Array, weight: Array, z: Array) -> Array:
+    r"""Average :math:`M = \mathbb E[\phi m]` at `z` beyond the edge of the spectrum, one row of :math:`\phi` for each."""
+    u = _root(lambda u: np.abs(z) - u * np.sqrt(_over(phi, weight, u)), _edge(phi, weight))
+    return np.asarray(np.copysign(np.sqrt(_over(phi, weight, u)), z))
+
+
+def _over(phi: Array, weight: Array, u: Array, power: int = 1) -> Array:
+    r"""Average of :math:`[\phi/(u - \phi)]^p`."""
+    return np.asarray((phi / (u[:, None] - phi)) ** power @ weight)
+
+
+def _edge(phi: Array, weight: Array) -> Array:
+    r"""Place of the edge in :math:`u`."""
+    return _root(lambda u: _over(phi, weight, u, 2) - _over(phi, weight, u), np.max(phi, axis=1))
 
 
 def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetric: bool) -> Array:
