@@ -219,9 +219,7 @@ class LogNormal(_Smooth):
         s = math.sqrt(math.log1p(self.variance))
         if not s:
             return np.ones(1), np.ones(1)
-        z = np.arange(
-            -9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s)
-        )  # moments from -2 to 4 included
+        z = np.arange(-9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s))  # moments from -2 to 4 included
         return np.exp(s * z - 0.5 * s * s), np.exp(-0.5 * z * z)
 
 
@@ -270,7 +268,7 @@ class Pareto(_Smooth):
     def moment(self, power: float) -> float:
         """Return a ratio of integrals of powers."""
         start = 1.0 - self.exponent
-        return self._smallest**power * self._integral(start + power) / self._integral(start)
+        return float(self._smallest**power * self._integral(start + power) / self._integral(start))
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, by the inverse of the distribution function."""
@@ -311,16 +309,12 @@ class Degrees(DegreeLaw):
         degree = np.asarray(real("sequence", sequence, low=0))
         share = np.asarray(real("weight", weight, low=0, open_low=True))
         if len(shape := broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)) > 1:
-            raise ParameterError(
-                f"sequence and weight have shape {shape}; give one number for each node"
-            )
+            raise ParameterError(f"sequence and weight have shape {shape}; give one number for each node")
         degree, share = np.broadcast_to(degree, shape), np.broadcast_to(share, shape)
         if not np.any(degree):
-            raise ParameterError(
-                "sequence has no degree above 0; give the degrees of a graph with edges"
-            )
+            raise ParameterError("sequence has no degree above 0; give the degrees of a graph with edges")
         distinct, place = np.unique(degree, return_inverse=True)
-        theta, count = _frozen(distinct, np.bincount(place, share))
+        theta, count = _frozen(distinct, np.asarray(np.bincount(place, share), float))
         object.__setattr__(self, "theta", theta)
         object.__setattr__(self, "weight", count)
 

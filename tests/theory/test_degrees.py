@@ -37,7 +37,7 @@ NORMALIZATIONS = {
 }
 
 
-def points(law, filter, normalization="symmetric", reg=math.inf, loss="square", symmetric=True, classes=2, **data):
+def points(law, filter, normalization="symmetric", reg=math.inf, loss="square", *, symmetric=True, classes=2, **data):
     parameters = {"alpha": 4.0, "lam": 1.2, "mu": 2.0, "rho": 0.1} | data
     model = gl.CSBM(**parameters, directed=not symmetric, classes=classes)
     laid_out = Points.of(model, gl.GCN(filter, loss, reg, symmetrize=False))
@@ -52,7 +52,7 @@ def of_row(row):
         NORMALIZATIONS[row.get("normalisation", "symmetric")],
         math.inf if row["reg"] == "inf" else row["reg"],
         row.get("loss", "square"),
-        row["operator"] == "symmetric",
+        symmetric=row["operator"] == "symmetric",
         **{name: row[name] for name in ("alpha", "lam", "mu", "rho")},
     )
 
@@ -137,7 +137,9 @@ def test_the_regularised_transition_is_that_of_the_ceiling():
     """Edge and outlier meet at lam^2 E theta^2 = 1, where evidence begins to grow without labels."""
     for law in LAWS.values():
         critical = law.moment(2.0) ** -0.5
-        assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[0] == pytest.approx(critical, rel=1e-6)
+        assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[0] == pytest.approx(
+            critical, rel=1e-6
+        )
         data = gl.CSBM(4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False)
         assert PropensityEvolution.of(data, law).detectable().tolist() == [False, True]
 
@@ -149,7 +151,7 @@ def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, re
     data = gl.CSBM(4.0, 0.9, 2.0, 0.1, directed=not symmetric)
     expected = gl.predict(data, gl.GCN(filter, "logistic", reg, symmetrize=False))
     for normalization in ("symmetric", "none", "random-walk", Regularized()):
-        found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric, lam=0.9))
+        found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9))
         accuracies = [a[0] for a in found.accuracy()]
         assert accuracies == pytest.approx([expected.test_accuracy, expected.train_accuracy], abs=1e-9)
         losses = [found.test_loss[0], found.train_loss[0]]
@@ -268,7 +270,9 @@ def test_networks_on_sampled_graphs(normalization):
     for seed in range(12):
         rng, y, theta, centred = sampled(law, lam, 60.0, nodes, seed)
         left, right = (f[0] / np.sqrt(theta) for f in as_normalization(normalization).factors(theta, np.array([lam])))
-        X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(nodes // 4)) + rng.standard_normal((nodes, nodes // 4))
+        X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(nodes // 4)) + rng.standard_normal(
+            (nodes, nodes // 4)
+        )
         train = rng.random(nodes) < rho
 
         def smooth(v, first, last, centred=centred):

@@ -41,7 +41,7 @@ def shrunk_propensities(adjacency: Any) -> Array:
 
 
 def degree_signal(adjacency: Any, codes: Array) -> float:
-    r"""Signal of a graph, degrees accounted for, from the codes of its labelled nodes, rows of 0 on the others,
+    r"""Signal of a graph, its degrees accounted for, from the codes of its nodes, 0 where the label is not known.
 
     .. math:: \hat\lambda = \frac{N}{n(n-1)(C-1)} \sum_{i \ne j} y_i \cdot y_j\, \frac{A_{ij} - D_iD_j/2m}{\sqrt d} .
 

@@ -26,6 +26,7 @@ def bernoulli_graph(
     directed: bool,
     rng: Any,
     backend: Backend | None = None,
+    *,
     theta: Array | None = None,
 ) -> sparse.csr_array[np.float64]:
     r"""Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
@@ -48,7 +49,7 @@ def bernoulli_graph(
     rows, columns = [], []
     for (first, high), (second, other) in _pairs_of_groups(theta, nodes, directed):
         bound = min(1.0, largest * high * other)
-        row, column = _pairs(first, second, bound, directed, rng, backend)
+        row, column = _pairs(first, second, bound, directed=directed, rng=rng, backend=backend)
         allowed = table[own[row] * classes + own[column]]
         if weight is not None:
             allowed = allowed * weight[row] * weight[column]
@@ -88,7 +89,7 @@ def _pairs_of_groups(
 
 
 def _pairs(
-    first: Indices, second: Indices, probability: float, directed: bool, rng: Any, backend: Backend
+    first: Indices, second: Indices, probability: float, *, directed: bool, rng: Any, backend: Backend
 ) -> tuple[Placed, Placed]:
     """Pairs of a node of the first group and one of the second, each with that probability."""
     if first is second and not directed:

@@ -31,9 +31,7 @@ def margins_by_degree(points: Points, b: float, theta: Array) -> tuple[Array, Ar
     mu = points.mu / points.features.moments[0]
     averages, slope = (_symmetric if points.symmetric else _directed)(points, mu, b)
     excess = averages.excess + slope * (np.sqrt(theta) - b)[:, None]
-    test, train = margins(
-        averages._replace(excess=excess), points.alpha, points.mu, points.rho, points.features
-    )
+    test, train = margins(averages._replace(excess=excess), points.alpha, points.mu, points.rho, points.features)
     return test.T, train.T
 
 
@@ -72,11 +70,9 @@ def _directed(points: Points, mu: Array, b: float) -> tuple[Averages, Array]:
 
 def _driven(averages: Averages, G: Array, drive: Array) -> Array:
     """Coherent variance with a drive, from that without one and the tails of the coefficients."""
-    overlap = np.array([np.vecdot(G[: len(G) - lag], G[lag:], axis=0) for lag in range(1, len(G))])
-    linear = np.vecdot(G[1:], overlap.reshape(G[1:].shape), axis=0)
-    return np.asarray(
-        averages.coherent + drive * (2.0 * linear + drive * np.vecdot(G[1:], G[1:], axis=0))
-    )
+    tail = G[1:]
+    overlap = np.array([np.sum(G[: len(G) - lag] * G[lag:], axis=0) for lag in range(1, len(G))]).reshape(tail.shape)
+    return np.asarray(averages.coherent + drive * np.sum(tail * (2.0 * overlap + drive * tail), axis=0))
 
 
 def _mixed(along: Array, across: Array, b: float) -> Array:

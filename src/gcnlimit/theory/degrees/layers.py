@@ -17,28 +17,29 @@ and the order parameters are averages over :math:`\theta`: :math:`m` with :math:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.filters import PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.order_parameters import Output
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.degrees.spectrum import radius
+from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import weight_gain
-from gcnlimit.theory.finite_reg.loss_averages import Eta, eta_at_zero
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
-_ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _MEMORY = 8  # past steps that the search combines
 _ACCURACY = 1e-13  # of the chain that stands for a filter
+_POINTWISE = ("alpha", "mu", "rho", "signal", "reg", "left", "right")
 
 
 class Wiring(NamedTuple):
@@ -52,19 +53,21 @@ class Wiring(NamedTuple):
     gain: Array
 
     @classmethod
-    def of(cls, points: Points) -> Self:
+    def of(cls, points: Points, law: DegreeLaw) -> Self:
         """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
-        law, ones = points.degrees, np.ones(points.size)
-        assert law is not None
         reach = radius(points.normalization, law, points.signal, points.symmetric)
         points.filter.check_radius(reach)
         if type(points.filter) is PageRank:
-            one = slice(0, 1)
-            return cls(points.filter.values[:, None], np.empty((points.size, 0)), ones[:, None], one, one, ones)
+            one, ones = slice(0, 1), np.ones((points.size, 1))
+            return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
         chain = points.filter.chain(accuracy=_ACCURACY, radius=reach)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
-        K = chain.depth
-        return cls(*scaled.chain, slice(0, K), slice(1, K + 1), scaled.gain)
+        return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
+
+    @property
+    def bb(self) -> Array:
+        """Products of the factors of two layers."""
+        return outer(self.b, self.b)
 
 
 class Layers(NamedTuple):
@@ -82,6 +85,11 @@ class Layers(NamedTuple):
     Q_w: Array
     V_w: Array
 
+    @staticmethod
+    def sizes(k: int) -> list[int]:
+        """Numbers in each of them, for `k` layers that are sent."""
+        return [k] * 2 + [k * k] * 6 + [1] * 3
+
     def pack(self) -> Array:
         """One row for each point."""
         return np.concatenate([part.reshape(len(part), -1) for part in self], axis=1)
@@ -89,16 +97,16 @@ class Layers(NamedTuple):
     @classmethod
     def unpack(cls, rows: Array, k: int) -> Self:
         """Inverse of `pack`."""
-        shapes, ends = [(k,)] * 2 + [(k, k)] * 6 + [()] * 3, np.cumsum([k] * 2 + [k * k] * 6 + [1] * 2)
-        parts = np.split(rows, ends, axis=1)
+        shapes = [(k,)] * 2 + [(k, k)] * 6 + [()] * 3
+        parts = np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1)
         return cls(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
 
     def at(self, reg: Array, pull: Array) -> Self:
-        """State at a large regularization, from that at an infinite one in units of its inverse."""
-        powers = {"m": (1, 1), "m_hat": (0, 1), "Q": (2, 2), "Q_hat": (0, 2), "Q_qh": (1, 2), "V": (1, 0)}
-        powers |= {"m_w": (1, 1), "Q_w": (2, 2), "V_w": (1, 0)}
-        factors = {name: pull**up / reg**down for name, (down, up) in powers.items()}
-        return self._replace(**{name: (getattr(self, name).T * factor).T for name, factor in factors.items()})
+        """State at a large regularization and that pull, from the coefficients of the leading powers of its inverse."""
+        down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
+        pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
+        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self._fields)
+        return type(self)(*((part.T * factor).T for part, factor in zip(self, factors, strict=True)))
 
 
 class Nodes(NamedTuple):
@@ -116,7 +124,7 @@ class Nodes(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerEquations:
-    """The equations of the layers for a batch of points."""
+    """The equations of the layers for a batch of points; `left` and `right` are the factors of each propensity there."""
 
     alpha: Array
     mu: Array
@@ -132,115 +140,152 @@ class LayerEquations:
     loss: Loss
     features: Spectrum
 
+    @classmethod
+    def of(cls, points: Points, law: DegreeLaw) -> Self:
+        """Equations of the points, at a regularization that is still to be set."""
+        left, right = points.normalization.factors(law.theta, points.signal)
+        return cls(
+            **{
+                name: getattr(points, name) for name in ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
+            },
+            wiring=Wiring.of(points, law),
+            left=left,
+            right=right,
+            theta=law.theta,
+            weight=law.weight,
+            loss=node_loss(points),
+        )
+
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Equations of some of the points."""
         if rows.size == self.alpha.size:
             return self
         b, c, g, send, receive, gain = self.wiring
         wiring = Wiring(b[rows], c[rows], g[rows], send, receive, gain[rows])
-        names = {f.name for f in fields(self)} & {"alpha", "mu", "rho", "signal", "reg", "left", "right"}
-        columns = {name: getattr(self, name)[rows] for name in names}
+        columns = {name: getattr(self, name)[rows] for name in _POINTWISE}
         return replace(self, wiring=wiring, **columns)
 
-    def nodes(self, state: Layers) -> Nodes:
-        """Nodes of each propensity, points along the first axis and propensities along the second."""
-        b, _, g, send, receive, _ = self.wiring
-        l, r, root = self.left[..., None, None], self.right[..., None, None], np.sqrt(self.theta)[:, None]
-        bb, n = b[:, :, None] * b[:, None, :], g.shape[1]
-        back = self.back(state.V_qh)
-        G_0, G_h = np.zeros((2, *l.shape[:2], n, n))
-        G_0[..., receive, receive] += l**2 * (bb * state.V)[:, None]
-        G_0[..., 0, 0] += state.V_w[:, None]
-        G_h[..., send, send] += r**2 * state.V_hat[:, None]
-        S = back @ G_0 @ back.mT
-        J = np.linalg.inv(np.eye(n) + S @ G_h)
-        C, L = J @ S, J @ back
-        M = back.mT @ G_h @ L
-        T = np.concatenate([np.concatenate([L.mT, -M], axis=3), np.concatenate([C, L], axis=3)], axis=2)
-        to_q, to_h = slice(n + receive.start, n + receive.stop), send
-        source, noise = np.zeros((*l.shape[:2], 2 * n)), np.zeros((*l.shape[:2], 2 * n, 2 * n))
-        strength = self.signal[:, None, None]
-        source[..., to_h] += strength * root * r[..., 0] * state.m_hat[:, None]
-        source[..., to_q] += strength * root * l[..., 0] * (b * state.m)[:, None]
-        source[..., n] += (np.sqrt(self.mu) * state.m_w)[:, None]
-        noise[..., to_h, to_h] += r**2 * state.Q_hat[:, None]
-        noise[..., to_q, to_q] += l**2 * (bb * state.Q)[:, None]
-        noise[..., n, n] += state.Q_w[:, None]
-        if self.symmetric:
-            cross = l * r * (state.Q_qh * b[:, None, :])[:, None]
-            noise[..., to_h, to_q] += cross
-            noise[..., to_q, to_h] += cross.mT
-        mean, cov = (T @ source[..., None])[..., 0], T @ noise @ T.mT
-        read = np.concatenate([np.zeros_like(g), g], axis=1)[:, None, :, None]
-        pull = np.concatenate([L.mT @ read[:, :, n:], C @ read[:, :, n:]], axis=2)
-        with_output = (cov @ read)[..., 0]
-        means, variance, v = ((x * read[..., 0]).sum(axis=2) for x in (mean, with_output, pull[..., 0]))
-        return Nodes(C, L, M, pull[..., 0], mean, cov, with_output, Output(means, variance, v))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of points, propensities, layers and layers."""
+        n = self.wiring.g.shape[1]
+        return (*self.left.shape, n, n)
 
-    def back(self, V_qh: Array) -> Array:
-        r"""Inverse of :math:`\mathbf D` (Eq. 3.1); the same for all nodes of a directed operator."""
-        b, c, g, send, receive, _ = self.wiring
-        n = g.shape[1]
-        D = np.zeros((*(self.left.shape if self.symmetric else (len(b), 1)), n, n))
-        D[..., np.arange(n), np.arange(n)] = 1.0
-        D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
-        if self.symmetric:
-            back = (self.left * self.right)[..., None, None] * (b[:, :, None] * V_qh.mT)[:, None]
-            D[..., receive, send] -= back
-        return np.asarray(np.linalg.inv(D))
-
-    def next(self, state: Layers) -> Layers:
-        """One application of the equations."""
-        b, _, g, send, receive, _ = self.wiring
-        n = g.shape[1]
-        nodes = self.nodes(state)
-        push, square, slope = eta_by_degree(self.loss, nodes.output)
-        rho, pull = self.rho[:, None], nodes.pull
-        first = nodes.mean + (rho * push)[..., None] * pull
-        moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output + 0.5 * square[..., None] * pull
-        moved = rho[..., None, None] * moved[..., :, None] * pull[..., None, :]
-        second = nodes.cov + nodes.mean[..., :, None] * nodes.mean[..., None, :] + moved + moved.mT
-        hard = (rho * slope)[..., None, None] * (pull[..., :, None] * pull[..., None, :])
-        l, r, root = self.left, self.right, np.sqrt(self.theta)
-        q, h = slice(receive.start, receive.stop), slice(n + send.start, n + send.stop)
-        bb, stiff = b[:, :, None] * b[:, None, :], nodes.M + hard[..., :n, :n]
-        first_q, second_q = self.average(1.0, first[..., 0]), self.average(1.0, second[..., 0, 0])
-        V_hat_w = self.average(1.0, stiff[..., 0, 0])
-        gain = weight_gain(self.features, self.alpha, self.reg, V_hat_w)
-        m_hat_w = np.sqrt(self.mu) * first_q
-        return Layers(
-            m=self.average(root * r, first[..., h]),
-            m_hat=b * self.average(root * l, first[..., q]),
-            Q=self.average(r**2, second[..., h, h]),
-            Q_hat=bb * self.average(l**2, second[..., q, q]),
-            Q_qh=b[:, :, None] * self.average(l * r, second[..., q, h]),
-            V=self.average(r**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
-            V_hat=bb * self.average(l**2, stiff[..., receive, receive]),
-            V_qh=b[:, :, None] * self.average(l * r, (nodes.L.mT - hard[..., :n, n:])[..., receive, send]),
-            m_w=gain.labels * m_hat_w,
-            Q_w=gain.noise * second_q + gain.signal * m_hat_w**2,
-            V_w=gain.response,
-        )
+    @property
+    def phi(self) -> Array:
+        r"""Factor :math:`lr` of what a node receives and sends on, with axes for two layers."""
+        return (self.left * self.right)[..., None, None]
 
     def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
         weight = np.broadcast_to(factor * self.weight, values.shape[:2])
         return np.asarray(np.einsum("pt,pt...->p...", weight, values))
 
+    def back(self, V_qh: Array) -> Array:
+        r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
+        b, c, g, send, receive, _ = self.wiring
+        D, n = np.zeros(self.shape), g.shape[1]
+        D[..., np.arange(n), np.arange(n)] = 1.0
+        D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
+        if self.symmetric:
+            D[..., receive, send] -= self.phi * (b[:, :, None] * V_qh.mT)[:, None]
+        return np.asarray(np.linalg.inv(D))
+
+    def forces(self, V: Array, V_w: Array) -> Array:
+        r"""Matrix :math:`\mathbf G_0` of each node (Eq. 3.1)."""
+        G, receive = np.zeros(self.shape), self.wiring.receive
+        G[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * V)[:, None]
+        G[..., 0, 0] += V_w[:, None]
+        return G
+
+    def sources(self, state: Layers) -> tuple[Array, Array]:
+        r"""Means of the fields :math:`B_h` and :math:`B` of each node (Eq. 3.4)."""
+        B_h, B = np.zeros((2, *self.shape[:3]))
+        root = self.signal[:, None] * np.sqrt(self.theta)
+        B_h[..., self.wiring.send] = (root * self.right)[..., None] * state.m_hat[:, None]
+        B[..., self.wiring.receive] = (root * self.left)[..., None] * (self.wiring.b * state.m)[:, None]
+        B[..., 0] += (np.sqrt(self.mu) * state.m_w)[:, None]
+        return B_h, B
+
+    def noise(self, state: Layers) -> Array:
+        r"""Covariance of the fields :math:`(B_h, B)` of each node (Eq. 3.4)."""
+        n, send = self.shape[2], self.wiring.send
+        receive = slice(n + self.wiring.receive.start, n + self.wiring.receive.stop)
+        cov = np.zeros((*self.left.shape, 2 * n, 2 * n))
+        cov[..., send, send] = (self.right**2)[..., None, None] * state.Q_hat[:, None]
+        cov[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * state.Q)[:, None]
+        cov[..., n, n] += state.Q_w[:, None]
+        if self.symmetric:
+            cov[..., send, receive] = self.phi * (state.Q_qh * self.wiring.b[:, None, :])[:, None]
+            cov[..., receive, send] = cov[..., send, receive].mT
+        return cov
+
+    def nodes(self, state: Layers) -> Nodes:
+        """Nodes of each propensity, points along the first axis and propensities along the second."""
+        g, send, n = self.wiring.g, self.wiring.send, self.shape[2]
+        back, G_h = self.back(state.V_qh), np.zeros(self.shape)
+        G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
+        S = back @ self.forces(state.V, state.V_w) @ back.mT
+        J = np.linalg.inv(np.eye(n) + S @ G_h)
+        C, L = J @ S, J @ back
+        M = back.mT @ G_h @ L
+        response = np.block([[L.mT, -M], [C, L]])
+        mean = (response @ np.concatenate(self.sources(state), axis=2)[..., None])[..., 0]
+        cov = response @ self.noise(state) @ response.mT
+        read = g[:, None, :, None]
+        pull = np.concatenate([L.mT @ read, C @ read], axis=2)[..., 0]
+        with_output = (cov[..., n:] @ read)[..., 0]
+        law = (np.vecdot(values[..., n:], g[:, None]) for values in (mean, with_output, pull))
+        return Nodes(C, L, M, pull, mean, cov, with_output, Output(*law))
+
+    def next(self, state: Layers) -> Layers:
+        """One application of the equations."""
+        nodes = self.nodes(state)
+        push, square, slope = eta_by_degree(self.loss, nodes.output)
+        rho, pull = self.rho[:, None], nodes.pull
+        first = nodes.mean + (rho * push)[..., None] * pull
+        moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
+        moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
+        second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
+        return self._averaged(nodes, first, second, (rho * slope)[..., None, None] * outer(pull, pull))
+
+    def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
+        """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
+        b, _, _, send, q, _ = self.wiring
+        bb, n, average = self.wiring.bb, self.shape[2], self.average
+        h = slice(n + send.start, n + send.stop)
+        left, right, phi, root = self.left, self.right, self.left * self.right, np.sqrt(self.theta)
+        stiff = nodes.M + hard[..., :n, :n]
+        m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
+        gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
+        return Layers(
+            m=average(root * right, first[..., h]),
+            m_hat=b * average(root * left, first[..., q]),
+            Q=average(right**2, second[..., h, h]),
+            Q_hat=bb * average(left**2, second[..., q, q]),
+            Q_qh=b[:, :, None] * average(phi, second[..., q, h]),
+            V=average(right**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
+            V_hat=bb * average(left**2, stiff[..., q, q]),
+            V_qh=b[:, :, None] * average(phi, (nodes.L.mT - hard[..., :n, n:])[..., q, send]),
+            m_w=gain.labels * m_hat_w,
+            Q_w=gain.noise * average(1.0, second[..., 0, 0]) + gain.signal * m_hat_w**2,
+            V_w=gain.response,
+        )
+
     def solve(self, start: Layers, *, tol: float, max_iterations: int) -> FixedPoint:
-        """Solve from a state, by the accelerated search."""
-        k = self.wiring.b.shape[1]
+        """Solve from a state, by the accelerated search; an entry counts relative to the largest of its kind."""
+        sizes = Layers.sizes(k := self.wiring.b.shape[1])
+        starts = np.cumsum([0, *sizes[:-1]])
 
         def update(rows: Array, active: npt.NDArray[np.intp]) -> Array:
             return self.take(active).next(Layers.unpack(rows, k)).pack()
 
-        sizes = [k] * 2 + [k * k] * 6 + [1] * 3
-        starts = np.cumsum([0, *sizes[:-1]])
-
         def scale(rows: Array) -> Array:
-            largest = np.maximum.reduceat(np.abs(rows), starts, axis=1)
-            return np.repeat(largest, sizes, axis=1)
+            return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
 
-        return fixed_point(
-            update, start.pack(), scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY
-        )
+        return fixed_point(update, start.pack(), scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY)
+
+
+def outer(x: Array, y: Array) -> Array:
+    """Products of the entries of two vectors along the last axis."""
+    return np.asarray(x[..., :, None] * y[..., None, :])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +15,9 @@ from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
 from gcnlimit.performance import Status
 from gcnlimit.theory.decision import accuracy
-from gcnlimit.theory.degrees.large_reg import margins_by_degree
 from gcnlimit.theory.degrees.far_layers import far_layers
-from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
+from gcnlimit.theory.degrees.large_reg import margins_by_degree
+from gcnlimit.theory.degrees.layers import LayerEquations, Layers
 from gcnlimit.theory.finite_reg.class_losses import loss_at_zero, node_loss, train_push
 from gcnlimit.theory.finite_reg.loss_averages import eta_at_zero, expected_losses
 from gcnlimit.theory.finite_reg.solution import status_of
@@ -26,6 +26,14 @@ from gcnlimit.theory.points import Points
 
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _FAR = 10.0  # regularization, over the stiffness of the loss, at which the way down begins
+
+
+class Search(NamedTuple):
+    """How the search for each point ended."""
+
+    status: npt.NDArray[np.int64]
+    residual: Array
+    iterations: npt.NDArray[np.int64]
 
 
 class ByDegree(NamedTuple):
@@ -37,9 +45,7 @@ class ByDegree(NamedTuple):
     train_margin: Array
     test_loss: Array
     train_loss: Array
-    status: npt.NDArray[np.int64]
-    residual: Array
-    iterations: npt.NDArray[np.int64]
+    search: Search
 
     def accuracy(self, classes: int = 2) -> tuple[Array, Array]:
         """Accuracies on test and on train nodes, averaged over the propensities."""
@@ -60,7 +66,7 @@ def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> 
         if far:
             return _explicit(points, law, *margins_by_degree(points, law.mean_root, law.theta))
         found = solve_spectral(points, tol=tol, max_iterations=max_iterations)
-    return _from_outputs(points, law, found.output, found.status, found.residual, found.iterations)
+    return _from_outputs(points, law, found.output, Search(found.status, found.residual, found.iterations))
 
 
 def _checked(points: Points) -> DegreeLaw:
@@ -80,29 +86,22 @@ def _explicit(points: Points, law: DegreeLaw, test: Array, train: Array) -> ByDe
     loss, none = np.full(points.size, loss_at_zero(points)), np.zeros(points.size, np.int64)
     lost = np.isnan(test + train).any(axis=1)
     status = np.where(lost, int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
-    return ByDegree(law.theta, law.weight, test, train, loss, loss, status, 0.0 * loss, none)
+    return ByDegree(law.theta, law.weight, test, train, loss, loss, Search(status, 0.0 * loss, none))
 
 
-def _from_outputs(
-    points: Points,
-    law: DegreeLaw,
-    output: Output,
-    status: npt.NDArray[np.int64],
-    residual: Array,
-    iterations: npt.NDArray[np.int64],
-) -> ByDegree:
+def _from_outputs(points: Points, law: DegreeLaw, output: Output, search: Search) -> ByDegree:
     """Margins and losses from the law of the outputs at each propensity."""
     mean, variance, v = output.mean, output.variance, output.v
     deviation, push = np.sqrt(variance), train_push(points)
     flat = Output(np.ravel(mean), np.ravel(variance), np.ravel(v))
-    losses = (part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat))
-    margins = mean / deviation, (mean + v * push) / deviation
-    return ByDegree(law.theta, law.weight, *margins, *losses, status, residual, iterations)
+    losses = [part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat)]
+    test, train = mean / deviation, (mean + v * push) / deviation
+    return ByDegree(law.theta, law.weight, test, train, losses[0], losses[1], search)
 
 
 def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterations: int) -> ByDegree:
     """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
-    equations = layer_equations(points, law)
+    equations = LayerEquations.of(points, law)
     k, state = equations.wiring.b.shape[1], far_layers(equations)
     output = equations.nodes(state).output
     if far:
@@ -121,24 +120,4 @@ def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterat
         found = here.solve(state, tol=wanted, max_iterations=max_iterations)
         state, iterations = Layers.unpack(found.state, k), iterations + found.iterations
     output = here.nodes(state).output
-    return _from_outputs(points, law, output, status_of(found), found.residual, iterations)
-
-
-def layer_equations(points: Points, law: DegreeLaw) -> LayerEquations:
-    """Equations of the layers at infinite regularization."""
-    left, right = points.normalization.factors(law.theta, points.signal)
-    return LayerEquations(
-        alpha=points.alpha,
-        mu=points.mu,
-        rho=points.rho,
-        signal=points.signal,
-        reg=np.ones(points.size),
-        wiring=Wiring.of(points),
-        left=left,
-        right=right,
-        theta=law.theta,
-        weight=law.weight,
-        symmetric=points.symmetric,
-        loss=node_loss(points),
-        features=points.features,
-    )
+    return _from_outputs(points, law, output, Search(status_of(found), found.residual, iterations))

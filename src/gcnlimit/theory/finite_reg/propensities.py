@@ -1,10 +1,10 @@
 r"""Finite regularization with heterogeneous degrees, symmetric normalisation: which averages change.
 
 The stiffness, the responses and the averages over the spectrum stay. The output of a node is linear in the root of its
-propensity, :math:`\bar\omega(\theta) = \bar\omega_0 + \bar\omega_1\sqrt\theta`, and the operator sees the pull :math:`\beta(\theta)`
-through three averages, :math:`\beta_s = \mathbb E\sqrt\theta\,\beta` along its spike (the drive), :math:`\beta_y = \mathbb E\beta` along
-the labels, and :math:`\mathbb E\beta^2`. The *tilt* :math:`\beta_y - b\beta_s`, with :math:`b = \mathbb E\sqrt\theta`, is the part of
-:math:`\beta` along the labels and across the spike: it vanishes if all degrees are alike.
+propensity, :math:`\bar\omega(\theta) = \bar\omega_0 + \bar\omega_1\sqrt\theta`, and the operator sees the pull
+:math:`\beta(\theta)` through three averages: :math:`\beta_s = \mathbb E\sqrt\theta\,\beta` along its spike (the drive),
+:math:`\beta_y = \mathbb E\beta` along the labels, and :math:`\mathbb E\beta^2`. The *tilt* :math:`\beta_y - b\beta_s`, with
+:math:`b = \mathbb E\sqrt\theta`, is what lies along the labels and across the spike: it vanishes if all degrees are alike.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
+from gcnlimit.losses import Loss
 from gcnlimit.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms
 from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, eta_at_zero
@@ -33,12 +34,10 @@ class Across(NamedTuple):
     UW_covariance: Array
 
 
-def eta_by_degree(loss: object, output: Output) -> Eta:
+def eta_by_degree(loss: Loss, output: Output) -> Eta:
     """Averages of the loss for outputs with one axis over the points and one over the propensities."""
     shape = output.mean.shape
-    found = eta(
-        loss, Output(*(np.ravel(part) for part in (output.mean, output.variance, output.v)))
-    )  # type: ignore[arg-type]
+    found = eta(loss, Output(*(np.ravel(part) for part in (output.mean, output.variance, output.v))))
     return Eta(*(part.reshape(shape) for part in found))
 
 
@@ -76,9 +75,7 @@ class PropensityEquations(SymmetricEquations):
         stiffness = rho * slope * stretch
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean
         along = (beta * root) @ weight
-        own = np.maximum(
-            rho * (square @ weight) - rho**2 * (pull**2 @ weight + slope**2 * variance), 0.0
-        )
+        own = np.maximum(rho * (square @ weight) - rho**2 * (pull**2 @ weight + slope**2 * variance), 0.0)
         scatter = stretch**2 * own + (beta - along[:, None] * root) ** 2 @ weight
         tilt = (beta @ weight - b * along) / np.sqrt(along**2 + scatter)
         return Pulls(graph.weights.V, stiffness, along, scatter), tilt[:, None]
@@ -97,9 +94,7 @@ class PropensityEquations(SymmetricEquations):
         off_U, off_W = U - mean[:, None], W - (W @ self.tau)[:, None]
         return Across(mean, (U * W) @ self.tau, off_U**2 @ self.tau, (off_U * off_W) @ self.tau)
 
-    def _outputs(
-        self, pulls: Pulls, graph: Transforms, across: Across, tilt: Array, weights: Weights
-    ) -> Output:
+    def _outputs(self, pulls: Pulls, graph: Transforms, across: Across, tilt: Array, weights: Weights) -> Output:
         """Law of the outputs at each propensity, given the pulls and the weights."""
         b, root = self.law.mean_root, np.sqrt(self.law.theta)
         features = graph.stretch * np.sqrt(self.mu) * weights.m
@@ -111,15 +106,12 @@ class PropensityEquations(SymmetricEquations):
         variance = graph.across(b * features, echo) + graph.stretch**2 * weights.Q * graph.UU
         variance += response**2 * pulls.scatter * graph.WW_bulk
         variance += features * (
-            (1.0 - b**2) * features * across.U_variance
-            + 2.0 * response * tilt * across.UW_covariance
+            (1.0 - b**2) * features * across.U_variance + 2.0 * response * tilt * across.UW_covariance
         )
         spread = np.ones_like(mean)
         return Output(mean, variance[:, None] * spread, (response * graph.W)[:, None] * spread)
 
-    def _tilted_weights(
-        self, pulls: Pulls, graph: Transforms, across: Across, tilt: Array
-    ) -> Weights:
+    def _tilted_weights(self, pulls: Pulls, graph: Transforms, across: Across, tilt: Array) -> Weights:
         """Weights, given the pulls, solved for the part of their fields that they cause themselves."""
         b, kappa, drive = self.law.mean_root, pulls.stiffness, pulls.drive
         gain, root = self.weight_gain(kappa * graph.W), np.sqrt(self.mu)
@@ -130,13 +122,7 @@ class PropensityEquations(SymmetricEquations):
         m_hat_w = root * (first - back * W_labels)
         WW = graph.WW_bulk + graph.W**2
         Q_hat_w = (drive * graph.U - back * b * W_spike) ** 2 + graph.across(drive, -back * b)
-        Q_hat_w += (
-            pulls.scatter * graph.UU - 2.0 * back * tilt * across.UW + back**2 * (1.0 - b**2) * WW
-        )
+        Q_hat_w += pulls.scatter * graph.UU - 2.0 * back * tilt * across.UW + back**2 * (1.0 - b**2) * WW
         feedback = gain.noise * kappa**2 * WW
-        Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / np.where(
-            feedback < 1.0, 1.0 - feedback, np.nan
-        )
-        return Weights(
-            m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * kappa**2 * WW, kappa * graph.W
-        )
+        Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
+        return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * kappa**2 * WW, kappa * graph.W)
