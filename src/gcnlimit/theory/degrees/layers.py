@@ -101,6 +101,10 @@ class Layers(NamedTuple):
         parts = np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1)
         return cls(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
 
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Order parameters of some of the points."""
+        return type(self)(*(part[rows] for part in self))
+
     def at(self, reg: Array, pull: Array) -> Self:
         """State at a large regularization and that pull, from the coefficients of the leading powers of its inverse."""
         down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
 from gcnlimit.performance import Status
@@ -25,7 +26,8 @@ from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
 from gcnlimit.theory.points import Points
 
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
-_FAR = 10.0  # regularization, over the stiffness of the loss, at which the way down begins
+_ON_THE_WAY = 200  # iterations there
+_FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
 
 
 class Search(NamedTuple):
@@ -102,22 +104,40 @@ def _from_outputs(points: Points, law: DegreeLaw, output: Output, search: Search
 def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterations: int) -> ByDegree:
     """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
     equations = LayerEquations.of(points, law)
-    k, state = equations.wiring.b.shape[1], far_layers(equations)
-    output = equations.nodes(state).output
+    start = far_layers(equations)
+    output = equations.nodes(start).output
     if far:
         deviation = np.sqrt(output.variance)
         return _explicit(points, law, output.mean / deviation, (output.mean + output.v) / deviation)
     gain = points.alpha * (output.v @ law.weight)
     reg = points.reg * gain if points.normalize else points.reg / equations.wiring.gain**2
     pull, _, slope = eta_at_zero(equations.loss, reg.shape)
-    top = np.maximum(reg, _FAR * slope * np.max(output.v, axis=1))
-    state = state.at(top, pull)
-    steps = max(1, int(np.ceil(np.max(np.log10(top / reg)))))
-    iterations = np.zeros(points.size, np.int64)
-    for step in range(steps + 1):
-        here = replace(equations, reg=reg * (top / reg) ** (1.0 - step / steps))
-        wanted = tol if step == steps else max(tol, _ROUGH)
-        found = here.solve(state, tol=wanted, max_iterations=max_iterations)
-        state, iterations = Layers.unpack(found.state, k), iterations + found.iterations
-    output = here.nodes(state).output
-    return _from_outputs(points, law, output, Search(status_of(found), found.residual, iterations))
+    size = np.sqrt((output.mean**2 + output.variance) @ law.weight) + output.v @ law.weight
+    top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)  # above it outputs are small, and the loss is linear
+    equations, start = replace(equations, reg=reg), start.at(top, pull)
+    found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
+    lost = np.flatnonzero(~found.converged)
+    if lost.size:
+        part = equations.take(lost), start.take(lost), top[lost]
+        again = _descend(*part, step=2.0, tol=tol, max_iterations=max_iterations)
+        for whole, values in zip(found, again, strict=True):
+            whole[lost] = values
+    output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
+    return _from_outputs(points, law, output, Search(status_of(found), found.residual, found.iterations))
+
+
+def _descend(
+    equations: LayerEquations, start: Layers, top: Array, *, step: float, tol: float, max_iterations: int
+) -> FixedPoint:
+    """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
+    reg, k = equations.reg, equations.wiring.b.shape[1]
+    steps = max(1, int(np.ceil(np.max(np.log(top / reg)) / np.log(step))))
+    iterations = np.zeros(reg.size, np.int64)
+    for i in range(steps + 1):
+        last = i == steps
+        here = replace(equations, reg=reg * (top / reg) ** (1.0 - i / steps))
+        found = here.solve(
+            start, tol=tol if last else max(tol, _ROUGH), max_iterations=max_iterations if last else _ON_THE_WAY
+        )
+        start, iterations = Layers.unpack(found.state, k), iterations + found.iterations
+    return found._replace(iterations=iterations)
