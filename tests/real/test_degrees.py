@@ -10,7 +10,10 @@ from gcnlimit.simulation.graph import bernoulli_graph
 NODES, DEGREE, LAM = 3000, 40.0, 1.3
 
 
-def sampled(directed, seed=0, law=Gamma(0.5)):
+LAW = Gamma(0.5)
+
+
+def sampled(directed, law=LAW, seed=0):
     rng = np.random.default_rng(seed)
     kinds, theta = rng.integers(0, 2, NODES), law.draw(rng, NODES)
     near, far = ((DEGREE + sign * LAM * np.sqrt(DEGREE)) / NODES for sign in (1, -1))

@@ -14,7 +14,7 @@ from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.simulation.graph import bernoulli_graph
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
-from gcnlimit.theory.degrees.solve import solve
+from gcnlimit.theory.degrees.solve import accuracy_by_degree, solve
 from gcnlimit.theory.degrees.spectrum import radius, spectrum
 from gcnlimit.theory.points import Points
 
@@ -89,11 +89,12 @@ def quick(row):
 @pytest.mark.parametrize("row", [row for part in ROWS for row in part if quick(row)], ids=name)
 def test_networks(row):
     found = solve(of_row(row))
-    test, train = found.accuracy()
+    law = LAWS[row["law"]]
+    test, train = found.accuracy(law)
     assert test[0] == pytest.approx(row["test_accuracy"], abs=1e-9)
     assert train[0] == pytest.approx(row["train_accuracy"], abs=1e-9)
     for theta, expected in row.get("accuracy_by_theta", []):
-        place = np.argmin(np.abs(found.theta - theta))
+        place = np.argmin(np.abs(law.theta - theta))
         assert ndtr(found.test_margin[0, place]) == pytest.approx(expected, abs=1e-9)
 
 
@@ -104,9 +105,9 @@ def test_strengths_at_their_best(row):
         given = as_normalization(NORMALIZATIONS[normalization])
         largest = 1.0 / radius(given, law, np.array([row["lam"]]), symmetric=True)[0]
         tried = largest * (1.0 - np.geomspace(1e-4, 1.0, 200))
-        found = solve(points(law, gl.PageRank(tried), given, **signals)).accuracy()[0]
+        found = solve(points(law, gl.PageRank(tried), given, **signals)).accuracy(law)[0]
         fine = np.linspace(*tried[np.clip(np.argmax(found) + np.array([1, -1]), 0, 199)], 200)
-        found = solve(points(law, gl.PageRank(fine), given, **signals)).accuracy()[0]
+        found = solve(points(law, gl.PageRank(fine), given, **signals)).accuracy(law)[0]
         assert np.max(found) == pytest.approx(best["test_accuracy"], abs=2e-7)
         assert fine[np.argmax(found)] == pytest.approx(best["strength"], abs=1e-3)
 
@@ -146,13 +147,15 @@ def test_the_regularised_transition_is_that_of_the_ceiling():
 
 @pytest.mark.parametrize("reg", [math.inf, 0.3])
 @pytest.mark.parametrize("symmetric", [True, False])
-@pytest.mark.parametrize("filter", [gl.PageRank(0.4), gl.Residual([1.0, 0.5]), gl.Diffusion(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "filter", [gl.PageRank(0.4), gl.Residual([1.0, 0.5]), gl.Residual([]), gl.Diffusion(0.5)], ids=repr
+)
 def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, reg):
     data = gl.CSBM(4.0, 0.9, 2.0, 0.1, directed=not symmetric)
     expected = gl.predict(data, gl.GCN(filter, "logistic", reg, symmetrize=False))
     for normalization in ("symmetric", "none", "random-walk", Regularized()):
         found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9))
-        accuracies = [a[0] for a in found.accuracy()]
+        accuracies = [a[0] for a in found.accuracy(Gamma(0.0))]
         assert accuracies == pytest.approx([expected.test_accuracy, expected.train_accuracy], abs=1e-9)
         losses = [found.test_loss[0], found.train_loss[0]]
         assert losses == pytest.approx([expected.test_loss, expected.train_loss], rel=1e-8)
@@ -189,13 +192,13 @@ def test_points_together_are_points_alone():
 
 
 @pytest.mark.parametrize("reg", [math.inf, 1.0])
-@pytest.mark.parametrize("normalization", ["symmetric", Regularized()])
+@pytest.mark.parametrize("normalization", ["symmetric", "none", Regularized()])
 def test_accuracy_at_propensities_that_are_asked_for(normalization, reg):
-    law, filter = Pareto(2.5, 10), gl.PageRank(0.35)
-    plain = solve(points(law, filter, normalization, reg))
-    asked = solve(points(law.asked(plain.theta[::10]), filter, normalization, reg))
-    assert asked.test_margin[0, law.theta.size :] == pytest.approx(plain.test_margin[0, ::10], rel=1e-8)
-    assert asked.accuracy()[0] == pytest.approx(plain.accuracy()[0], rel=1e-9)
+    law = Degrees([1.0, 2.0, 6.0])
+    here = points(law, gl.PageRank(0.2), normalization, reg)
+    asked = accuracy_by_degree(here, [*law.theta, 3.0])
+    assert asked[0, :3] == pytest.approx(ndtr(solve(here).test_margin[0]), rel=1e-8)
+    assert asked[0, 2] < asked[0, 3]  # a larger hub knows more
 
 
 @pytest.mark.parametrize("classes", [2, 3, 6])
@@ -284,7 +287,7 @@ def test_networks_on_sampled_graphs(normalization):
 
         pulled = X.T @ smooth(np.where(train, y, 0.0), right, left)
         found.append(np.mean((y * smooth(X @ pulled, left, right) > 0)[~train]))
-    expected = solve(points(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).accuracy()[0][0]
+    expected = solve(points(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).accuracy(law)[0][0]
     assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
 
 

@@ -278,7 +278,8 @@ class LayerEquations:
 
     def solve(self, start: Layers, *, tol: float, max_iterations: int) -> FixedPoint:
         """Solve from a state, by the accelerated search; an entry counts relative to the largest of its kind."""
-        sizes = Layers.sizes(k := self.wiring.b.shape[1])
+        k = self.wiring.b.shape[1]
+        sizes = [size for size in Layers.sizes(k) if size]
         starts = np.cumsum([0, *sizes[:-1]])
 
         def update(rows: Array, active: npt.NDArray[np.intp]) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.order_parameters import Output
 from gcnlimit.penalties import L2
@@ -21,12 +23,13 @@ from gcnlimit.theory.degrees.large_reg import margins_by_degree
 from gcnlimit.theory.degrees.layers import LayerEquations, Layers
 from gcnlimit.theory.finite_reg.class_losses import loss_at_zero, node_loss, train_push
 from gcnlimit.theory.finite_reg.loss_averages import eta_at_zero, expected_losses
-from gcnlimit.theory.finite_reg.solution import status_of
+from gcnlimit.theory.finite_reg.solution import Solution, status_of
 from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
 from gcnlimit.theory.points import Points
 
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
+_BLOCK = 1 << 18  # numbers held by one temporary array
 _FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
 
 
@@ -41,17 +44,17 @@ class Search(NamedTuple):
 class ByDegree(NamedTuple):
     """Margins of test and train nodes, points along the first axis and propensities along the second; losses and the search."""
 
-    theta: Array
-    weight: Array
     test_margin: Array
     train_margin: Array
     test_loss: Array
     train_loss: Array
-    search: Search
+    status: npt.NDArray[np.int64]
+    residual: Array
+    iterations: npt.NDArray[np.int64]
 
-    def accuracy(self, classes: int = 2) -> tuple[Array, Array]:
+    def accuracy(self, law: DegreeLaw, classes: int = 2) -> tuple[Array, Array]:
         """Accuracies on test and on train nodes, averaged over the propensities."""
-        return tuple(accuracy(m, classes) @ self.weight for m in (self.test_margin, self.train_margin))  # type: ignore[return-value]
+        return accuracy(self.test_margin, classes) @ law.weight, accuracy(self.train_margin, classes) @ law.weight
 
 
 def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> ByDegree:
@@ -64,11 +67,23 @@ def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> 
     far = bool(np.all(np.isinf(points.reg)))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
         if not points.normalization.plain or not (far or points.symmetric):
-            return _by_layers(points, law, far, tol, max_iterations)
+            equations = LayerEquations.of(points, law)
+            together = max(1, _BLOCK // math.prod(equations.shape[1:]))
+            rows = [np.arange(points.size)[part] for part in batches(points.size, together)]
+            found = [_by_layers(points.take(r), equations.take(r), tol, max_iterations) for r in rows]
+            return ByDegree(*map(np.concatenate, zip(*found, strict=True)))
         if far:
-            return _explicit(points, law, *margins_by_degree(points, law.mean_root, law.theta))
-        found = solve_spectral(points, tol=tol, max_iterations=max_iterations)
-    return _from_outputs(points, law, found.output, Search(found.status, found.residual, found.iterations))
+            return _explicit(points, *margins_by_degree(points, law.mean_root, law.theta))
+        spectral = solve_spectral(points, tol=tol, max_iterations=max_iterations)
+    return _from_outputs(points, spectral.output, spectral)
+
+
+def accuracy_by_degree(points: Points, theta: npt.ArrayLike) -> Array:
+    """Accuracy on test nodes of given propensities, points along the first axis."""
+    assert points.degrees is not None
+    asked = points.degrees.asked(theta)
+    margin = solve(points._replace(degrees=asked)).test_margin[:, points.degrees.theta.size :]
+    return accuracy(margin, cast(int, points.classes))
 
 
 def _checked(points: Points) -> DegreeLaw:
@@ -84,35 +99,35 @@ def _checked(points: Points) -> DegreeLaw:
     return law
 
 
-def _explicit(points: Points, law: DegreeLaw, test: Array, train: Array) -> ByDegree:
+def _explicit(points: Points, test: Array, train: Array) -> ByDegree:
     loss, none = np.full(points.size, loss_at_zero(points)), np.zeros(points.size, np.int64)
     lost = np.isnan(test + train).any(axis=1)
     status = np.where(lost, int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
-    return ByDegree(law.theta, law.weight, test, train, loss, loss, Search(status, 0.0 * loss, none))
+    return ByDegree(test, train, loss, loss, status, 0.0 * loss, none)
 
 
-def _from_outputs(points: Points, law: DegreeLaw, output: Output, search: Search) -> ByDegree:
+def _from_outputs(points: Points, output: Output, search: Solution | Search) -> ByDegree:
     """Margins and losses from the law of the outputs at each propensity."""
     mean, variance, v = output.mean, output.variance, output.v
-    deviation, push = np.sqrt(variance), train_push(points)
+    deviation, push, law = np.sqrt(variance), train_push(points), _checked(points)
     flat = Output(np.ravel(mean), np.ravel(variance), np.ravel(v))
     losses = [part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat)]
-    test, train = mean / deviation, (mean + v * push) / deviation
-    return ByDegree(law.theta, law.weight, test, train, losses[0], losses[1], search)
+    margins = mean / deviation, (mean + v * push) / deviation
+    return ByDegree(*margins, losses[0], losses[1], search.status, search.residual, search.iterations)
 
 
-def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterations: int) -> ByDegree:
+def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterations: int) -> ByDegree:
     """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
-    equations = LayerEquations.of(points, law)
-    start = far_layers(equations)
+    start, weight = far_layers(equations), equations.weight
     output = equations.nodes(start).output
-    if far:
+    if np.all(np.isinf(points.reg)):
         deviation = np.sqrt(output.variance)
-        return _explicit(points, law, output.mean / deviation, (output.mean + output.v) / deviation)
-    gain = points.alpha * (output.v @ law.weight)
-    reg = points.reg * gain if points.normalize else points.reg / equations.wiring.gain**2
+        return _explicit(points, output.mean / deviation, (output.mean + output.v) / deviation)
+    reg = points.reg / equations.wiring.gain**2
+    if points.normalize:
+        reg = points.reg * (output.v @ weight) / start.V_w
     pull, _, slope = eta_at_zero(equations.loss, reg.shape)
-    size = np.sqrt((output.mean**2 + output.variance) @ law.weight) + output.v @ law.weight
+    size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
     top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)  # above it outputs are small, and the loss is linear
     equations, start = replace(equations, reg=reg), start.at(top, pull)
     found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
@@ -123,7 +138,7 @@ def _by_layers(points: Points, law: DegreeLaw, far: bool, tol: float, max_iterat
         for whole, values in zip(found, again, strict=True):
             whole[lost] = values
     output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
-    return _from_outputs(points, law, output, Search(status_of(found), found.residual, found.iterations))
+    return _from_outputs(points, output, Search(status_of(found), found.residual, found.iterations))
 
 
 def _descend(

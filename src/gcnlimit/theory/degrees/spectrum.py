@@ -54,7 +54,8 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spe
     """
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
-    phi, theta, weight, strength = left * right, law.theta, law.weight, np.abs(signal)
+    some = law.weight > 0.0
+    phi, theta, weight, strength = (left * right)[:, some], law.theta[some], law.weight[some], np.abs(signal)
     edge = _edge(phi, weight)
     M = np.sqrt(_over(phi, weight, edge))
     critical = M / _over(phi, theta * weight, edge)
@@ -68,6 +69,7 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spe
 
 def resolvent(phi: Array, weight: Array, z: Array) -> Array:
     r"""Average :math:`M = \mathbb E[\phi m]` at `z` beyond the edge of the spectrum, one row of :math:`\phi` for each."""
+    phi, weight = phi[:, weight > 0.0], weight[weight > 0.0]
     u = _root(lambda u: np.abs(z) - u * np.sqrt(_over(phi, weight, u)), _edge(phi, weight))
     return np.asarray(np.copysign(np.sqrt(_over(phi, weight, u)), z))
 
