@@ -6,6 +6,7 @@ A pair of nodes is joined with a probability proportional to :math:`\theta_i\the
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -26,17 +27,24 @@ _LEAST = -64.0  # log theta below which nothing depends on theta any more
 
 
 class DegreeLaw(Value):
-    """Law of the propensities: `theta` and `weight` are the nodes and weights of its quadrature."""
+    """Law of the propensities; `_nodes` gives a quadrature, up to the rounding of its moments."""
 
     @cached_property
-    @abstractmethod
     def theta(self) -> Array:
-        """Propensities at which averages are taken, in increasing order, of mean 1."""
+        """Propensities at which averages are taken, of mean 1."""
+        return self._quadrature[0]
 
     @cached_property
-    @abstractmethod
     def weight(self) -> Array:
         """Weights of these propensities, which sum to 1."""
+        return self._quadrature[1]
+
+    @cached_property
+    def _quadrature(self) -> tuple[Array, Array]:
+        return _frozen(*self._nodes())
+
+    @abstractmethod
+    def _nodes(self) -> tuple[Array, Array]: ...
 
     @property
     @abstractmethod
@@ -61,39 +69,12 @@ class DegreeLaw(Value):
         return float(values @ self.weight)
 
     def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
-        """Return the same law with more nodes, of weight 0, so that what is found at all nodes is found there as well."""
-        return _Asked(self, np.atleast_1d(np.asarray(real("theta", theta, low=0))))
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked(DegreeLaw):
-    """A law, and propensities `more` at which an answer is wanted."""
-
-    law: DegreeLaw
-    more: Array
-
-    @cached_property
-    def theta(self) -> Array:
-        """Nodes of the law, then those asked for."""
-        return np.append(self.law.theta, self.more)
-
-    @cached_property
-    def weight(self) -> Array:
-        """Weights of the law, then zeros."""
-        return np.append(self.law.weight, np.zeros(self.more.size))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Those of the law."""
-        return self.law.bounds
-
-    def moment(self, power: float) -> float:
-        """Moment of the law."""
-        return self.law.moment(power)
-
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Propensities drawn from the law."""
-        return self.law.draw(rng, n)
+        """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
+        more = np.atleast_1d(np.asarray(real("theta", theta, low=0)))
+        law = copy.copy(self)
+        nodes = {"theta": np.append(self.theta, more), "weight": np.append(self.weight, np.zeros(more.size))}
+        law.__dict__.update(nodes, mean_root=self.mean_root)
+        return law
 
 
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
@@ -104,30 +85,22 @@ def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
     return theta, weight
 
 
-class _Smooth(DegreeLaw):
-    """A law known by its density, on a quadrature that is worked out when first needed."""
-
-    @cached_property
-    def theta(self) -> Array:
-        """Nodes of the quadrature."""
-        return self._quadrature[0]
-
-    @cached_property
-    def weight(self) -> Array:
-        """Weights of the nodes."""
-        return self._quadrature[1]
-
-    @cached_property
-    def _quadrature(self) -> tuple[Array, Array]:
-        return _frozen(*self._nodes())
-
-    @abstractmethod
-    def _nodes(self) -> tuple[Array, Array]:
-        """Nodes and weights, up to rounding."""
-
-
 @dataclass(frozen=True, eq=False, init=False)
-class Gamma(_Smooth):
+class _OfVariance(DegreeLaw):
+    """A law of all positive propensities that is known by its variance."""
+
+    variance: float
+
+    def __init__(self, variance: float) -> None:
+        object.__setattr__(self, "variance", number("variance", variance, low=0, high=100))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """All positive numbers, or 1 alone."""
+        return (0.0, math.inf) if self.variance else (1.0, 1.0)
+
+
+class Gamma(_OfVariance):
     r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, of shape :math:`k` one over the variance.
 
     Parameters
@@ -143,16 +116,6 @@ class Gamma(_Smooth):
     >>> law.moment(-2.0)
     inf
     """
-
-    variance: float
-
-    def __init__(self, variance: float) -> None:
-        object.__setattr__(self, "variance", number("variance", variance, low=0, high=100))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """All positive numbers."""
-        return (0.0, math.inf) if self.variance else (1.0, 1.0)
 
     def moment(self, power: float) -> float:
         r"""Return :math:`k^{-p}\,\Gamma(k+p)/\Gamma(k)`, infinite for :math:`p \le -k`."""
@@ -180,8 +143,7 @@ class Gamma(_Smooth):
         return np.exp(x), weight
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class LogNormal(_Smooth):
+class LogNormal(_OfVariance):
     r"""Log-normal law of mean 1: :math:`\log\theta \sim \mathcal N(-s^2/2, s^2)` with :math:`s^2 = \log(1 + \text{variance})`.
 
     Parameters
@@ -195,16 +157,6 @@ class LogNormal(_Smooth):
     >>> round(law.mean_root, 12) == round(2.0**-0.125, 12)
     True
     """
-
-    variance: float
-
-    def __init__(self, variance: float) -> None:
-        object.__setattr__(self, "variance", number("variance", variance, low=0, high=100))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """All positive numbers."""
-        return (0.0, math.inf) if self.variance else (1.0, 1.0)
 
     def moment(self, power: float) -> float:
         r"""Return :math:`e^{s^2 p(p-1)/2}`."""
@@ -224,7 +176,7 @@ class LogNormal(_Smooth):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Pareto(_Smooth):
+class Pareto(DegreeLaw):
     r"""Power law :math:`p(\theta) \propto \theta^{-\text{exponent}}` between a smallest propensity and `cut` times it, of mean 1.
 
     Parameters
@@ -317,6 +269,9 @@ class Degrees(DegreeLaw):
         theta, count = _frozen(distinct, np.asarray(np.bincount(place, share), float))
         object.__setattr__(self, "theta", theta)
         object.__setattr__(self, "weight", count)
+
+    def _nodes(self) -> tuple[Array, Array]:
+        return self.theta, self.weight
 
     def __repr__(self) -> str:
         return f"Degrees({brief(self.theta)}, weight={brief(self.weight)})"

@@ -13,6 +13,7 @@ from gcnlimit._values import Array, Value, brief
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
+_ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
 _NAMED = {(0.5, 0.5): "symmetric", (0.0, 0.0): "none", (1.0, 0.0): "random-walk"}
 
 
@@ -104,6 +105,25 @@ class Normalization(Value):
                     f"normalization = {self!r} needs the average of theta**{needed:g}, which is infinite under "
                     f"{brief(law)}; {remedy}"
                 )
+
+    def leaves(self, law: DegreeLaw, degree: float) -> str | None:
+        """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None.
+
+        >>> from gcnlimit.degrees import Degrees
+        >>> as_normalization("random-walk").leaves(Degrees([1, 9]), degree=2.0).split(";")[0]
+        "normalization = 'random-walk' is not reliable at degree 2: one node in a hundred has about 0.4 edges or less"
+        >>> Regularized().leaves(Degrees([1, 9]), degree=2.0) is None
+        True
+        """
+        order = np.argsort(law.theta)
+        rank = np.searchsorted(np.cumsum(law.weight[order]), 0.01)
+        fewest = degree * float(law.theta[order][rank])
+        if self.tau != 0.0 or self.left + self.right < 1.0 or fewest >= _ENOUGH:
+            return None
+        return (
+            f"normalization = {self!r} is not reliable at degree {degree:g}: one node in a hundred has about {fewest:.2g} "
+            "edges or less; take Regularized() or a larger degree"
+        )
 
 
 class Regularized(Normalization):

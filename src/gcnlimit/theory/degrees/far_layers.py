@@ -73,11 +73,6 @@ class _Far:
         return np.asarray(self.equations.phi * self.back[..., send, receive] * b[:, None, None, :])
 
     @cached_property
-    def along(self) -> Array:
-        """The same along the spike."""
-        return self.equations.signal[:, None, None] * self.equations.average(self.equations.theta, self.U)
-
-    @cached_property
     def V(self) -> Array:
         """Response of the layers to forces."""
         start = self.back[..., self.equations.wiring.send, 0]
@@ -95,16 +90,13 @@ class _Far:
         equations, (b, _, g, _, receive, _) = self.equations, self.equations.wiring
         pulled = (self.back.mT @ g[:, None, :, None])[..., receive, 0]
         source = b * equations.average(np.sqrt(equations.theta) * equations.left, pulled)
-        return _settled(lambda x: np.vecdot(self.along.mT, x[:, None]), equations.rho[:, None] * source)
+        return _settled(self._along(self.U.mT), equations.rho[:, None] * source)
 
     @cached_property
     def F(self) -> Array:
         """Mean of all that pulls on a node: the fields of its conjugates and its label."""
-        equations, (_, _, g, send, _, _) = self.equations, self.equations.wiring
-        F = np.zeros(equations.shape[:3])
-        root = equations.signal[:, None] * np.sqrt(equations.theta)
-        F[..., send] = (root * equations.right)[..., None] * self.m_hat[:, None]
-        return np.asarray(F + (equations.rho[:, None] * g)[:, None])
+        equations, g = self.equations, self.equations.wiring.g
+        return equations.conjugate_source(self.m_hat) + (equations.rho[:, None] * g)[:, None]
 
     @cached_property
     def FF_labels(self) -> Array:
@@ -141,16 +133,12 @@ class _Far:
         start = (np.sqrt(equations.mu) * self.weights[0])[:, None, None]
         moved = (self.S @ self.F[..., None])[..., send, 0] + start * self.back[..., send, 0]
         source = equations.average(np.sqrt(equations.theta) * equations.right, moved)
-        return _settled(lambda x: np.vecdot(self.along, x[:, None]), source)
+        return _settled(self._along(self.U), source)
 
     @cached_property
     def B(self) -> Array:
         """Mean of the fields of the layers of a node."""
-        equations, (b, _, _, _, receive, _) = self.equations, self.equations.wiring
-        B, root = np.zeros(equations.shape[:3]), equations.signal[:, None] * np.sqrt(equations.theta)
-        B[..., receive] = (root * equations.left)[..., None] * (b * self.m)[:, None]
-        B[..., 0] += (np.sqrt(equations.mu) * self.weights[0])[:, None]
-        return B
+        return self.equations.layer_source(self.m, self.weights[0])
 
     @cached_property
     def Q_qh(self) -> Array:
@@ -173,6 +161,11 @@ class _Far:
         half = self.S @ FB @ self.back.mT
         second = self.S @ self.FF @ self.S + half + half.mT + self.back @ BB @ self.back.mT
         return self._sandwiched(self.U, self.U.mT, equations.average(equations.right**2, second[..., send, send]))
+
+    def _along(self, U: Array) -> Callable[[Array], Array]:
+        """What returns along the spike, averaged over the nodes."""
+        spike = self.equations.signal[:, None, None] * self.equations.average(self.equations.theta, U)
+        return lambda x: np.asarray(np.vecdot(spike, x[:, None]))
 
     def _sandwiched(self, first: Array, last: Array, source: Array) -> Array:
         """Solve for a matrix that returns between two others, averaged over the nodes."""

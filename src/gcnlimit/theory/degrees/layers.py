@@ -202,14 +202,18 @@ class LayerEquations:
         G[..., 0, 0] += V_w[:, None]
         return G
 
-    def sources(self, state: Layers) -> tuple[Array, Array]:
-        r"""Means of the fields :math:`B_h` and :math:`B` of each node (Eq. 3.4)."""
-        B_h, B = np.zeros((2, *self.shape[:3]))
-        root = self.signal[:, None] * np.sqrt(self.theta)
-        B_h[..., self.wiring.send] = (root * self.right)[..., None] * state.m_hat[:, None]
-        B[..., self.wiring.receive] = (root * self.left)[..., None] * (self.wiring.b * state.m)[:, None]
-        B[..., 0] += (np.sqrt(self.mu) * state.m_w)[:, None]
-        return B_h, B
+    def conjugate_source(self, m_hat: Array) -> Array:
+        r"""Mean of the field :math:`B_h` of each node (Eq. 3.4)."""
+        B_h, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
+        B_h[..., self.wiring.send] = (root * self.right)[..., None] * m_hat[:, None]
+        return B_h
+
+    def layer_source(self, m: Array, m_w: Array) -> Array:
+        r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
+        B, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
+        B[..., self.wiring.receive] = (root * self.left)[..., None] * (self.wiring.b * m)[:, None]
+        B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
+        return B
 
     def noise(self, state: Layers) -> Array:
         r"""Covariance of the fields :math:`(B_h, B)` of each node (Eq. 3.4)."""
@@ -234,7 +238,8 @@ class LayerEquations:
         C, L = J @ S, J @ back
         M = back.mT @ G_h @ L
         response = np.block([[L.mT, -M], [C, L]])
-        mean = (response @ np.concatenate(self.sources(state), axis=2)[..., None])[..., 0]
+        fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
+        mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
         cov = response @ self.noise(state) @ response.mT
         read = g[:, None, :, None]
         pull = np.concatenate([L.mT @ read, C @ read], axis=2)[..., 0]
