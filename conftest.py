@@ -6,10 +6,8 @@ HOMES = {
     "torch": [
         "src/gcnlimit/nn/*",
         "src/gcnlimit/simulation/backend/torch_backend.py",
-        "src/gcnlimit/benchmark/device_ridge.py",
-        "src/gcnlimit/benchmark/train_network.py",
     ],
-    "torch_geometric": ["src/gcnlimit/pyg.py", "src/gcnlimit/benchmark/networks.py"],
+    "torch_geometric": ["src/gcnlimit/pyg.py"],
 }
 collect_ignore_glob = [
     home for package, homes in HOMES.items() if importlib.util.find_spec(package) is None for home in homes

@@ -26,8 +26,8 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from gcnlimit import real
-from gcnlimit.given.inputs import as_adjacency, as_features
-from gcnlimit.given.labels import as_labels
+from gcnlimit.graphs.check import as_adjacency, as_features
+from gcnlimit.graphs.labels import as_labels
 from gcnlimit.real.offers import Options
 from gcnlimit.real.trained import pair, train
 

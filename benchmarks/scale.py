@@ -12,7 +12,7 @@ import sys
 from typing import Any, NamedTuple
 
 from benchmarks.measure import row
-from gcnlimit._threads import threads
+from gcnlimit._runtime.threads import threads
 
 NODES = 100_000
 
@@ -61,7 +61,7 @@ done(start, float(np.mean((outputs * i.labels)[~i.train_mask] > 0)))
 """
 
 DRAWS = """
-from gcnlimit._threads import in_order
+from gcnlimit._runtime.threads import in_order
 backend, width = backend_of("cpu"), nodes // 4
 start = time.perf_counter()
 shape = backend.tile, nodes

@@ -20,11 +20,11 @@ from scipy.special import expit
 
 import gcnlimit as gl
 from benchmarks.measure import peak, row, timed
-from gcnlimit._threads import threads
+from gcnlimit._runtime.threads import threads
 from gcnlimit.losses import Logistic
-from gcnlimit.simulation.operator import Operator
-from gcnlimit.simulation.rows import training_rows
-from gcnlimit.simulation.solvers import TrainingRows
+from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.train.rows import training_rows
+from gcnlimit.simulation.train.solvers import TrainingRows
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 NODES, DEGREE = 10_000, 30

@@ -12,7 +12,7 @@ from gcnlimit.penalties import Mixed
 DATA = gl.CSBM(alpha=2.0, lam=1.0, mu=2.0, rho=0.4)
 
 
-class Quartic:
+class Quartic(gl.Penalty):
     """A penalty of one's own, w^2/2 + w^4/4."""
 
     def value(self, w):

@@ -11,7 +11,7 @@ import pytest
 from waiting import alive, wait_for
 
 import gcnlimit as gl
-from gcnlimit._processes import run
+from gcnlimit._runtime.processes import run
 
 SCRIPT = """
 import signal

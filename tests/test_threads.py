@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit import _threads
-from gcnlimit._processes import process_pool, run
-from gcnlimit.simulation.rows import training_rows
+from gcnlimit._runtime import threads as _threads
+from gcnlimit._runtime.processes import process_pool, run
+from gcnlimit.simulation.train.rows import training_rows
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
 

@@ -11,7 +11,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from gcnlimit import CSBM, GCN, Hinge, Logistic, Square
-from gcnlimit.order_parameters import OrderFunctions, Weights
+from gcnlimit.results.order_parameters import OrderFunctions, Weights
 
 
 def square_averages(mean, deviation, v):

@@ -10,9 +10,8 @@ import numpy as np
 from scipy.stats import norm, qmc
 
 import gcnlimit as gl
-from gcnlimit.csbm import class_fractions
-from gcnlimit.numerics.ranking import roc_area
-from gcnlimit.simulation.codes import class_codes, codes_of, indices_of
+from gcnlimit.classes import Classes
+from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.simulation.measure import hit_rate
 from gcnlimit.theory.decision import log_error
 from gcnlimit.theory.large_reg import margins, symmetric_averages
@@ -99,14 +98,14 @@ class OneHot(Case):
 
     def scores(self, h):
         """Outputs of the classes."""
-        p = class_fractions(self.data.classes)
-        return p + h @ (class_codes(self.data.classes) * p[:, None]).T
+        p = self.data.classes.fractions
+        return p + h @ (self.data.classes.codes * p[:, None]).T
 
     def exact(self):
         """Exact numbers."""
         output = gl.predict(self.data, self.gcn).order_parameters.output
         z = norm.ppf(qmc.Sobol(2, seed=0).random(1 << 18))
-        codes, p = class_codes(self.data.classes), class_fractions(self.data.classes)
+        codes, p = self.data.classes.codes, self.data.classes.fractions
         rates = [
             np.mean(np.argmax(self.scores(output.mean * code + math.sqrt(output.variance) * z), axis=1) == k)
             for k, code in enumerate(codes)
@@ -119,7 +118,7 @@ class OneHot(Case):
         f, test = gl.fit(i, self.gcn), ~i.train_mask
         return {
             "test_accuracy": hit_rate(
-                self.scores(f.outputs + f.bias)[test], indices_of(i.labels, (0.5, 0.3, 0.2))[test]
+                self.scores(f.outputs + f.bias)[test], Classes.of((0.5, 0.3, 0.2)).index_of(i.labels)[test]
             )
         }
 
@@ -171,7 +170,7 @@ class WithoutBias(Case):
         i = gl.sample(self.data, nodes, None, seed)
         a, X = i.observation.operator(True), i.features - i.features.mean(axis=0)
         centred = Centred(a)
-        kinds, y = indices_of(i.labels, self.classes), codes_of(i.labels, self.classes)[:, 0]
+        kinds, y = Classes.of(self.classes).index_of(i.labels), Classes.of(self.classes).codes_of(i.labels)[:, 0]
         targets = np.where(i.train_mask, np.where(kinds == 0, 1.0, -1.0), 0.0)
         spread = FILTER.apply(centred, targets, radius=a.radius)
         h = FILTER.apply(centred, X @ (X.T @ spread) / nodes, radius=a.radius)
@@ -210,9 +209,9 @@ class Principal(Case):
         """The same on one graph."""
         i = gl.sample(self.data, nodes, None, seed)
         _, vectors = np.linalg.eigh(i.observation.operator(True) @ np.eye(nodes))
-        Y, top = codes_of(i.labels, 3), vectors[:, -2:]
+        Y, top = Classes.of(3).codes_of(i.labels), vectors[:, -2:]
         left, _, right = np.linalg.svd(top.T @ Y)
-        return {"accuracy": hit_rate(top @ left @ right @ class_codes(3).T, indices_of(i.labels, 3))}
+        return {"accuracy": hit_rate(top @ left @ right @ Classes.of(3).codes.T, Classes.of(3).index_of(i.labels))}
 
 
 @dataclasses.dataclass

@@ -21,8 +21,8 @@ import numpy as np
 from scipy import sparse
 
 import gcnlimit as gl
-from gcnlimit.given.standard import Standard
-from gcnlimit.numerics.simplex import simplex_codes
+from gcnlimit.classes import simplex_codes
+from gcnlimit.graphs.standard import Standard
 from gcnlimit.real.estimate import estimate_standard
 
 NETWORK = gl.GCN(gl.Diffusion(1.0))

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import gcnlimit as gl
-from gcnlimit._threads import one_thread_each
+from gcnlimit._runtime.threads import one_thread_each
 from validation.degree_law import AMP, BELIEF, CEILING, GAIN, LOSS, Row, draw, tables
 
 POINTS = {

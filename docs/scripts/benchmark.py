@@ -1,4 +1,4 @@
-"""Tables and pictures of the page on the benchmark: ``python docs/scripts/benchmark.py benchmarks/gnn_study.json``."""
+"""Tables and pictures of the page on the benchmark: ``python docs/scripts/benchmark.py benchmarks/gnn/study.json``."""
 
 import sys
 from pathlib import Path
@@ -8,25 +8,24 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import gcnlimit as gl
-from gcnlimit.benchmark.problems import as_problems
-from gcnlimit.benchmark.record import recorded
+from gcnlimit.benchmark.problems import as_problems, recorded
 
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
-TABLES = ROOT / "benchmarks"
+TABLES = ROOT / "benchmarks" / "gnn"
 OWN = "message-passing network"
 
 
 def main() -> None:
     """Write the table of problems, draw accuracy against depth, and, given results, write and draw those of the study."""
     suite = (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True))
-    (TABLES / "gnn_problems.md").write_text(problem_table(suite))
+    (TABLES / "problems.md").write_text(problem_table(suite))
     scores = gl.benchmark.Scores.load(sys.argv[1]) if len(sys.argv) > 1 else gl.benchmark.Scores(())
     depth(scores)
     if scores.runs:
-        (TABLES / "gnn_ablations.md").write_text(ablation_table(scores))
+        (TABLES / "ablations.md").write_text(ablation_table(scores))
         whole = gl.benchmark.Scores(tuple(run for run in scores.runs if not run.method.startswith(f"{OWN},")))
-        (TABLES / "gnn_study.md").write_text(study_table(whole))
+        (TABLES / "study.md").write_text(study_table(whole))
         places(whole)
 
 

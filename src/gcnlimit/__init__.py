@@ -11,9 +11,9 @@ Each name is imported when it is first used.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from gcnlimit._runtime.extras import on_first_use
 from gcnlimit._version import __version__ as __version__
 
 if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _HOMES
@@ -45,16 +45,16 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.network import GCN as GCN
     from gcnlimit.penalties import ElasticNet as ElasticNet
     from gcnlimit.penalties import Penalty as Penalty
-    from gcnlimit.performance import Status as Status
     from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
     from gcnlimit.real.describe import describe as describe
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
-    from gcnlimit.simulation.amp import amp as amp
-    from gcnlimit.simulation.belief_propagation import belief_propagation as belief_propagation
+    from gcnlimit.results.performance import Status as Status
+    from gcnlimit.simulation.data.instance import Instance as Instance
+    from gcnlimit.simulation.data.sample import sample as sample
     from gcnlimit.simulation.fit import fit as fit
-    from gcnlimit.simulation.instance import Instance as Instance
-    from gcnlimit.simulation.sample import sample as sample
+    from gcnlimit.simulation.infer.amp import amp as amp
+    from gcnlimit.simulation.infer.belief_propagation import belief_propagation as belief_propagation
     from gcnlimit.simulation.simulate import simulate as simulate
     from gcnlimit.spectrum import Spectrum as Spectrum
     from gcnlimit.sweeps.run import sweep as sweep
@@ -82,16 +82,16 @@ _HOMES = {
     "losses": "Hinge Logistic Loss Softmax Square",
     "network": "GCN",
     "penalties": "ElasticNet Penalty",
-    "performance": "Status",
+    "results.performance": "Status",
     "real.classifier": "GraphClassifier",
     "real.estimate": "estimate",
     "real.recommend": "recommend",
     "real.describe": "describe",
-    "simulation.amp": "amp",
-    "simulation.belief_propagation": "belief_propagation",
+    "simulation.infer.amp": "amp",
+    "simulation.infer.belief_propagation": "belief_propagation",
     "simulation.fit": "fit",
-    "simulation.instance": "Instance",
-    "simulation.sample": "sample",
+    "simulation.data.instance": "Instance",
+    "simulation.data.sample": "sample",
     "simulation.simulate": "simulate",
     "spectrum": "Spectrum",
     "sweeps.run": "sweep",
@@ -104,19 +104,8 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 __all__ = ["__version__", *_NAMESPACES, *_HOME]  # noqa: PLE0604
 
-
 if not TYPE_CHECKING:  # type checkers read the imports above, and so find a misspelt name
-
-    def __getattr__(name: str) -> object:
-        """Import a public name when it is first used."""
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in _NAMESPACES:
-            value: object = importlib.import_module(f"{__name__}.{_NAMESPACES[name]}")
-        else:
-            value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = on_first_use(globals(), _HOME, _NAMESPACES)
 
 
 def __dir__() -> list[str]:

@@ -11,9 +11,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 
-__all__ = ["LOOSEST", "broadcast", "check_types", "flag", "number", "plain_array", "real", "tolerance", "whole"]
-
-
 LOOSEST = 1e-3
 """Tolerance of self-consistent equations up to which their solution can be distinguished from another."""
 

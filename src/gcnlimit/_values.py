@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Brief", "Numbers", "Parameter", "Value", "brief"]
-
 _SHORT = 10  # numbers of an array that is written out
 
 Array = npt.NDArray[np.float64]

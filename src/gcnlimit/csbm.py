@@ -1,29 +1,58 @@
-"""The data: the contextual stochastic block model."""
+"""The data: the contextual stochastic block model, and the law of the operator that a network applies to its graph."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, plain_array, real, whole
+from gcnlimit._validation import broadcast, flag, real
 from gcnlimit._values import Array, Parameter, Value, brief
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
-from gcnlimit.spiked import SpikedOperator
 
-__all__ = ["CSBM", "SIGNALS", "Classes", "class_fractions"]
+
+class SpikedOperator(NamedTuple):
+    r"""Law of the operator :math:`a = \frac{\lambda_e}N yy^T + \xi`: its `signal` :math:`\lambda_e`, and whether it is symmetric.
+
+    The eigenvalues of the noise :math:`\xi` fill the interval :math:`[-2, 2]` if it is symmetric and the unit disc if not
+    (Eq. 1.3).
+
+    Examples
+    --------
+    >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=True).spike
+    array([ 0. , -2.5])
+    >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=False).radius
+    array([1., 2.])
+    """
+
+    signal: Array
+    symmetric: bool
+
+    @property
+    def edge(self) -> float:
+        """Radius of the bulk of the spectrum."""
+        return 2.0 if self.symmetric else 1.0
+
+    @property
+    def radius(self) -> Array:
+        r"""Spectral radius, spike included: :math:`|\lambda_e| + 1/|\lambda_e|` or 2, :math:`|\lambda_e|` or 1 if directed."""
+        size = np.maximum(np.abs(self.signal), 1.0)
+        return np.asarray(size + 1.0 / size if self.symmetric else size)
+
+    @property
+    def spike(self) -> Array:
+        r"""Eigenvalue outside the bulk, :math:`\lambda_e + \lambda_e^{-1}`, or :math:`\lambda_e` if directed; 0 if none."""
+        return np.where(np.abs(self.signal) > 1.0, np.sign(self.signal) * self.radius, 0.0)
+
 
 SIGNALS = ("alpha", "lam", "mu", "rho")
 """Real parameters of the data."""
-Classes = int | tuple[float, ...]
-"""A number of equal classes, or the fractions of unequal ones."""
-
-_MOST_CLASSES = 10_000
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -82,7 +111,7 @@ class CSBM(Value):
         rho: ArrayLike,
         directed: bool = True,
         *,
-        classes: int | ArrayLike = 2,
+        classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
     ) -> None:
         checked: dict[str, Any] = {
@@ -91,7 +120,7 @@ class CSBM(Value):
             "mu": real("mu", mu, low=0),
             "rho": real("rho", rho, low=0, high=1),
             "directed": flag("directed", directed),
-            "classes": _classes(classes),
+            "classes": Classes.of(classes),
             "features": as_spectrum(features),
         }
         for name, value in checked.items():
@@ -177,7 +206,7 @@ class CSBM(Value):
     def __repr__(self) -> str:
         """Parameters by name, two equal classes and white features left out."""
         shown = ["alpha", "lam", "mu", "rho", "directed"]
-        shown += ["classes"] * (self.classes != 2) + ["features"] * (not self.features.is_white)
+        shown += ["classes"] * (not self.classes.two) + ["features"] * (not self.features.is_white)
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: ArrayLike) -> CSBM:
@@ -194,8 +223,8 @@ class CSBM(Value):
 
         >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
         """
-        if self.classes != 2 or not self.features.is_white:
-            got = f"classes = {self.classes}" if self.classes != 2 else "correlated features"
+        if not self.classes.two or not self.features.is_white:
+            got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
             raise ParameterError(
                 f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
             )
@@ -207,7 +236,7 @@ class CSBM(Value):
         >>> CSBM(4, 1, 2, 0.1, classes=4).fractions
         array([0.25, 0.25, 0.25, 0.25])
         """
-        return class_fractions(self.classes)
+        return self.classes.fractions
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
         r"""Signal :math:`\lambda_e` of the operator that a network applies.
@@ -248,11 +277,6 @@ class CSBM(Value):
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 
-def class_fractions(classes: Classes) -> Array:
-    """Fraction of the nodes in each class."""
-    return np.full(classes, 1.0 / classes) if isinstance(classes, int) else np.array(classes)
-
-
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     r"""Signal :math:`\sqrt{d/(1 - d/N)}` of a graph all of whose edges stay within the classes."""
     d = real("degree", degree, low=0, open_low=True)
@@ -260,18 +284,3 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
     return (d / (1.0 - d / n)) ** 0.5
-
-
-def _classes(value: int | ArrayLike) -> Classes:
-    """Return a number of equal classes, or the fractions of unequal ones."""
-    if plain_array("classes", value).ndim == 0:
-        return whole("classes", value, low=2, high=_MOST_CLASSES)
-    fractions = np.asarray(real("classes", value, low=0, open_low=True))
-    if fractions.ndim != 1 or fractions.size < 2 or abs(np.sum(fractions) - 1.0) > 1e-9:
-        raise ParameterError(
-            f"classes = {value!r} are not the fractions of at least two classes: they sum to {np.sum(fractions):g}; "
-            "give fractions that sum to 1, or a number of equal classes"
-        )
-    if np.ptp(fractions) < 1e-15:
-        return fractions.size
-    return tuple(float(p) for p in fractions)

@@ -4,8 +4,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-__all__ = ["ConvergenceError", "GCNLimitError", "ParameterError", "writing"]
-
 
 class GCNLimitError(Exception):
     """Base class of everything this library raises on purpose; the message is one line, whatever it quotes."""

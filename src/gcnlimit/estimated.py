@@ -13,8 +13,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 
-__all__ = ["EstimatedCSBM"]
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class EstimatedCSBM(CSBM):

@@ -10,17 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._adapter import check_prox
 from gcnlimit._validation import broadcast, check_types, flag, real
 from gcnlimit._values import Array, Parameter, Value
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.given import check_values
 from gcnlimit.penalties import L2, Penalty, as_penalty
-
-__all__ = ["GCN", "check_problem"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -48,8 +44,8 @@ class GCN(Value):
         means the same at every depth and strength. A network with `reg` then has the outputs of one that is not
         normalized with :math:`r\, \tau(gg^T)` (for the penalty ``"l2"``).
     penalty
-        The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or an object
-        with `value`, `prox` and `prox_derivative`. Any but ``"l2"`` needs a finite `reg`.
+        The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or a
+        `Penalty`. Any but ``"l2"`` needs a finite `reg`.
 
     Examples
     --------
@@ -81,9 +77,6 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
-        check_values(self.loss)
-        check_prox("loss", self.loss)
-        check_prox("penalty", self.penalty)
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
@@ -102,7 +95,7 @@ class GCN(Value):
         """
         return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
 
-    def squared_penalty(self, function: str) -> None:
+    def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
         if not isinstance(self.penalty, L2):
             raise ParameterError(f'{function} needs penalty = "l2", got {self.penalty!r}')

@@ -9,13 +9,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
-from typing import Any, cast
+from dataclasses import fields, replace
+from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gcnlimit._memory import require
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -23,31 +23,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
-
-__all__ = [
-    "DATA",
-    "FLAGS",
-    "LEARNING",
-    "SETTINGS",
-    "SIGNALS",
-    "SIMULATION",
-    "WHOLE",
-    "build_data",
-    "build_filter",
-    "build_network",
-    "check_names",
-    "defaults",
-    "families",
-    "filter_choices",
-    "filter_names",
-    "layered",
-    "long_name",
-    "network_names",
-    "real_names",
-    "spaced",
-    "starts",
-    "suggestion",
-]
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.result import Result
 
 DATA = tuple(f.name for f in fields(CSBM))
 LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
@@ -258,3 +235,44 @@ def filter_choices() -> str:
     ['t', 'theta']
     """
     return ", ".join(f"{name} with depth" if layered(family) else name for name, family in families().items())
+
+
+AnyResult = TypeVar("AnyResult", bound=Result)
+
+
+def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> AnyResult:
+    """Return a result with the parameters that it was computed for.
+
+    >>> import gcnlimit as gl
+    >>> network = gl.GCN(gl.Residual([[1.0, 2.0], [3.0, 4.0]]))
+    >>> gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), network).to_xarray().c_2.values.tolist()
+    [2.0, 4.0]
+    """
+    parameters: dict[str, Any] = {}
+    if data is not None:
+        parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
+        if not data.classes.two:
+            parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
+    if gcn is not None:
+        parameters |= _of_filter(gcn.filter)
+        parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
+    return replace(result, coordinates=Coordinates(parameters))
+
+
+def each_layer(name: str, values: Any, first: int = 1) -> dict[str, Any]:
+    """The layers of a parameter, its last axis, by name.
+
+    >>> each_layer("c", np.array([[1.0, 2.0], [3.0, 4.0]]))
+    {'c_1': array([1., 3.]), 'c_2': array([2., 4.])}
+    """
+    return {f"{name}_{k}": layer for k, layer in enumerate(np.moveaxis(np.asarray(values), -1, 0), first)}
+
+
+def _of_filter(filter: Filter) -> dict[str, Any]:
+    """The parameter of a filter; one strength and the depth where all layers are equal, else one column for each layer."""
+    values = np.asarray(filter.values)
+    if not filter.deep:
+        return {filter.parameter: values}
+    if filter.shared and values.shape[-1] and np.all(values == values[..., :1]):
+        return {filter.parameter: values[..., 0], "depth": values.shape[-1]}
+    return each_layer(filter.parameter, values, first=1 if filter.shared else 0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 
 need("gcnlimit.pyg", "pyg", "torch", "torch_geometric")
 

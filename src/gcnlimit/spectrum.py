@@ -13,8 +13,6 @@ from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 
-__all__ = ["Spectrum", "as_spectrum"]
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class Spectrum(Value):

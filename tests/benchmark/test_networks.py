@@ -10,7 +10,7 @@ from gcnlimit.benchmark.task import split
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
-from gcnlimit.benchmark import device_ridge, networks, study  # noqa: E402
+from benchmarks.gnn import device_ridge, networks, study  # noqa: E402
 
 
 def graph():

@@ -5,8 +5,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.benchmark.methods import METHODS
-from gcnlimit.benchmark.problems import as_problems
-from gcnlimit.benchmark.record import recorded
+from gcnlimit.benchmark.problems import as_problems, recorded
 from gcnlimit.benchmark.task import checksum
 
 

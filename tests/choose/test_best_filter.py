@@ -8,7 +8,7 @@ from problems import DATA, random_data
 
 import gcnlimit as gl
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.free_filter import DirectedFilters, SymmetricFilters
+from gcnlimit.choose.polynomials import DirectedFilters, SymmetricFilters
 from gcnlimit.choose.search import margin
 from gcnlimit.theory import limits
 from gcnlimit.theory.points import Points
@@ -118,3 +118,19 @@ def test_values_on_the_spectrum_are_those_of_the_coefficients():
         assert np.abs(best.g[k]).max() == pytest.approx(1.0)
     signal = 1.5 * np.sqrt(2)
     assert best.x[1, -1] == pytest.approx(signal + 1 / signal)
+
+
+@pytest.mark.parametrize("features", [None, gl.Spectrum([0.2, 1.8], [1.5, 0.5])], ids=["white", "coloured"])
+def test_the_margin_at_finite_reg_is_that_of_predict_and_its_gradient_is_exact(features):
+    known = random_data(5, seed=2)
+    data = gl.CSBM(known.alpha, known.lam, known.mu, known.rho, features=features)
+    filters = SymmetricFilters(Points.of(data, gl.GCN(gl.Polynomial([1.0]))), 5, finite=True)
+    everyone, h = np.arange(5), 1e-6
+    a = np.concatenate([np.random.default_rng(0).normal(size=(5, 6)), np.full((5, 1), -1.5)], axis=1)
+
+    gcn = gl.GCN(gl.Polynomial(filters.coefficients(a)), reg=filters.reg(a))
+    found = gl.predict(data, gcn, tol=1e-12).order_parameters.test_margin
+    np.testing.assert_allclose(filters.margin(a, everyone), found, atol=1e-10)
+
+    slope = [(filters.margin(a + d, everyone) - filters.margin(a - d, everyone)) / (2 * h) for d in h * np.eye(7)]
+    np.testing.assert_allclose(filters.gradient(a, everyone), np.transpose(slope), atol=1e-8)

@@ -118,7 +118,7 @@ def forbidden(monkeypatch):
 
     for home in ("theory.predict.predict", "theory.bayes.bayes_optimal", "choose.tune.tune", "choose.compare.compare"):
         monkeypatch.setattr(f"gcnlimit.{home}", refuse)
-    monkeypatch.setattr("gcnlimit.simulation.sample.sample", refuse)
+    monkeypatch.setattr("gcnlimit.simulation.data.sample.sample", refuse)
     monkeypatch.setattr("gcnlimit.figures.produce.produce", refuse)
     monkeypatch.setattr("gcnlimit.benchmark.evaluate", refuse)
     monkeypatch.setattr("gcnlimit.real.read", refuse)
@@ -240,9 +240,9 @@ def test_ctrl_c_without_anything_done_ends_with_130():
 def test_z_is_missing_where_trials_differ_by_rounding_alone():
     mean, error = (0.9, 0.8, 1.0, 5.7e-16, -2.3), (0.01, 0.02, 0.1, 6.8e-17, 0.1)
     others = 0.9, 0.9, 0.95
-    errors = gl.results.FullPerformance(*error, *others)
+    errors = gl.results.Performance(*error, *others)
     measured = gl.results.Measurement(*mean, *others, standard_error=errors, trials=5)
-    exact = gl.results.FullPerformance(0.9, 0.8, 1.2, 0.0, -2.3, *others)
+    exact = gl.results.Performance(0.9, 0.8, 1.2, 0.0, -2.3, *others)
     fields = _beside(measured, exact, 1)
     assert fields["train_loss"]["_z"][0] is None
     assert stats.norm.cdf(fields["test_loss"]["_z"][0]) == pytest.approx(stats.t.cdf(-2.0, df=4))

@@ -9,8 +9,7 @@ from reference import ROOT
 from gcnlimit import ParameterError
 from gcnlimit.figures.agreement import z_scores
 from gcnlimit.figures.dots import Simulation
-from gcnlimit.figures.files import read, write
-from gcnlimit.figures.produce import produce
+from gcnlimit.figures.produce import produce, read, write
 from gcnlimit.figures.registry import find
 
 PAGE = (ROOT / "docs" / "how-to" / "add-a-figure.md").read_text()

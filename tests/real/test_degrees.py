@@ -5,7 +5,7 @@ import pytest
 
 from gcnlimit.degrees import Gamma
 from gcnlimit.real.degrees import degree_law, degree_signal, degree_variance, noise_level, shrunk_propensities
-from gcnlimit.simulation.graph import bernoulli_graph
+from gcnlimit.simulation.data.graph import bernoulli_graph
 
 NODES, DEGREE, LAM = 3000, 40.0, 1.3
 

@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.stats import binom
 
 import gcnlimit as gl
-from gcnlimit.given.from_labels import from_labels
-from gcnlimit.given.standard import Standard
+from gcnlimit.graphs.from_labels import from_labels
+from gcnlimit.graphs.standard import Standard
 from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.likelihood import _Fixed, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled

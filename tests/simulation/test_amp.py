@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.performance import Status
+from gcnlimit.results.performance import Status
 
 
 def accuracies(data, trials, nodes, degree):

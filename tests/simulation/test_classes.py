@@ -8,10 +8,9 @@ from scipy.special import softmax
 from scipy.stats import chi2
 
 import gcnlimit as gl
-from gcnlimit.csbm import class_fractions
-from gcnlimit.performance import Status
-from gcnlimit.simulation.codes import class_codes, codes_of, indices_of, one_hot_basis
-from gcnlimit.simulation.size import edge_probabilities
+from gcnlimit.classes import Classes
+from gcnlimit.results.performance import Status
+from gcnlimit.simulation.data.size import edge_probabilities
 
 PARAMETERS = {"alpha": 2.5, "lam": 1.1, "mu": 2.0, "rho": 0.25}
 COLOUR = gl.Spectrum([0.3, 1.7], [1.4, 0.6])
@@ -24,7 +23,7 @@ def drawn(classes=2, features=None, nodes=600, degree=60, seed=0, **change):
 
 @pytest.mark.parametrize("classes", [2, *KINDS])
 def test_codes_are_standardised(classes):
-    y, p = class_codes(classes), class_fractions(classes)
+    y, p = Classes.of(classes).codes, Classes.of(classes).fractions
     assert np.allclose(p @ y, 0.0)
     assert np.allclose(y.T * p @ y, np.eye(p.size - 1))
     assert np.allclose(y @ y.T, np.diag(1.0 / p) - 1.0)
@@ -34,7 +33,7 @@ def test_codes_are_standardised(classes):
 def test_every_block_of_the_graph_has_its_density(directed):
     """And all classes have the same mean degree."""
     classes, nodes, degree, draws = (0.6, 0.3, 0.1), 400, 30, 40
-    expected = edge_probabilities(0.8, nodes, degree, classes)
+    expected = edge_probabilities(0.8, nodes, degree, Classes.of(classes))
     assert np.allclose(expected @ classes, degree / nodes)
     statistic = 0.0
     for seed in range(draws):
@@ -61,7 +60,7 @@ def test_a_signal_without_probabilities_is_refused_with_what_would_allow_it(clas
 
 def test_features_have_the_covariance_and_the_signal_asked_for():
     i = drawn(3, COLOUR, nodes=6000, degree=20)
-    Y, X = codes_of(i.labels, 3), np.asarray(i.features)
+    Y, X = Classes.of(3).codes_of(i.labels), np.asarray(i.features)
     half = X.shape[1] // 2
     direction = Y.T @ X / 6000 * math.sqrt(6000 / 2.0)
     for part, variance, share in ((slice(half), 0.3, 1.4), (slice(half, None), 1.7, 0.6)):
@@ -108,20 +107,20 @@ def rows(i, t=1.0):
 @pytest.mark.parametrize("classes", [4, (0.5, 0.3, 0.2)])
 def test_one_hot_targets_are_the_codes_in_other_words(classes):
     """Ridge regression on one-hot targets, with a bias where classes are unequal: o = p + sqrt(p) B (h + b), exactly."""
-    i, p = drawn(classes), class_fractions(classes)
+    i, p = drawn(classes), Classes.of(classes).fractions
     f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), reg=2.0))
-    F, onehot, mask = rows(i), np.eye(p.size)[indices_of(i.labels, classes)], i.train_mask
+    F, onehot, mask = rows(i), np.eye(p.size)[Classes.of(classes).index_of(i.labels)], i.train_mask
     row, target = (F[mask].mean(axis=0), onehot[mask].mean(axis=0)) if classes != 4 else (0.0, p)
     Z = F[mask] - row
     W = np.linalg.solve(Z.T @ Z + 2.0 * np.eye(F.shape[1]), Z.T @ (onehot[mask] - target))
     outputs = (F - row) @ W + target
-    assert np.allclose(outputs, p + (f.outputs + f.bias) @ (class_codes(classes) * p[:, None]).T, atol=1e-8)
+    assert np.allclose(outputs, p + (f.outputs + f.bias) @ (Classes.of(classes).codes * p[:, None]).T, atol=1e-8)
 
 
 @pytest.mark.parametrize("classes", [3, (0.5, 0.3, 0.2)])
 @pytest.mark.parametrize("rho", [0.1, 0.7])
 def test_the_gradient_of_the_cross_entropy_vanishes(classes, rho):
-    i, E = drawn(classes, rho=rho), one_hot_basis(classes)
+    i, E = drawn(classes, rho=rho), Classes.of(classes).one_hot_basis
     f = gl.fit(i, gl.GCN(gl.Diffusion(1.0), "softmax", reg=[0.1, 3.0]))
     F, mask = rows(i)[i.train_mask], i.train_mask
     onehot = np.eye(3)[i.labels[mask].astype(int)]
@@ -244,7 +243,7 @@ def test_posterior_probabilities_are_calibrated():
     found, hidden = gl.amp(i), ~i.train_mask
     assert np.allclose(found.probabilities.sum(axis=1), 1.0)
     size = np.mean(np.sum(found.labels[hidden] ** 2, axis=1))
-    overlap = np.sum(found.labels[hidden] * codes_of(i.labels, i.data.classes)[hidden], axis=1)
+    overlap = np.sum(found.labels[hidden] * i.data.classes.codes_of(i.labels)[hidden], axis=1)
     assert abs(np.mean(overlap) - size) < 4 * np.std(overlap) / math.sqrt(hidden.sum()) + 0.05
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import linalg, sparse
 
 import gcnlimit as gl
-from gcnlimit.simulation.features import StreamedFeatures
+from gcnlimit.simulation.data.features import StreamedFeatures
 
 NETWORK = gl.GCN(gl.Diffusion(0.7))
 VALUES = [math.nan, math.inf, -math.inf, -5, -1, 0, 0.5, 1, 2, 7, 39, 40, 41, 10**6, 2**31 - 1, 2**63, 1e300, 1e-300]

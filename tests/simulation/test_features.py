@@ -3,7 +3,7 @@ import os
 import numpy as np
 import pytest
 
-from gcnlimit.simulation.features import LARGEST_KEY, StreamedFeatures, one_pass
+from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures, one_pass
 
 
 @pytest.fixture(params=["cpu", os.environ.get("GCNLIMIT_TEST_DEVICE", "torch:cpu")])

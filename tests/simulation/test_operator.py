@@ -3,8 +3,8 @@ import pytest
 from scipy.linalg import expm
 
 import gcnlimit as gl
-from gcnlimit.simulation import operator as module
-from gcnlimit.simulation.operator import Operator
+from gcnlimit.simulation.data import operator as module
+from gcnlimit.simulation.data.operator import Operator
 
 
 def dense(adjacency, degree, symmetrize):

@@ -10,7 +10,7 @@ from problems import GRAPHS, LOSSES
 
 import gcnlimit as gl
 from gcnlimit.simulation import simulate as module
-from gcnlimit.simulation.solvers import TOLERANCE
+from gcnlimit.simulation.train.solvers import TOLERANCE
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "validation" / "predictions.json").read_text())["predictions"]
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import expit, xlogy
 
+import gcnlimit as gl
 from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.descent import logistic_descent
-from gcnlimit.simulation.krylov import solve_shifted
-from gcnlimit.simulation.solvers import TOLERANCE, TrainingRows
+from gcnlimit.simulation.train.descent import logistic_descent
+from gcnlimit.simulation.train.krylov import solve_shifted
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
 def rows(n, m, seed=0):
@@ -128,7 +129,7 @@ def test_hinge_agrees_with_a_support_vector_machine():
     assert np.allclose(both.coef_[0], w, atol=1e-5)
 
 
-class SquaredHinge:
+class SquaredHinge(gl.Loss):
     """A loss of one's own, with the three methods that a loss needs."""
 
     def value(self, z):

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import chi2
 
 import gcnlimit as gl
-from gcnlimit._processes import run
+from gcnlimit._runtime.processes import run
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.graph import bernoulli_graph
-from gcnlimit.simulation.operator import Operator
-from gcnlimit.simulation.size import Size
+from gcnlimit.simulation.data.graph import bernoulli_graph
+from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.data.size import Size
 
 torch = pytest.importorskip("torch")
 DEVICE = os.environ.get("GCNLIMIT_TEST_DEVICE", "torch:cpu")  # "cuda" tests a graphics card

@@ -7,8 +7,8 @@ from problems import LOSSES
 from scipy import linalg
 
 import gcnlimit as gl
-from gcnlimit._progress import counting_blocks
-from gcnlimit.simulation.train import train
+from gcnlimit._runtime.progress import counting_blocks
+from gcnlimit.simulation.train.train import train
 
 
 def dense(instance, symmetrize):
@@ -70,7 +70,7 @@ def test_streamed_features_train_where_the_gain_of_the_filter_is_large():
 
 
 def test_a_krylov_space_of_all_labelled_nodes_is_enough(monkeypatch):
-    monkeypatch.setattr("gcnlimit.simulation.products.PASSES", 3)
+    monkeypatch.setattr("gcnlimit.simulation.train.products.PASSES", 3)
     data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(1.0), reg=0.1)
     one, other = (gl.fit(gl.sample(data, 250, 20, 0, streamed=s), gcn).outputs for s in (False, True))
     assert np.allclose(one, other, rtol=1e-8)

@@ -6,9 +6,10 @@ import pytest
 from reference import CLASSES, REFERENCE
 
 import gcnlimit as gl
-from gcnlimit.theory.evidence import Evidence
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.state_evolution import StateEvolution
+from gcnlimit.classes import Classes
+from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import StateEvolution
 
 
 @pytest.mark.parametrize("row", REFERENCE["bayes_optimal"], ids=lambda row: str(row["data"]))
@@ -183,7 +184,7 @@ def test_fixed_points_are_those_of_a_plain_iteration():
     n = 300
     lam, alpha, rho = rng.uniform(0.5, 0.97, n), rng.uniform(2, 8, n), 10 ** rng.uniform(-4, -1, n)
     mu = np.where(rng.random(n) < 0.5, 0.0, rng.uniform(0, 0.5, n))
-    tables = posterior(10)
+    tables = posterior(Classes.of(10))
     q = [rho, np.ones(n)]
     for _ in range(3000):
         m = [lam**2 * x + mu**2 / alpha * x / (1 + mu * x) for x in q]
@@ -198,7 +199,7 @@ def test_fixed_points_are_those_of_a_plain_iteration():
 def test_the_free_entropy_is_stationary_at_a_fixed_point():
     law = gl.Spectrum([0.5, 2.0], [1.2, 0.8])
     evidence = Evidence(*(np.array([x]) for x in (2.0, 0.7, 1.3)), law)
-    evolution = StateEvolution(evidence, np.array([0.05]), posterior(6))
+    evolution = StateEvolution(evidence, np.array([0.05]), posterior(Classes.of(6)))
     m = evolution.fixed_points().best
     q = evolution.overlap(m)
     step = 1e-4

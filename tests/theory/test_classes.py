@@ -97,7 +97,7 @@ def test_the_names_of_the_two_classes_do_not_matter():
     assert one.as_dict() == pytest.approx(other.as_dict(), abs=1e-10)
 
 
-class Rounded:
+class Rounded(gl.Loss):
     """Hinge loss whose corner is rounded over a width: the logistic loss in units of it."""
 
     def __init__(self, width):

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 import gcnlimit as gl
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
-from gcnlimit.simulation.graph import bernoulli_graph
+from gcnlimit.simulation.data.graph import bernoulli_graph
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
 from gcnlimit.theory.degrees.solve import accuracy_by_degree, solve

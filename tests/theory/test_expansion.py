@@ -67,7 +67,7 @@ def test_softmax_of_two_unequal_classes_has_the_orders_of_the_logistic_loss_at_h
     assert np.allclose(softmax, logistic * 2.0 ** np.arange(5), rtol=1e-9)
 
 
-class Shifted:
+class Shifted(gl.Loss):
     """Logistic loss of the margin less a constant."""
 
     def value(self, z):
@@ -107,7 +107,7 @@ def test_finite_regularization_can_win():
     assert gl.predict(data, gcn).test_accuracy == pytest.approx(0.85575, abs=1e-5)
 
 
-class Cornered:
+class Cornered(gl.Loss):
     """Slopes -2 on the left of 0, and -1 on the right."""
 
     def value(self, z):

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from reference import CLASSES
 
-from gcnlimit.theory.posterior import _equal_classes, _two_classes, posterior
+from gcnlimit.classes import Classes
+from gcnlimit.theory.ceiling.posterior import _equal_classes, _two_classes, posterior
 
 POSTERIORS = [2, 3, 5, 10, 50, (0.3, 0.7), (0.02, 0.98)]
 
 
 @pytest.mark.parametrize("row", CLASSES["T_C"], ids=lambda row: f"{row['C']}-{row['m']}")
 def test_reference(row):
-    tables, m = posterior(row["C"]), np.array([row["m"]])
+    tables, m = posterior(Classes.of(row["C"])), np.array([row["m"]])
     assert abs(tables.at(m).overlap[0] - row["T"]) < 1e-12
     assert abs(tables.information(m)[0][0] - row["psi"]) < 1e-11
 
@@ -23,7 +24,7 @@ def test_gumbel_noise_and_the_hyperbolic_secant_give_the_same_for_two_classes():
 
 @pytest.mark.parametrize("classes", POSTERIORS)
 def test_tables_are_the_integrals(classes):
-    tables = posterior(classes)
+    tables = posterior(Classes.of(classes))
     s = np.geomspace(1e-6, 38.0, 60)
     exact = _equal_classes(classes) if isinstance(classes, int) else _two_classes(classes[0])
     assert np.allclose(1.0 - tables.at(s / tables.rate).overlap, exact(s), rtol=0.0, atol=1e-14)
@@ -38,7 +39,7 @@ def test_the_deficit_keeps_its_digits_at_small_evidence(classes):
     else:
         p = classes[0]
         limit = 1.0 - 0.5 * (1 - 2 * p) ** 2 / (p * (1 - p))
-    tables = posterior(classes)
+    tables = posterior(Classes.of(classes))
     slope = np.max(np.abs(tables.at(m).deficit / m**2 - limit) / m)
     assert slope < 500.0
     assert abs(tables.at(np.array([1e-14])).deficit[0] / 1e-28 - limit) < 1e-10
@@ -47,7 +48,7 @@ def test_the_deficit_keeps_its_digits_at_small_evidence(classes):
 @pytest.mark.parametrize("classes", POSTERIORS)
 def test_evidence_removes_the_whole_entropy_of_the_classes(classes):
     """The information d/2 times the integral of U, from 0 and from infinity, adds up to the entropy."""
-    tables = posterior(classes)
+    tables = posterior(Classes.of(classes))
     edge = 0.09 / tables.rate
     (below, above), (left, right) = tables.information(np.array([edge * (1 - 1e-13), edge * (1 + 1e-13)]))
     assert above == pytest.approx(below, abs=1e-13)
@@ -56,7 +57,7 @@ def test_evidence_removes_the_whole_entropy_of_the_classes(classes):
 
 @pytest.mark.parametrize("classes", POSTERIORS)
 def test_the_slope_is_the_derivative(classes):
-    tables = posterior(classes)
+    tables = posterior(Classes.of(classes))
     m = np.geomspace(1e-3, 20.0, 30) / tables.rate
     step = 1e-4 * m
     slope = (tables.at(m + step).overlap - tables.at(m - step).overlap) / (2 * step)

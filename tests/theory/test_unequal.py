@@ -5,13 +5,11 @@ import pytest
 from problems import PARAMETERS
 
 import gcnlimit as gl
-from gcnlimit.numerics.simplex import simplex_codes
+from gcnlimit.classes import Classes, simplex_codes
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.unequal import MatrixEvolution
+from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
 from gcnlimit.theory.decision import balanced_log_error, best_log_error
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.unequal.decision import posterior_log_error
-from gcnlimit.theory.unequal.evolution import MatrixEvolution
-from gcnlimit.theory.unequal.nodes import gaussian_rules
-from gcnlimit.theory.unequal.posterior import MatrixPosterior
 
 THREE = (0.5, 0.3, 0.2)
 LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
@@ -53,7 +51,7 @@ def test_five_classes_lie_within_their_standard_error():
 @pytest.mark.parametrize("p", [0.5, 0.2, 0.03])
 def test_a_matrix_of_one_entry_is_the_number_of_two_classes(p):
     one = MatrixPosterior(np.array([p, 1.0 - p]), *gaussian_rules(1))
-    tables = posterior((p, 1.0 - p))
+    tables = posterior(Classes.of([p, 1.0 - p]))
     for m in (0.01, 0.3, 2.0, 9.0):
         assert one.overlap(np.array([[m]]))[0, 0] == pytest.approx(float(tables.at(np.array(m)).overlap), abs=1e-12)
         information = [float(x) for x in tables.information(np.array(m))]
@@ -81,7 +79,9 @@ def test_evidence_alike_in_all_directions_is_decided_by_one_integral(fractions, 
     p = np.array(fractions)
     (rule,), m = gaussian_rules(p.size - 2), margin**2 * np.eye(p.size - 1)
     for prior, one in ((p, best_log_error), (np.full(p.size, 1 / p.size), balanced_log_error)):
-        assert posterior_log_error(m, p, prior, rule) == pytest.approx(one(np.array([margin]), fractions)[0], rel=1e-11)
+        assert posterior_log_error(m, p, prior, rule) == pytest.approx(
+            one(np.array([margin]), Classes.of(fractions))[0], rel=1e-11
+        )
 
 
 def test_the_decision_has_the_error_of_the_largest_posterior():

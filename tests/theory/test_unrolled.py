@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.theory.unrolled import softmax_averages
+from gcnlimit.theory.ceiling.amp_layers import softmax_averages
 
 
 @pytest.mark.parametrize("classes, lam", [(2, 1.0), (2, -1.0), (3, 1.2), (20, 0.72)])

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gcnlimit._processes import check_pickle, process_pool
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.processes import check_pickle, process_pool
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import whole
 from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_size
 from gcnlimit.benchmark.scores import Run, Scores
@@ -27,8 +27,6 @@ from gcnlimit.sweeps.keys import describe
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import Producer
 from gcnlimit.sweeps.store import Store
-
-__all__ = ["Model", "evaluate"]
 
 Model = Callable[[Task], npt.ArrayLike]
 """From a task to scores: a row for each node and a column for each class."""

@@ -20,23 +20,9 @@ from gcnlimit.network import GCN
 from gcnlimit.real.leave_one_out import REG, Problem, choose
 from gcnlimit.real.offers import Options, offers
 from gcnlimit.real.operators import propagation
-from gcnlimit.simulation.amp import amp
-from gcnlimit.simulation.belief_propagation import belief_propagation
-from gcnlimit.simulation.inference import Inference
-
-__all__ = [
-    "METHODS",
-    "STRENGTHS",
-    "beliefs",
-    "correct_and_smooth",
-    "features_alone",
-    "label_propagation",
-    "linear_by_leave_one_out",
-    "linear_by_theory",
-    "message_passing",
-    "reference_methods",
-    "two_sided",
-]
+from gcnlimit.simulation.infer.amp import amp
+from gcnlimit.simulation.infer.belief_propagation import belief_propagation
+from gcnlimit.simulation.infer.inference import Inference
 
 STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of label propagation: eight settings, as for every method
@@ -141,7 +127,7 @@ def _scale(task: Task, scores: Array) -> float:
 
 def _scores(task: Task, found: Inference) -> Array:
     """Scores of a posterior: the log-odds of two equal classes, whose first is +1, else the probabilities."""
-    return np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes == 2 else found.probabilities
+    return -np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes.two else found.probabilities  # +1 is class 0
 
 
 def two_sided(outputs: Array) -> Array:

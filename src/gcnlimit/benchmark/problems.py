@@ -1,29 +1,60 @@
-"""The suite: fixed problems, each with its exact numbers."""
+"""The suite: fixed problems with their exact numbers, and the record of their graphs."""
 
 from __future__ import annotations
 
+import json
 import math
+import warnings
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib import resources
+from typing import Any
 
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
-from gcnlimit.benchmark.record import verify
-from gcnlimit.benchmark.task import Classes, Task, split
+from gcnlimit.benchmark.task import Classes, Task, checksum, split
 from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.codes import class_numbers
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.sample import sample
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.sample import sample
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 
-__all__ = ["SIZES", "VERSION", "Exact", "Problem", "as_problems", "check_size", "exact_of", "problems"]
+FILE = "record.json"
+
+
+def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
+    """Checksum and accuracy of message passing on that graph; None if it is not among the recorded ones.
+
+    >>> sorted(recorded("reference", "small", 0))
+    ['amp', 'checksum']
+    """
+    graphs = _record().get(problem, {}).get(size, [])
+    return graphs[graph] if graph < len(graphs) else None
+
+
+def verify(task: Task, size: str, graph: int) -> None:
+    """Warn if a graph is not the one that was recorded: results on it are not comparable with those of others."""
+    known = recorded(task.problem, size, graph)
+    if known is not None and known["checksum"] != checksum(task):
+        warnings.warn(
+            f"graph {graph} of the problem {task.problem!r} ({size}) is not the recorded one: the sampler of this version, or "
+            "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
+            stacklevel=3,
+        )
+
+
+@lru_cache(maxsize=1)
+def _record() -> dict[str, Any]:
+    file = resources.files("gcnlimit.benchmark").joinpath(FILE)
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["graphs"]
+    return found
+
 
 VERSION = 1
 """Version of the suite: results of different versions are not comparable."""
@@ -133,7 +164,7 @@ class Problem(Value):
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
-        return class_numbers(light._instance(size, self._seed(size, graph, seed)).labels, self.data.classes)
+        return self.data.classes.index_of(light._instance(size, self._seed(size, graph, seed)).labels)
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
         check_size(size)

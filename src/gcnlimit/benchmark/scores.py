@@ -16,9 +16,7 @@ import numpy as np
 from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, exact_of
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.simulation.disk import check_path
-
-__all__ = ["Line", "Run", "Scores", "check_format", "merge"]
+from gcnlimit.graphs.npz import check_path
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,8 @@ import numpy.typing as npt
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.codes import class_numbers
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.observation import Observation
-
-__all__ = ["Classes", "Mask", "Task", "accuracy", "checksum", "split", "validation_nodes"]
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import Observation
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -88,7 +85,7 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Tas
         problem=problem,
         observation=instance.observation,
         classes=len(instance.data.fractions),
-        labels=np.where(labelled, class_numbers(instance.labels, instance.data.classes), -1),
+        labels=np.where(labelled, instance.data.classes.index_of(instance.labels), -1),
         train_mask=labelled & ~chosen,
         val_mask=chosen,
         seed=int(rng.integers(2**31)),

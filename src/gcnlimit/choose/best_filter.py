@@ -11,27 +11,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from gcnlimit._display import Labels, Shown, draw_filter, status_names
-from gcnlimit._labels import each_layer
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Brief
 from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
-from gcnlimit.choose.polynomial_search import PolynomialBest, PolynomialSearch
+from gcnlimit.choose.polynomials import PolynomialBest, PolynomialSearch
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
-from gcnlimit.numerics.batches import batches
-from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import each_layer
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.plot import draw_filter
+from gcnlimit.results.result import Result, status_names
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["LARGEST", "MAX_ORDER", "BestFilter", "FilterCeiling", "best_filter", "filter_ceiling", "is_infinite"]
 
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
@@ -74,7 +74,7 @@ class FilterCeiling(Brief):
 
 
 @dataclass(frozen=True, repr=False)
-class BestFilter(Shown):
+class BestFilter(Result):
     """The best polynomial filter of an order, at its best regularization or at an infinite one.
 
     Parameters
@@ -100,7 +100,7 @@ class BestFilter(Shown):
     status: Status | npt.NDArray[np.int_]
     _searches: tuple[PolynomialSearch, ...] = field(default=(), compare=False)
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
@@ -138,8 +138,8 @@ def best_filter(
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
-    of low order; the best is continued to higher orders. On a directed graph, where the responses of the layers are unknowns,
-    each point takes about half a second. The margin does not depend on the classes, and every accuracy increases with it; that of
+    of low order; the best is continued to higher orders. On a directed graph the regularization is infinite; `tune` finds the
+    best finite one of a given filter. The margin does not depend on the classes, and every accuracy increases with it; that of
     unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is that of the
     network with its own bias.
 
@@ -152,8 +152,8 @@ def best_filter(
     symmetrize
         Whether the filter applies to the symmetrized graph.
     reg
-        The best regularization if None; ``math.inf`` for the explicit theory of infinite regularization. A finite value would
-        only set the scale of the filter.
+        The best regularization if None (infinite on a directed graph); ``math.inf`` for the explicit theory of infinite
+        regularization. A finite value would only set the scale of the filter.
     progress
         Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
@@ -202,9 +202,9 @@ def filter_ceiling(
     r"""Accuracy that no linear graph filter exceeds at any regularization; square loss.
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
-    functions are searched, by Newton's method from several starts. On a directed graph the order of the
-    best polynomial grows until the margin grows by less than `tol`: 8, 12, 16 and 20, or at infinite regularization 8, 16,
-    32, 64 and 128. That is a lower bound of the ceiling, and `error` its last growth.
+    functions are searched, by Newton's method from several starts. On a directed graph the order of the best polynomial at
+    infinite regularization grows, 8, 16, 32, 64 and 128, until the margin grows by less than `tol`. That is a lower bound of the
+    ceiling, and `error` its last growth.
 
     Parameters
     ----------
@@ -239,10 +239,10 @@ def _ceiling(
         if points.symmetric:
             margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=tol)
         else:
-            parts = [search.growing(infinite=infinite, tol=tol) for search in searches]
+            parts = [search.growing(tol=tol) for search in searches]
             margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
     log_error = best_log_error(margin, data.classes)
-    accuracy = ndtr(margin) if data.classes == 2 else -np.expm1(log_error)
+    accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
     return FilterCeiling(
         test_accuracy=scalar_or_array(accuracy.reshape(data.shape)),
         log_test_error=scalar_or_array(log_error.reshape(data.shape)),

@@ -9,13 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.choose.spectral_margin import SpectralMargin
-from gcnlimit.choose.spectral_search import Climbed, climb, maximize, values
+from gcnlimit.choose.spectral import Climbed, SpectralMargin, climb, maximize, values
 from gcnlimit.numerics.climb import spread
 from gcnlimit.numerics.panels import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
 from gcnlimit.theory.points import Points
-
-__all__ = ["SpectralBest", "spectral_ceiling", "spectrum"]
 
 _BLOCK = 48  # points searched together
 _STARTS = 4  # number of climbs, from the best filters tried

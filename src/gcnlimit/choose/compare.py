@@ -2,36 +2,170 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.network import GCN
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.performance import Status
+from gcnlimit.results.plot import draw_methods
+from gcnlimit.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
 from scipy.special import ndtr
 
-from gcnlimit._labels import labelled
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
-from gcnlimit.choose.comparison import Comparison, Entry
 from gcnlimit.choose.gap_map import scored
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
-from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
-from gcnlimit.performance import Prediction, Status, scalar_or_array
+from gcnlimit.parameters import labelled
+from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import check_range, in_range
 
-__all__ = ["compare"]
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a comparison.
+
+    Parameters
+    ----------
+    method
+        Its name.
+    parameters
+        What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
+        which is of largest magnitude 1 on the spectrum for polynomials and for all linear filters.
+    test_accuracy, log_test_error
+        How accurate it is; on unequal classes at the best threshold.
+    gcn
+        The network, for `predict`, `fit` and `simulate`; None for what is not one.
+    status
+        How each was found; ``REFUSED``, with NaN as accuracy, where the data are out of range.
+    """
+
+    method: str
+    parameters: dict[str, float | Array]
+    test_accuracy: float | Array
+    log_test_error: float | Array
+    gcn: GCN | None = None
+    status: Status | npt.NDArray[np.int_] = Status.EXPLICIT
+
+    @property
+    def chosen(self) -> list[str]:
+        """What was chosen, in words, for each point of the data.
+
+        >>> Entry("two layers", {"c": np.array([[0.5, 1.0], [2.0, 3.0]])}, np.ones(2), np.ones(2)).chosen
+        ['c = [0.5, 1]', 'c = [2, 3]']
+        """
+        points = np.size(self.test_accuracy)
+        columns = [
+            [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
+            for name, values in self.parameters.items()
+        ]
+        return ["; ".join(row) for row in zip(*columns, strict=True)] if columns else [""] * points
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Methods side by side on the same data.
+
+    Parameters
+    ----------
+    entries
+        The methods, the Bayes-optimal ceiling last.
+
+    Examples
+    --------
+    >>> import math
+    >>> import gcnlimit as gl
+    >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1, reg=math.inf)
+    >>> comparison["diffusion"].chosen, round(comparison["diffusion"].test_accuracy, 5)
+    (['t = 1.488; reg = inf'], 0.88095)
+    >>> comparison.best.method
+    'best polynomial, order 12'
+    """
+
+    entries: tuple[Entry, ...]
+
+    def _points(self) -> Coordinates:
+        methods = np.reshape(self.methods, (-1, *(1 for _ in self.gap.shape[1:])))
+        return Coordinates({"method": methods} | dict(self.coordinates.parameters))
+
+    def _shown(self) -> dict[str, Any]:
+        return {
+            "test_accuracy": self.test_accuracy,
+            "log_test_error": np.stack([np.asarray(entry.log_test_error) for entry in self.entries]),
+            "gap": self.gap,
+            "chosen": np.reshape([entry.chosen for entry in self.entries], self.gap.shape),
+        }
+
+    def __repr__(self) -> str:
+        """The table, or one line."""
+        return str(self)
+
+    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
+        return draw_methods(self._points(), self._columns()[1], name, axes)
+
+    def __getitem__(self, method: str) -> Entry:
+        """Entry of that name."""
+        for entry in self.entries:
+            if entry.method == method:
+                return entry
+        raise ParameterError(f"method = {method!r} is unknown; choose among {', '.join(self.methods)}")
+
+    @property
+    def best(self) -> Entry:
+        """The network of the lowest test error (of several points, of the lowest mean logarithm of it)."""
+        return min((e for e in self.entries if e.gcn is not None), key=lambda e: float(np.nanmean(e.log_test_error)))
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of the methods."""
+        return [entry.method for entry in self.entries]
+
+    @property
+    def test_accuracy(self) -> Array:
+        """Test accuracies, methods along the first axis."""
+        return np.stack([np.asarray(entry.test_accuracy) for entry in self.entries])
+
+    @property
+    def gap(self) -> Array:
+        """Bayes-optimal accuracy minus that of each method."""
+        return np.asarray(self.test_accuracy[-1] - self.test_accuracy)
+
+    def __str__(self) -> str:
+        """Table, for data of a single point; else one line for each method."""
+        if self.gap.ndim > 1:
+            return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
+        lines = [f"{'method':<34}{'accuracy':>10}{'to gain':>10}  chosen"]
+        for entry, gap in zip(self.entries, self.gap, strict=True):
+            lines.append(f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {entry.chosen[0]}".rstrip())
+        return "\n".join(lines)
+
+
+def _text(values: Array) -> str:
+    """One number, or several in brackets."""
+    numbers = ", ".join(f"{value:.4g}" for value in values)
+    return numbers if values.size == 1 else f"[{numbers}]"
+
 
 _ANYWHERE = (-math.inf, math.inf)
 _ANY_REG = (0.0, math.inf)
@@ -50,8 +184,9 @@ def compare(
 
     Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
     linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
-    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph the lines of all linear
-    filters, marked ``>=``, are lower bounds. The search takes two or three seconds for one point, less for each of many.
+    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph polynomials and all linear
+    filters, a lower bound marked ``>=``, are those at infinite regularization. The search takes two or three seconds for one
+    point, less for each of many.
 
     Parameters
     ----------
@@ -95,8 +230,8 @@ def compare(
     residual = Residual.constant(1.0, depth)
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
-    pca_accuracy = ndtr(pca) if data.classes == 2 else -np.expm1(pca_log_error)
-    with progress_bar("methods", 6 if infinite else 7, progress, unit="methods") as bar:
+    pca_accuracy = ndtr(pca) if data.classes.two else -np.expm1(pca_log_error)
+    with progress_bar("methods", 6 if infinite or not tuned.symmetric else 7, progress, unit="methods") as bar:
         networks = []
         for entry in chain(
             tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
@@ -142,6 +277,11 @@ class _Families:
     symmetrize: bool
     infinite: bool
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether they apply a symmetric operator, on which all filters are searched at any regularization."""
+        return self.symmetrize or not self.data.directed
+
     def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Iterator[Entry]:
         """Entry of a family at its best."""
         gcn = GCN(filter, symmetrize=self.symmetrize)
@@ -161,8 +301,8 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
     explicit = best.ceiling_at_infinite_reg
     bound = " (>=)" if explicit.lower_bound else ""
     yield _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg)
-    if reg is None:
-        yield _entry(f"all linear filters, any reg{bound}", best.ceiling, best.ceiling.reg)
+    if reg is None and not explicit.lower_bound:
+        yield _entry("all linear filters, any reg", best.ceiling, best.ceiling.reg)
 
 
 def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:

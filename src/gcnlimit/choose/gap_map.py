@@ -9,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from gcnlimit._display import Labels, Shown
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import FilterCeiling, filter_ceiling
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.performance import Prediction, scalar_or_array
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.results.result import Result
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 
-__all__ = ["GapMap", "gap_map", "scored"]
-
 
 @dataclass(frozen=True, repr=False)
-class GapMap(Shown):
+class GapMap(Result):
     """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
 
     Parameters
@@ -43,7 +42,7 @@ class GapMap(Shown):
 
     _plotted = "gap"
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.tuned._points()
 
     def _shown(self) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[float | Array, float | Array]:
     """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
-    if isinstance(data.classes, int):
+    if data.classes.equal:
         return prediction.test_accuracy, prediction.log_test_error
     margin = np.asarray(prediction.order_parameters.test_margin)
     return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.choose.search import Search
-from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.climb import maximize_box, spread
+from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
-
-__all__ = ["margin_accuracy", "maximize"]
 
 _BLOCK, _FEW = 8192, 64  # problems searched together, the second where each margin takes long
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
@@ -72,7 +70,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
 
 def margin_accuracy(search: Search) -> float:
     """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
-    return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
+    return 4e-16 if search.explicit else _CLOSED if search.uses_closed_form else _ACCURACY
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:

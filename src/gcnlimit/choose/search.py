@@ -13,20 +13,16 @@ from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, brief
-from gcnlimit.choose.directed_reg import directed_margins
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
-from gcnlimit.losses import Square
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import L2
-from gcnlimit.performance import Prediction, Status
+from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
-
-__all__ = ["Axis", "Bounds", "Search", "margin"]
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -95,7 +91,7 @@ class Search:
     ) -> None:
         _check_names(gcn.filter, free)
         self.gcn, self.free, self.throw = gcn, free, throw
-        self.own_bias = own_bias and not isinstance(data.classes, int) and len(data.classes) == 2
+        self.own_bias = own_bias and data.classes.skewed
         self.shape = broadcast(
             data=data.shape,
             filter=() if gcn.filter.parameter in free else gcn.filter.shape,
@@ -109,12 +105,11 @@ class Search:
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
-        ridge = isinstance(gcn.loss, Square) and isinstance(gcn.penalty, L2) and data.features.is_white
-        chained = operator.symmetric or gcn.filter.has_chain
-        self._closed = ridge and chained and not self.own_bias  # one equation for one number
+        ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+        self.has_closed_form = ridge and operator.symmetric and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
-        self.closed = self._closed and not self.explicit
+        self.uses_closed_form = self.has_closed_form and not self.explicit
         for axis in (axis for axis in self.axes if axis.name != "reg"):
             axis.low[self.refused] = axis.high[self.refused] = 0.0  # a filter that can be computed, to be hidden
 
@@ -151,7 +146,7 @@ class Search:
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
         if name == "reg" and asked[0] == 0.0:
-            low, high = (np.full(self.size, bound) for bound in (_ANY_CLOSED if self._closed else _ANY_REG))
+            low, high = (np.full(self.size, bound) for bound in (_ANY_CLOSED if self.has_closed_form else _ANY_REG))
             return Axis(name, _REG, layer, low, high, np.ones(self.size), asked)
         scale = _REG if name == "reg" else self.gcn.filter.scale
         unit = self.radius if scale.per_radius else np.ones(self.size)
@@ -236,17 +231,13 @@ class Search:
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
         data, network = self._data(which), self.network(values, which)
-        if not self.closed:
+        if not self.uses_closed_form:
             own = self.own_bias and (np.isfinite(network.reg) | (self.reg_axis >= 0))
             return margin(predict(data, network, throw=False, progress=False), own_bias=own)
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
-            margins = square_margins if self._symmetric else directed_margins
-            found[usable] = margins(points.take(np.flatnonzero(usable)))
-        if not self._symmetric and np.any(left := usable & np.isnan(found)):
-            few = self.network(values[left], which[left])
-            found[left] = margin(predict(self._data(which[left]), few, throw=False, progress=False))
+            found[usable] = square_margins(points.take(np.flatnonzero(usable)))
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:

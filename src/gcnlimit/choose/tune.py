@@ -9,8 +9,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._display import Labels, Shown, status_names
-from gcnlimit._labels import each_layer, labelled
 from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
 from gcnlimit.choose.maximize import margin_accuracy, maximize
@@ -19,11 +17,12 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.scan import Maxima
-from gcnlimit.performance import Outcome, Prediction, Status, scalar_or_array
+from gcnlimit.parameters import each_layer, labelled
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
+from gcnlimit.results.result import Result, status_names
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
-
-__all__ = ["TuneStatus", "Tuned", "tune"]
 
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
@@ -45,7 +44,7 @@ class TuneStatus(Outcome):
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned(Shown):
+class Tuned(Result):
     r"""The best network of a family, for each point of the data.
 
     Parameters
@@ -69,7 +68,7 @@ class Tuned(Shown):
     curvature: dict[str, Numbers]
     status: TuneStatus | npt.NDArray[np.int64]
 
-    def _points(self) -> Labels:
+    def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())
 
     def _chosen(self) -> dict[str, Any]:
@@ -165,13 +164,7 @@ def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Predicti
     """Return the prediction with NaN where a point was refused."""
     if not np.any(refused):
         return prediction
-    names = [
-        *prediction.as_dict(),
-        "best_accuracy",
-        "balanced_accuracy",
-        *(["roc_auc"] * (prediction.roc_auc is not None)),
-    ]
-    blank = {name: scalar_or_array(np.where(refused, np.nan, getattr(prediction, name))) for name in names}
+    blank = {name: scalar_or_array(np.where(refused, np.nan, value)) for name, value in prediction.as_dict().items()}
     status = np.where(refused, Status.REFUSED, prediction.status)
     return replace(prediction, **blank, status=status if status.ndim else Status(int(status)))
 

@@ -17,8 +17,6 @@ import click
 from gcnlimit._version import __version__
 from gcnlimit.errors import GCNLimitError
 
-__all__ = ["app", "spoken"]
-
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",

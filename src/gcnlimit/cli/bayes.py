@@ -9,8 +9,6 @@ import click
 from gcnlimit.cli.options import Grid, data_options
 from gcnlimit.cli.output import output_options, show
 
-__all__ = ["command"]
-
 
 @click.command("bayes", no_args_is_help=True)
 @data_options

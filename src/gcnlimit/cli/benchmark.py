@@ -13,8 +13,6 @@ from gcnlimit.cli.plot import check_file
 if TYPE_CHECKING:
     from gcnlimit.benchmark import Scores
 
-__all__ = ["command"]
-
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 

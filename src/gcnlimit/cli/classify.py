@@ -14,8 +14,6 @@ from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
 from gcnlimit.errors import writing
 
-__all__ = ["command"]
-
 
 @click.command("classify", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))

@@ -14,9 +14,7 @@ from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
 
 if TYPE_CHECKING:
-    from gcnlimit.choose.comparison import Entry
-
-__all__ = ["command"]
+    from gcnlimit.choose.compare import Entry
 
 
 @click.command("compare", no_args_is_help=True)

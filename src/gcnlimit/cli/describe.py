@@ -10,8 +10,6 @@ from gcnlimit.cli.given import labelled
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
 
-__all__ = ["command"]
-
 
 @click.command("describe", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gcnlimit._extras import need
-
-__all__ = ["command"]
+from gcnlimit._runtime.extras import need
 
 
 @click.command("explore")

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import click
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit.errors import ParameterError
-
-__all__ = ["check_folder", "command", "form_option", "need_figures", "nodes_option", "resumable", "trials_option"]
 
 form_option = click.option(
     "--format", "form", type=click.Choice(["pdf", "png", "svg"]), default="png", show_default=True
@@ -71,8 +69,7 @@ def command(
         raise click.UsageError("give the NAME of a figure; --list shows them.")
     need_figures()
     from gcnlimit.figures.dots import QUICK
-    from gcnlimit.figures.files import read, write
-    from gcnlimit.figures.produce import produce
+    from gcnlimit.figures.produce import produce, read, write
     from gcnlimit.figures.registry import FIGURES, find
 
     if name is None:

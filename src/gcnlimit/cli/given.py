@@ -6,8 +6,6 @@ from typing import Any
 
 from gcnlimit.errors import ParameterError
 
-__all__ = ["labelled"]
-
 
 def labelled(file: str, nodes: str | None) -> Any:
     """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels."""

@@ -9,23 +9,13 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._memory import require
+from gcnlimit._runtime.memory import require
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import LEARNING, SIGNALS, build_data, build_network, families, layered, long_name, spaced
-
-__all__ = [
-    "Grid",
-    "Numbers",
-    "data_options",
-    "device_option",
-    "graph_options",
-    "network_options",
-    "symmetrize_option",
-]
+from gcnlimit.parameters import LEARNING, build_data, build_network, families, layered, long_name, spaced
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 

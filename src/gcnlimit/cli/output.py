@@ -17,8 +17,6 @@ import numpy as np
 
 from gcnlimit.cli.table import render
 
-__all__ = ["output_options", "show"]
-
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.parameters import long_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["check_file", "check_plot", "curves", "draw", "plot_option"]
 
 plot_option = click.option(
     "--plot",

@@ -7,15 +7,13 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.sweeps.compute import STATUS_NAMES, compute, joined
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import as_producer
-
-__all__ = ["Answer", "at_points"]
 
 _EXPLICIT, _SOLVED = 4096, 64  # points computed together, by explicit formulas and by fixed points
 _SHOWN = 3

@@ -12,8 +12,6 @@ from gcnlimit.cli.options import Grid, data_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
 
-__all__ = ["ceiling_column", "command"]
-
 
 @click.command("predict", no_args_is_help=True)
 @data_options

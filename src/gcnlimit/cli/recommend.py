@@ -9,8 +9,6 @@ import click
 from gcnlimit.cli.given import labelled
 from gcnlimit.cli.output import output_options, show
 
-__all__ = ["command"]
-
 _WIDTH = 100
 
 

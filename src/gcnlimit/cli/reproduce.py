@@ -10,8 +10,6 @@ import click
 from gcnlimit.cli.figure import check_folder, form_option, need_figures, nodes_option, resumable, trials_option
 from gcnlimit.cli.options import device_option
 
-__all__ = ["command"]
-
 
 @click.command("reproduce")
 @click.option(
@@ -45,8 +43,7 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
     check_folder(out)
     from gcnlimit.figures.agreement import agreement, statements, write_agreement
     from gcnlimit.figures.dots import FULL, QUICK
-    from gcnlimit.figures.files import write
-    from gcnlimit.figures.produce import produce
+    from gcnlimit.figures.produce import produce, write
     from gcnlimit.figures.registry import FIGURES
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)

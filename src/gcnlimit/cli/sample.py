@@ -11,8 +11,6 @@ from gcnlimit.cli.options import Grid, data_options, graph_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
 
-__all__ = ["command"]
-
 
 @click.command("sample", no_args_is_help=True)
 @data_options
@@ -30,7 +28,7 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
       gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --nodes 10000 --degree 30 --seed 0 --out graph.npz
       gcnlimit sample --alpha 4 --lam 1 --mu 2 --rho 0.1 --classes 5 --nodes 3000 --degree 60 --out five.npz
     """
-    from gcnlimit.simulation.sample import sample
+    from gcnlimit.simulation.data.sample import sample
 
     grid = Grid(given)
     check_file("--out", out)

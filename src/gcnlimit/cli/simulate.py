@@ -10,9 +10,7 @@ import numpy as np
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.numerics.gaussian import normal_deviate
-from gcnlimit.performance import FullPerformance, Measurement, Status
-
-__all__ = ["command"]
+from gcnlimit.results.performance import Measurement, Performance, Status
 
 Columns = dict[str, Any]
 _OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")
@@ -93,7 +91,7 @@ def _report(measured: Measurement) -> None:
         raise SystemExit(2)
 
 
-def _beside(measured: Measurement, exact: FullPerformance, size: int) -> dict[str, dict[str, Any]]:
+def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, dict[str, Any]]:
     """Of each field: the mean, its standard error, the prediction, and the deviation from it.
 
     Accuracies at other thresholds follow where they differ from that of the network.

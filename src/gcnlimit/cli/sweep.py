@@ -13,8 +13,6 @@ from gcnlimit.errors import ParameterError
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["command"]
-
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 

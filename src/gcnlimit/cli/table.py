@@ -5,8 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
-__all__ = ["render"]
-
 Cells = Mapping[str, Sequence[str]]
 
 

@@ -13,8 +13,6 @@ from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
 from gcnlimit.parameters import check_names, families, layered, starts
 
-__all__ = ["command"]
-
 Bounds = tuple[float, float]
 
 
@@ -67,7 +65,7 @@ def command(
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
     columns["test_accuracy"] = np.ravel(best.prediction.test_accuracy)
-    if not isinstance(data.classes, int):
+    if not data.classes.equal:
         columns["best_accuracy"] = np.ravel(best.prediction.best_accuracy)
     columns |= (ceiling := ceiling_column(grid))
     columns["status"] = np.array([TuneStatus(int(s)).name.lower() for s in np.ravel(best.status)])

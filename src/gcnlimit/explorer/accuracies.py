@@ -15,8 +15,6 @@ from gcnlimit.explorer.picture import CEILING, WAIT, Curve, Picture
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.parameters import long_name
 
-__all__ = ["MEASURES", "Parts", "along_axis", "layers", "layers_sentence", "reg_words", "strengths"]
-
 Parts = Mapping[str, Any]
 """What has been computed, by the names of the parts."""
 

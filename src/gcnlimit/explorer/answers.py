@@ -18,8 +18,6 @@ from gcnlimit.explorer.recent import Recent
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.worker import Worker
 
-__all__ = ["Answers", "Computed", "compute"]
-
 FIRST, MORE = 0.25, 0.05
 """Processor seconds that the first picture of the answer to a movement may take, and that the others may take together."""
 _met: set[str] = set()

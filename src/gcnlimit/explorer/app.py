@@ -12,8 +12,6 @@ from gcnlimit.explorer.state import State
 from gcnlimit.explorer.trials import Trials
 from gcnlimit.explorer.worker import Worker
 
-__all__ = ["Explorer"]
-
 
 class Explorer:
     """The explorer as a web application, `app`; `close` ends its processes.

@@ -8,8 +8,6 @@ from typing import Any
 
 from gcnlimit.explorer.state import State
 
-__all__ = ["data_line", "network_line", "predict_command", "script"]
-
 _CLASS = {"residual": "Residual", "diffusion": "Diffusion", "pagerank": "PageRank", "polynomial": "Polynomial"}
 
 

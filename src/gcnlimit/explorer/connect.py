@@ -22,8 +22,6 @@ from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.explorer.trials import Trials
 from gcnlimit.explorer.upload import describe_upload
 
-__all__ = ["connect_controls", "connect_downloads", "connect_trials"]
-
 _SWITCHES = ("directed", "symmetrize")
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.explorer.picture import CEILING, Curve, Picture
 
-__all__ = ["figure", "snapped"]
-
 # Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
 _COLOURS = {
     "light": ("#0072b2", "#d55e00", "#009e73", "#cc79a7"),

@@ -14,8 +14,6 @@ from gcnlimit.explorer.state import AXES, CHOICES, FAMILIES, LIMITS, State
 from gcnlimit.explorer.upload import LARGEST
 from gcnlimit.parameters import long_name
 
-__all__ = ["FIELDS", "TITLES", "layout"]
-
 FIELDS = (
     *("alpha", "lam", "mu", "rho", "classes", "directed", "family", "depth", "c", "t", "theta", "coefficients"),
     *("loss", "reg", "symmetrize", "measure", "axis", "gap", "nodes", "degree", "trials"),

@@ -12,32 +12,16 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.compare import compare
-from gcnlimit.choose.comparison import Comparison
+from gcnlimit.choose.compare import Comparison, compare
 from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.filters import Diffusion
-from gcnlimit.performance import Prediction
+from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
-
-__all__ = [
-    "FREE",
-    "LAYERS",
-    "PARTS",
-    "STRENGTHS",
-    "Along",
-    "Layers",
-    "Part",
-    "Scan",
-    "axis_values",
-    "map_axes",
-    "map_family",
-    "shown",
-]
 
 _SHOWN = {"residual": (-5.0, 5.0), "diffusion": (-4.0, 4.0), "pagerank": (-0.75, 0.75)}
 STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")

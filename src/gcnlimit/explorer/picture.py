@@ -10,8 +10,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["CEILING", "WAIT", "Curve", "Map", "Picture", "Table"]
-
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
 

@@ -19,8 +19,6 @@ from gcnlimit.explorer.picture import WAIT, Curve, Map, Picture, Table
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.parameters import long_name
 
-__all__ = ["PICTURES", "best", "complete", "needs"]
-
 
 class Recipe(NamedTuple):
     """How a picture is drawn, and from which parts."""

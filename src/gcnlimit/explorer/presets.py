@@ -7,12 +7,10 @@ from typing import Any
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.explorer.state import State
 
-__all__ = ["PRESETS"]
-
 
 def _state(problem: Problem) -> State:
     data = problem.data
-    classes = str(data.classes) if isinstance(data.classes, int) else ", ".join(map(str, data.classes))
+    classes = str(data.classes) if data.classes.equal else ", ".join(map(str, data.classes.fractions.tolist()))
     signals: dict[str, Any] = {name: float(getattr(data, name)) for name in ("alpha", "lam", "mu", "rho")}
     return State(**signals, classes=classes, directed=data.directed, degree=problem.degree or State.degree)
 

@@ -20,8 +20,6 @@ from gcnlimit.explorer.state import State
 from gcnlimit.explorer.trials import Run, Trials
 from gcnlimit.explorer.verdict import VERDICT, depth_helps, left_to_gain
 
-__all__ = ["connect_pictures", "with_dots"]
-
 LARGEST = 2**16
 """Bytes that a request for pictures may have."""
 

@@ -16,8 +16,6 @@ from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.state import State
 from gcnlimit.explorer.upload import LARGEST
 
-__all__ = ["Handler", "guard", "serve"]
-
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 
 

@@ -14,8 +14,6 @@ from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.network import GCN
 from gcnlimit.parameters import suggestion
 
-__all__ = ["AXES", "CHOICES", "FAMILIES", "LIMITS", "Limit", "State"]
-
 
 class Limit(NamedTuple):
     """Range of a control, the unit step of its number field, and whether its slider is logarithmic."""

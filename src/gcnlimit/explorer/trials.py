@@ -16,8 +16,6 @@ from gcnlimit.explorer.state import CHOICES, State
 from gcnlimit.explorer.worker import Worker
 from gcnlimit.simulation.simulate import simulate
 
-__all__ = ["Run", "Trials", "measured_strengths", "trial"]
-
 AT_ONCE = 8
 _SIZES = ("measure", "axis", "gap", "nodes", "degree", "trials")
 

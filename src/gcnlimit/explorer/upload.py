@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
-from gcnlimit.real.dataset import Dataset
+from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.real.estimate import Estimate, estimate
-from gcnlimit.real.ways import TABLES, read
-
-__all__ = ["LARGEST", "Described", "describe_file", "describe_upload"]
+from gcnlimit.real.files import TABLES, read
 
 LARGEST = 32 * 2**20
 """Bytes that an upload may have."""

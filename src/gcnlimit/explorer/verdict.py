@@ -9,8 +9,6 @@ from gcnlimit.explorer.parts import STRENGTHS, Scan, shown
 from gcnlimit.explorer.state import State
 from gcnlimit.parameters import long_name
 
-__all__ = ["VERDICT", "depth_helps", "left_to_gain"]
-
 VERDICT = ("here", "ceiling", *STRENGTHS, "layers", "filter")
 """Parts from which the answers are made."""
 _BEYOND = {

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor
 from typing import Any, TypeVar
 
-from gcnlimit._processes import process_pool
+from gcnlimit._runtime.processes import process_pool
 from gcnlimit.errors import GCNLimitError
-
-__all__ = ["Worker"]
 
 R = TypeVar("R")
 

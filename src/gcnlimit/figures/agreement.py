@@ -15,8 +15,6 @@ from gcnlimit.errors import writing
 from gcnlimit.figures.registry import find
 from gcnlimit.numerics.gaussian import normal_deviate
 
-__all__ = ["agreement", "dots", "statements", "write_agreement", "z_scores"]
-
 
 def z_scores(dataset: xarray.Dataset) -> Array:
     """Simulated minus predicted, in standard errors, for all dots of a figure that have a prediction.

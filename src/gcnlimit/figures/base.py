@@ -10,8 +10,6 @@ from matplotlib.axes import Axes
 
 from gcnlimit.figures.dots import Simulation
 
-__all__ = ["FEW_PERCENT", "LITTLE", "PaperFigure", "Statement"]
-
 LITTLE, FEW_PERCENT = 0.02, 0.05
 """Accuracies that stand for the words "little" or "close to the limit", and "a few percent", of the paper.
 

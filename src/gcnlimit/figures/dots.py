@@ -16,8 +16,6 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
 
-__all__ = ["FULL", "QUICK", "Simulation"]
-
 
 @dataclass(frozen=True)
 class Simulation:

@@ -1,4 +1,4 @@
-"""Compute the numbers of figures: theory here, dots in parallel processes, with one progress bar."""
+"""Compute the numbers of figures, theory here and dots in parallel processes, and write them as NetCDF and pictures."""
 
 from __future__ import annotations
 
@@ -9,15 +9,41 @@ from pathlib import Path
 
 import xarray
 
-from gcnlimit._processes import process_pool
-from gcnlimit._progress import progress_bar
-from gcnlimit._threads import cores
-from gcnlimit.errors import ParameterError
+from gcnlimit._runtime.processes import process_pool
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._runtime.threads import cores
+from gcnlimit._version import __version__
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.figures.base import PaperFigure
 from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.style import picture, save
 from gcnlimit.simulation.backend import backend_of
 
-__all__ = ["produce"]
+_KEY = "figure"
+
+
+def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str = "png") -> tuple[Path, Path]:
+    """Write numbers and picture side by side, ``NAME.nc`` and ``NAME.png``, and return their paths."""
+    dataset = dataset.assign_attrs({_KEY: figure.name, "title": figure.title, "gcnlimit_version": __version__})
+    numbers, drawing = folder / f"{figure.name}.nc", folder / f"{figure.name}.{form}"
+    with writing(numbers):
+        folder.mkdir(parents=True, exist_ok=True)
+        dataset.to_netcdf(numbers, engine="h5netcdf")
+    return numbers, save(picture(figure, dataset), drawing)
+
+
+def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
+    """Numbers of a figure, from the file that `write` made."""
+    if not path.exists():
+        raise ParameterError(f"there is no file {path}; give a file {figure.name}.nc made here")
+    try:
+        dataset = xarray.load_dataset(path, engine="h5netcdf")
+    except (OSError, ValueError) as problem:
+        raise ParameterError(f"{path} cannot be read as NetCDF ({problem}); give a file NAME.nc made here") from None
+    found = dataset.attrs.get(_KEY)
+    if found != figure.name:
+        raise ParameterError(f"{path} holds the figure {found}, not {figure.name}; give the file {figure.name}.nc")
+    return dataset
 
 
 def produce(

@@ -21,8 +21,6 @@ from gcnlimit.figures.paper import (
     train_error,
 )
 
-__all__ = ["FIGURES", "PAPER", "find", "load"]
-
 PAPER = {
     figure.name: figure
     for figure in (

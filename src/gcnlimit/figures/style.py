@@ -18,21 +18,6 @@ from scipy.interpolate import CubicSpline
 from gcnlimit.errors import writing
 from gcnlimit.figures.base import PaperFigure
 
-__all__ = [
-    "BLACK",
-    "COLOURS",
-    "MARKERS",
-    "TEST_ACCURACY",
-    "draw_dots",
-    "draw_smooth",
-    "label_panels",
-    "legend_below",
-    "name_reg",
-    "picture",
-    "save",
-    "shades",
-]
-
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """The palette of Okabe and Ito, without its yellow, which is too light for lines."""

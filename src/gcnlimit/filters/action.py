@@ -18,19 +18,6 @@ from scipy.linalg import get_blas_funcs
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-__all__ = [
-    "WIDTH",
-    "Block",
-    "chebyshev_series",
-    "chebyshev_sum",
-    "column_blocks",
-    "like",
-    "norm",
-    "power_sum",
-    "series_sum",
-    "stacked",
-]
-
 Block = Any  # an array of NumPy, or a tensor of PyTorch
 
 WIDTH = 100  # columns at once: three blocks of ten thousand rows stay in a cache; a multiple of 8 aligns every row with

@@ -5,21 +5,62 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._threads import over_blocks
+from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
-from gcnlimit.filters.averages import Averages
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
 
-__all__ = ["Filter", "to_unit"]
+
+class Averages(NamedTuple):
+    r"""The averages of a filter that enter the accuracy; a common scale of the filter drops out.
+
+    `tau_g2` is :math:`\tau(g^2)`, `e_g2` is :math:`e(g^2)`, `excess` is their difference, `e_g` is :math:`e(g)`;
+    `coherent` and `scattered` are the variances of the output due to the signal and to the choice of labelled nodes
+    (Eqs. 4.7 and 4.13).
+    """
+
+    tau_g2: Array
+    e_g2: Array
+    excess: Array
+    e_g: Array
+    coherent: Array
+    scattered: Array
+
+
+class SearchScale(NamedTuple):
+    r"""How `tune` searches a parameter :math:`p`: in equal steps of an increasing function of it.
+
+    Parameters
+    ----------
+    to, back
+        The function and its inverse; by default one that is linear near 0 and logarithmic far away.
+    largest
+        The largest magnitude that is tried in place of infinity.
+    per_radius
+        Whether `to` and `largest` are meant for :math:`p` times the spectral radius of the operator.
+    strict
+        Whether the filter exists below `largest` only, so that wider bounds are cut there.
+
+    Examples
+    --------
+    >>> SearchScale().back(SearchScale().to(3.0)).item()
+    3.0
+    """
+
+    to: Callable[[Any], Any] = np.arcsinh
+    back: Callable[[Any], Any] = np.sinh
+    largest: float = 1e4
+    per_radius: bool = False
+    strict: bool = False
+
 
 _TOGETHER = 1 << 10  # filters whose Chebyshev series are computed at once
 
@@ -30,7 +71,7 @@ class Filter(Value, ABC):
     A new filter is a frozen dataclass with one field and one method, `normalized`: its function. That is enough on symmetric
     graphs; a second method, `chain`, gives the layers that compute it, which directed graphs need. Everything else follows
     from these two and may be overridden by what is known in closed form (`quadrature_nodes`, `layers`, `series`,
-    `directed_chain`, `directed_averages`, `check_radius`).
+    `directed_chain`, `directed_averages`, `defined`).
 
     Examples
     --------
@@ -255,8 +296,21 @@ class Filter(Value, ABC):
             values = np.moveaxis(sign[..., 0] * np.exp(size), 0, -1).reshape(self.shape + x.shape)
         return np.where(np.isnan(values), np.inf, values)
 
+    def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        """Where the filter is defined on a spectrum of that radius; the shape of the parameters and `radius` together."""
+        return np.ones(np.broadcast_shapes(self.shape, np.shape(radius)), bool)
+
+    def why_undefined(self, value: float, radius: float) -> str:
+        """Sentence for a value of the parameter at which the filter is not defined on a spectrum of that radius."""
+        return f"{self.parameter} = {value:g} is not allowed on a spectrum of radius {radius:.6g}"
+
     def check_radius(self, radius: npt.ArrayLike) -> None:
         """Raise `ParameterError` if the filter is not defined on a spectrum of that radius."""
+        defined = self.defined(radius)
+        if not defined.all():
+            first = np.unravel_index(int(np.argmin(defined)), defined.shape)
+            value, wide = (np.broadcast_to(values, defined.shape)[first] for values in (self.values, radius))
+            raise ParameterError(self.why_undefined(float(value), float(wide)))
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:

@@ -22,8 +22,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters.action import like
 
-__all__ = ["Chain"]
-
 Layer = Callable[[int, Any], Any]
 """Product of layer :math:`k + 1` with what the layers before it have made."""
 

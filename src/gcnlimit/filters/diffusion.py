@@ -11,13 +11,9 @@ import numpy.typing as npt
 from scipy.special import gammainc
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.base import Filter
+from gcnlimit.filters.base import Filter, SearchScale
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
-
-__all__ = ["Diffusion"]
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
@@ -57,15 +53,16 @@ class Diffusion(Filter):
         """Length of the exponential series."""
         return _exponential_length(np.abs(self.t) * np.asarray(radius, float), accuracy)
 
-    def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Raise `ParameterError` if :math:`|t| R` needs too long a series."""
-        bad = np.abs(self.t) * np.asarray(radius, float) > _LONGEST
-        if bad.any():
-            t, radius = (np.broadcast_to(values, bad.shape) for values in (self.t, radius))
-            raise ParameterError(
-                f"t = {t[bad][0]:g} is not allowed on a spectrum of radius {radius[bad][0]:.6g}: its series has too many "
-                f"terms; |t| must be at most {_LONGEST / radius[bad][0]:.6g} (gcnlimit.limits has the limit of long times)"
-            )
+    def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        r"""Where :math:`|t| R` does not need too long a series."""
+        return np.asarray(~(np.abs(self.t) * np.asarray(radius, float) > _LONGEST))
+
+    def why_undefined(self, value: float, radius: float) -> str:
+        """Sentence that names the longest time."""
+        return (
+            f"t = {value:g} is not allowed on a spectrum of radius {radius:.6g}: its series has too many terms; |t| must be "
+            f"at most {_LONGEST / radius:.6g} (gcnlimit.limits has the limit of long times)"
+        )
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Exponential of the exponent less its largest value."""

@@ -13,8 +13,6 @@ from gcnlimit._values import Array, Parameter, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.base import Filter, to_unit
 
-__all__ = ["Function", "as_filter"]
-
 _MANY = 9  # points of the spectrum at which a filter may not vanish together
 
 

@@ -10,14 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, series_sum
-from gcnlimit.filters.averages import Averages
-from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
-
-__all__ = ["PageRank"]
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -56,15 +51,16 @@ class PageRank(Filter):
         """Length of the geometric series."""
         return _geometric_length(np.abs(self.theta) * np.asarray(radius, float), accuracy)
 
-    def check_radius(self, radius: npt.ArrayLike) -> None:
-        r"""Raise `ParameterError` if :math:`|\theta| R \ge 1`."""
-        bad = np.abs(self.theta) * np.asarray(radius, float) >= 1.0
-        if bad.any():
-            theta, radius = (np.broadcast_to(values, bad.shape) for values in (self.theta, radius))
-            raise ParameterError(
-                f"theta = {theta[bad][0]:g} is not allowed: the PageRank series diverges on a spectrum of radius "
-                f"{radius[bad][0]:.6g}; |theta| must be below {1 / radius[bad][0]:.6g}"
-            )
+    def defined(self, radius: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+        r"""Where :math:`|\theta| R < 1`."""
+        return np.asarray(~(np.abs(self.theta) * np.asarray(radius, float) >= 1.0))
+
+    def why_undefined(self, value: float, radius: float) -> str:
+        """Sentence that names the largest strength."""
+        return (
+            f"theta = {value:g} is not allowed: the PageRank series diverges on a spectrum of radius {radius:.6g}; "
+            f"|theta| must be below {1 / radius:.6g}"
+        )
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Values over the largest magnitude."""

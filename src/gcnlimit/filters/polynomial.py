@@ -11,11 +11,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters.action import Block, power_sum
-from gcnlimit.filters.base import Filter, to_unit
+from gcnlimit.filters.base import Filter, SearchScale, to_unit
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.search_scale import SearchScale
-
-__all__ = ["Polynomial"]
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -12,9 +12,6 @@ from gcnlimit._values import Array
 from gcnlimit.filters.base import Filter, to_unit
 from gcnlimit.filters.chain import Chain
 
-__all__ = ["Residual", "check_depth"]
-
-
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
 
 

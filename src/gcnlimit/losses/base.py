@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import enum
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.errors import ParameterError
 from gcnlimit.losses import from_value
 
-__all__ = ["Loss"]
-
 _LOST = 1e-12  # v over the size of an output below which its move by the proximal operator is lost in rounding
+
+
+_FARTHEST = 1e6  # bias beyond which there is none that is finite
+_NEAR, _NARROW = 1e-5, 1e-8  # distance from a margin at which pulls are compared, and width of their proximal operator
+
+
+class Form(enum.Enum):
+    """What of the outputs a loss sees."""
+
+    MARGIN = "the margin of one of two classes"
+    CODES = "the distance from the code of the class, each direction by itself"
+    LOGITS = "the outputs of all classes"
 
 
 class Loss(ABC):
@@ -22,8 +37,7 @@ class Loss(ABC):
     A new loss defines `value`, and `kinks` if a derivative of it jumps. Its proximal operator (Eq. 3.6)
     :math:`\mathrm{prox}_{v\ell}(\omega) = \arg\min_x \ell(x) + (x-\omega)^2 / 2v` is then found by Newton's method, for a loss
     that varies on a scale of 1. Closed forms are faster: `derivatives`, or `prox` and `prox_derivative` with `breakpoints`;
-    `gcnlimit.check_loss` checks them. Each method is by default derived from those above it. So a subclass that redefines one
-    takes the default of those below it, not what its parent had made of another loss.
+    `gcnlimit.check_loss` checks them. Each method is by default derived from those above it.
 
     Examples
     --------
@@ -94,8 +108,15 @@ class Loss(ABC):
     smallest_response: ClassVar[float] = 1e-9
     """Response `v` that stands for 0: the smallest at which the averages of `pull` keep their digits."""
 
-    training: ClassVar[Literal["convex", "logistic", "ridge"]] = "convex"
-    """Algorithm that trains a network with this loss: that of any convex loss, or one of its own."""
+    form: ClassVar[Form] = Form.MARGIN
+    """What of the outputs the loss sees."""
+
+    has_descent: ClassVar[bool] = False
+    """Whether conjugate gradients train a network with this loss, by its first two derivatives."""
+
+    def on(self, classes: Classes) -> ClassLoss:
+        """Return what the loss is on nodes of these classes."""
+        return ClassLoss(self, classes)
 
     def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
         """Derivatives at `z` on a given piece between kinks."""
@@ -105,18 +126,115 @@ class Loss(ABC):
         return self.derivatives(np.minimum(z, np.nextafter(inside[np.asarray(piece) + 1], -np.inf)))
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Forget what a parent made of a method that `cls` redefines."""
+        """Refuse a class derived from a loss of the library: its proximal operator would be that of the other."""
         super().__init_subclass__(**options)
-        parent = super(cls, cls)
-        redefined = [
-            k for k, name in enumerate(_ORDER) if name in vars(cls) and getattr(parent, name) is not getattr(Loss, name)
-        ]
-        for name in _ORDER[redefined[0] :] if redefined else ():
-            if name not in vars(cls):
-                setattr(cls, name, vars(Loss)[name])
+        for base in cls.__mro__[1:]:
+            if issubclass(base, Loss) and base is not Loss and base.__module__.startswith("gcnlimit."):
+                raise TypeError(
+                    f"{cls.__name__} derives from {base.__name__}, which is final; derive it from gcnlimit.Loss"
+                )
 
 
-_ORDER = (
-    *("value", "kinks", "derivatives", "prox", "prox_derivative", "pull", "breakpoints"),
-    *("gaussian_pull", "gaussian_losses", "slope_at_zero", "smallest_response", "training"),
-)
+@dataclass(frozen=True, eq=False)
+class ClassLoss:
+    r"""A loss on nodes of given classes: its targets, its free bias, and what it is where all output vanishes.
+
+    Two unequal classes, of fractions :math:`p` and :math:`1 - p`, have labels :math:`\pm 1` and a bias that is not regularized.
+    The square loss regresses on the codes; for two unequal classes these are the labels over :math:`2\sqrt{p(1-p)}`, and it is
+    :math:`1/4p(1-p)` times the same function of the margin.
+
+    >>> from gcnlimit import Logistic
+    >>> skewed = Logistic().on(Classes.of([0.25, 0.75]))
+    >>> round(skewed.resting_bias, 8), round(skewed.at_rest, 8)  # minus the logarithm of 3, and the entropy of the classes
+    (-1.09861229, 0.56233514)
+    """
+
+    loss: Loss
+    classes: Classes
+
+    @property
+    def form(self) -> Form:
+        """What of the outputs the loss sees."""
+        return self.loss.form
+
+    @property
+    def solved(self) -> bool:
+        """Whether training with it is defined: a loss of the margin needs two classes."""
+        return self.classes.count == 2 or self.form is not Form.MARGIN
+
+    @cached_property
+    def resting_bias(self) -> float:
+        """Bias of two unequal classes where all other output vanishes."""
+        return resting_bias(self.loss, float(self.classes.fractions[0]))
+
+    @cached_property
+    def is_pinned(self) -> bool:
+        r"""Whether the free bias of two unequal classes pins outputs at a corner of the loss, at the resting bias :math:`\pm b`.
+
+        Outputs of one class then stay there, within a width that vanishes like the outputs as the regularization grows: the
+        pulls on them differ from node to node, and infinite regularization has no explicit formula.
+
+        >>> from gcnlimit import Hinge, Logistic
+        >>> [loss.on(Classes.of([0.2, 0.8])).is_pinned for loss in (Hinge(), Logistic())], Hinge().on(Classes.of(2)).is_pinned
+        ([True, False], False)
+        """
+        if not self.classes.skewed or self.loss.breakpoints(np.ones(1)) is None:
+            return False
+        bias = self.resting_bias
+        left, right = (self.loss.pull(np.array([bias, -bias]) + side, _NARROW)[0] for side in (-_NEAR, _NEAR))
+        return bool(np.any(left - right > 1e-3 * np.abs(left)))
+
+    @property
+    def at_rest(self) -> float:
+        r"""Loss of an output that vanishes, beside the bias of unequal classes, which stays.
+
+        The cross-entropy is the entropy of the classes; a loss of the margin of two unequal classes is
+        :math:`\min_b\, p\,\ell(b) + (1-p)\,\ell(-b)`.
+        """
+        p = self.classes.fractions
+        if self.form is Form.LOGITS:
+            return float(-p @ np.log(p))
+        if not self.classes.skewed or self.form is Form.CODES:
+            return float(self.loss.value(0.0))
+        bias = self.resting_bias
+        return float(p[0] * self.loss.value(bias) + p[1] * self.loss.value(-bias))
+
+    @property
+    def unit(self) -> float:
+        r"""Standard deviation :math:`2\sqrt{p(1-p)}` of labels :math:`\pm 1` of two unequal classes; 1 for other classes."""
+        return float(2.0 * np.sqrt(np.prod(self.classes.fractions))) if self.classes.skewed else 1.0
+
+    @property
+    def targets(self) -> Array:
+        r"""Targets of the square loss, one row for each class: the codes; :math:`\pm 1` in units of them for two unequal classes.
+
+        >>> from gcnlimit import Square
+        >>> Square().on(Classes.of([0.2, 0.8])).targets
+        array([[ 1.25],
+               [-1.25]])
+        """
+        if not self.classes.skewed:
+            return self.classes.codes
+        return np.asarray(np.array([[0.5], [-0.5]]) / np.sqrt(np.prod(self.classes.fractions)))
+
+
+def resting_bias(loss: Loss, first: float) -> float:
+    r"""Bias :math:`b` that minimises :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
+    from scipy.optimize import brentq  # slow to import, and rarely needed
+
+    given = loss.kinks or loss.breakpoints(np.ones(1)) is None
+
+    def slope(bias: float) -> float:
+        return float(loss.derivatives(bias)[0] if given else -loss.pull(bias, 1e-6)[0])
+
+    def excess(bias: float) -> float:
+        return first * slope(bias) - (1.0 - first) * slope(-bias)
+
+    reach = 1.0
+    while excess(-reach) * excess(reach) > 0.0:
+        reach *= 2.0
+        if reach > _FARTHEST:
+            raise ParameterError(
+                f"loss = {loss!r} has no finite bias for unequal classes; take a loss that flattens, or equal classes"
+            )
+    return float(brentq(excess, -reach, reach, xtol=1e-15, rtol=1e-15))

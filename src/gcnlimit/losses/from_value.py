@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 
-__all__ = ["derivatives", "prox"]
-
 _WINDOW = 0.5  # half the width
 _NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
 _SERIES = np.linalg.inv(np.polynomial.chebyshev.chebvander(_NODES, 12))  # from values to Chebyshev coefficients

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Loss
 
-__all__ = ["Hinge"]
-
 
 @dataclass(frozen=True, eq=False)
 class Hinge(Value, Loss):

@@ -11,8 +11,6 @@ from scipy.special import expit
 from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Loss
 
-__all__ = ["Logistic"]
-
 
 @dataclass(frozen=True, eq=False)
 class Logistic(Value, Loss):
@@ -26,7 +24,7 @@ class Logistic(Value, Loss):
 
     slope_at_zero = -0.5
     smallest_response = 1e-12
-    training = "logistic"
+    has_descent = True
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

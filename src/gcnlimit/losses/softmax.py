@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, Value
-from gcnlimit.losses.base import Loss
+from gcnlimit.losses.base import Form, Loss
 from gcnlimit.losses.logistic import Logistic
-
-__all__ = ["Softmax"]
 
 _LOGISTIC = Logistic()
 _UNIT = np.sqrt(2.0)  # two outputs of equal weight decay differ by sqrt(2) times the output of one
@@ -32,6 +30,7 @@ class Softmax(Value, Loss):
 
     slope_at_zero = -(0.5**0.5)
     smallest_response = 1e-12
+    form = Form.LOGITS
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array, Value
-from gcnlimit.losses.base import Loss
-
-__all__ = ["Square"]
+from gcnlimit.losses.base import Form, Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +21,7 @@ class Square(Value, Loss):
 
     slope_at_zero = -1.0
     smallest_response = 1e-300
-    training = "ridge"
+    form = Form.CODES
 
     def value(self, z: npt.ArrayLike) -> Array:
         """Loss at margin `z`."""

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 
 need("gcnlimit.nn", "nn", "torch")
 
+from gcnlimit.nn.classifier import message_passing_scores  # noqa: E402
 from gcnlimit.nn.network import MessagePassing  # noqa: E402
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index, from_graph  # noqa: E402
-from gcnlimit.nn.scores import message_passing_scores  # noqa: E402
 from gcnlimit.nn.train import train  # noqa: E402
 
 if TYPE_CHECKING:

@@ -9,8 +9,6 @@ import torch
 
 from gcnlimit.nn.operators import SymmetricOperator
 
-__all__ = ["EdgeMessages", "FeatureMessages", "NoMessages", "NodeMessages"]
-
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = (
     -0.9

@@ -11,8 +11,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.nn.messages import EdgeMessages, FeatureMessages, NodeMessages, NoMessages
 from gcnlimit.nn.operators import SymmetricOperator, from_edge_index
 
-__all__ = ["NUMBERS", "MessagePassing"]
-
 NUMBERS = ("graph", "features", "shrinkage", "graph_memory", "feature_memory")
 """The trained numbers, of which each layer has the same ones."""
 

@@ -11,11 +11,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from gcnlimit.given.inputs import is_symmetric
+from gcnlimit.graphs.check import is_symmetric
 from gcnlimit.real.operators import propagation
-from gcnlimit.simulation.operator import Operator
-
-__all__ = ["Edges", "SymmetricOperator", "as_operator", "from_edge_index", "from_graph"]
+from gcnlimit.simulation.data.operator import Operator
 
 
 class Edges(NamedTuple):

@@ -10,8 +10,6 @@ import torch
 from gcnlimit.nn.network import MessagePassing
 from gcnlimit.nn.operators import SymmetricOperator
 
-__all__ = ["train"]
-
 _STARTS = (1.0, -1.0)  # signs of the graph's gain
 _FIRST = 10  # iterations from each start
 

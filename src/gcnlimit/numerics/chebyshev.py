@@ -10,8 +10,6 @@ from numpy.polynomial import chebyshev
 
 from gcnlimit._values import Array
 
-__all__ = ["Panels", "chebyshev_nodes", "powers"]
-
 
 def chebyshev_nodes(degree: int) -> Array:
     """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted.

@@ -10,8 +10,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics.scan import Index, Maxima, Objective, best_of_each, favoured
 
-__all__ = ["Ascent", "ascend", "maximize_box", "spread"]
-
 _FIRST, _LONGEST = 0.1, 0.5  # longest steps, the first and any: coordinates are of order one
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics.linear import solve_each
 
-__all__ = ["FixedPoint", "explicit", "fixed_point"]
-
 Update = Callable[[Array, npt.NDArray[np.intp]], Array]
 """Maps the states of some problems, one per row, and their indices to the next states; NaN where a state is not allowed."""
 

@@ -1,14 +1,13 @@
-"""Matrices: many linear systems at once, of which a singular one does not spoil the others; Hankel matrices; functions."""
+"""Batched linear algebra: solves with NaN for singular systems, Hankel matrices, matrix functions; ranges cut into batches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
-
-__all__ = ["hankel", "matrix_function", "solve_each"]
 
 
 def solve_each(matrices: Array, sides: Array) -> Array:
@@ -54,3 +53,13 @@ def matrix_function(matrix: Array, function: Callable[[Array], Array]) -> Array:
     """
     values, basis = np.linalg.eigh(matrix)
     return np.asarray((basis * function(values)) @ basis.T)
+
+
+def batches(count: int, size: int) -> Iterator[npt.NDArray[np.intp]]:
+    """Numbers from 0 to ``count - 1`` in runs of at most `size`.
+
+    >>> [b.tolist() for b in batches(5, 2)]
+    [[0, 1], [2, 3], [4]]
+    """
+    for start in range(0, count, size):
+        yield np.arange(start, min(start + size, count))

@@ -13,8 +13,6 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
-__all__ = ["ORDER", "edge_panels", "halved", "interpolate", "panel_angles", "panel_measure", "panel_tails"]
-
 ORDER = 12
 """Nodes of a panel."""
 

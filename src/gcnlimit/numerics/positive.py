@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 
-__all__ = ["log_diagonal", "pack", "unpack"]
-
 _LEAST = 1e-300  # a diagonal entry of 0
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 
-__all__ = ["Index", "Maxima", "Objective", "best_of_each", "better", "favoured", "maximize_interval"]
-
 Index = npt.NDArray[np.intp]
 Objective = Callable[[Array, Index], Array]
 

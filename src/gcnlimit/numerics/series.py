@@ -10,8 +10,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["Series", "cauchy"]
-
 
 @dataclass(frozen=True, eq=False)
 class Series:

@@ -18,8 +18,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["SpikedSemicircle"]
-
 
 @dataclass(frozen=True)
 class SpikedSemicircle:

@@ -6,15 +6,15 @@
 """
 
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.dataset import Dataset
+from gcnlimit.graphs.packages import from_networkx, from_pyg, to_networkx, to_pyg
+from gcnlimit.graphs.tables import from_edges
 from gcnlimit.real.advice import Rule
-from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate, Interval
+from gcnlimit.real.files import read, write
 from gcnlimit.real.outlook import Depth, Difference
-from gcnlimit.real.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.real.recommend import Recommendation
-from gcnlimit.real.tables import from_edges
-from gcnlimit.real.ways import read, write
 
 __all__ = [
     "Dataset",

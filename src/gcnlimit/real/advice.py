@@ -9,8 +9,6 @@ from gcnlimit.real.estimate import Estimate
 from gcnlimit.real.outlook import Depth, steps
 from gcnlimit.theory.bayes import bayes_optimal
 
-__all__ = ["Rule", "sentences"]
-
 UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
 
 

@@ -15,8 +15,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.real.operators import Propagation
 
-__all__ = ["FAMILIES", "NO_GRAPH", "Candidates", "Network", "families", "hops_up_to"]
-
 FAMILIES = ("pagerank", "diffusion", "residual", "hops")
 STRENGTHS = {
     "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, -0.3, -0.5, -0.7, -0.8, -0.9, -0.95),

@@ -10,13 +10,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Filter
-from gcnlimit.given.labels import Labels
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG
 from gcnlimit.real.offers import Options
 from gcnlimit.real.trained import train
-
-__all__ = ["GraphClassifier"]
 
 
 class GraphClassifier(GraphEstimator):

@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import eigh_tridiagonal
 
-from gcnlimit._display.plot import ready_axes
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import as_adjacency
-from gcnlimit.given.labels import Labels
-from gcnlimit.given.standard import Standard
+from gcnlimit.graphs.check import as_adjacency
+from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.standard import Standard
 from gcnlimit.real.estimate import Estimate, estimate_standard
-
-__all__ = ["Description", "degree_doubts", "degrees", "describe", "homophily"]
+from gcnlimit.results.plot import ready_axes
 
 VECTORS, STEPS, OUTLIERS = 8, 80, 12
 

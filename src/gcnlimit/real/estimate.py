@@ -14,13 +14,11 @@ from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.given.from_labels import Signals, from_labels
-from gcnlimit.given.standard import Standard
+from gcnlimit.graphs.from_labels import Signals, from_labels
+from gcnlimit.graphs.standard import Standard
 from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
-
-__all__ = ["Estimate", "Interval", "estimate", "estimate_standard"]
 
 DRAWS = 400
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs

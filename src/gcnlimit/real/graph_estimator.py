@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import as_adjacency, as_features, check_indices, is_sparse
-from gcnlimit.given.labels import Labels, as_labels, labelled_nodes
+from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, is_sparse
+from gcnlimit.graphs.labels import Labels, as_labels, labelled_nodes
 from gcnlimit.real.trained import pair
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -21,8 +21,6 @@ need("a graph classifier", "sklearn", "sklearn")
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
 from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
-
-__all__ = ["GraphEstimator"]
 
 
 class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,12 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.given.inputs import dense
+from gcnlimit.graphs.check import dense
 from gcnlimit.real.candidates import Candidates, Network
 from gcnlimit.real.operators import Propagation
 from gcnlimit.real.ridge import Ridge
-
-__all__ = ["REG", "Choice", "Offer", "Problem", "Trial", "choose", "correct", "propagated", "targets", "trained"]
 
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())

@@ -9,10 +9,8 @@ import numpy as np
 from scipy.special import entr
 
 from gcnlimit._values import Array
-from gcnlimit.given.from_labels import Signals, from_labels
-from gcnlimit.given.standard import Standard
-
-__all__ = ["Likelihood", "from_likelihood"]
+from gcnlimit.graphs.from_labels import Signals, from_labels
+from gcnlimit.graphs.standard import Standard
 
 TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
 

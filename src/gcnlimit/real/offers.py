@@ -10,12 +10,10 @@ from scipy import sparse
 
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.given.matrix import SparseLessRankOne
+from gcnlimit.graphs.operator import SparseLessRankOne
 from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
 from gcnlimit.real.leave_one_out import REG, Offer, Problem
 from gcnlimit.real.operators import Propagation, propagation
-
-__all__ = ["AUTO", "Options", "identity", "most_hops", "offers"]
 
 AUTO = ("normalized", "centred")
 HOPS = 4

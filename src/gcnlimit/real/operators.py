@@ -10,10 +10,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import is_symmetric
-from gcnlimit.given.matrix import SparseLessRankOne
-
-__all__ = ["DIRECTIONS", "OPERATORS", "Propagation", "propagation"]
+from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.graphs.operator import SparseLessRankOne
 
 OPERATORS = ("normalized", "centred", "paper")
 DIRECTIONS = ("both", "out", "in")

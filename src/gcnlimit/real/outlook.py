@@ -13,8 +13,6 @@ from gcnlimit._values import Array
 from gcnlimit.real.candidates import Candidates
 from gcnlimit.real.leave_one_out import REG, Choice, Offer, Problem, correct, propagated, trained
 
-__all__ = ["Depth", "Difference", "depths", "difference", "steps", "with_half"]
-
 HALVES = 20
 
 

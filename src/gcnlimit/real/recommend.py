@@ -13,9 +13,9 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.filters import PageRank
-from gcnlimit.given.inputs import as_adjacency, as_features
-from gcnlimit.given.labels import as_labels
-from gcnlimit.given.standard import Standard
+from gcnlimit.graphs.check import as_adjacency, as_features
+from gcnlimit.graphs.labels import as_labels
+from gcnlimit.graphs.standard import Standard
 from gcnlimit.network import GCN
 from gcnlimit.real.advice import Rule, sentences
 from gcnlimit.real.describe import degree_doubts, degrees
@@ -24,8 +24,6 @@ from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
 from gcnlimit.real.offers import Options, offers
 from gcnlimit.real.outlook import Depth, depths, with_half
 from gcnlimit.real.scaling import Scaling
-
-__all__ = ["Recommendation", "optimism", "recommend"]
 
 FEW = 50  # labelled nodes below which leave-one-out is too noisy to choose by
 FIXED = 0.9

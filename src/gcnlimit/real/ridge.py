@@ -6,8 +6,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 
-__all__ = ["Ridge"]
-
 
 class Ridge:
     r"""Ridge regression :math:`\min \sum_i w_i |y_i - b - W^T z_i|^2 + r |W|^2` on rows :math:`z_i`, its intercept free.

@@ -9,9 +9,7 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.given.inputs import column_spread, is_sparse, squared
-
-__all__ = ["Scaling"]
+from gcnlimit.graphs.check import column_spread, is_sparse, squared
 
 
 class Scaling(NamedTuple):

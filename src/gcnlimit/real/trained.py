@@ -13,15 +13,13 @@ from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.given.inputs import as_features
-from gcnlimit.given.labels import Labels
+from gcnlimit.graphs.check import as_features
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.candidates import NO_GRAPH, families
 from gcnlimit.real.leave_one_out import Choice, Offer, Problem, choose, correct
 from gcnlimit.real.offers import Options, identity, most_hops, offers
 from gcnlimit.real.operators import DIRECTIONS, OPERATORS, propagation
 from gcnlimit.real.scaling import Scaling
-
-__all__ = ["Trained", "pair", "train"]
 
 
 class Trained(NamedTuple):

@@ -9,22 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._memory import require
-from gcnlimit._progress import counting_blocks, progress_bar
+from gcnlimit._runtime.memory import require
+from gcnlimit._runtime.progress import counting_blocks, progress_bar
 from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Brief, Numbers
 from gcnlimit.network import GCN
-from gcnlimit.performance import FullPerformance, scalar_or_array
+from gcnlimit.parameters import labelled
+from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.backend import Device
-from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import evaluate
-from gcnlimit.simulation.observation import Observation, streamed
-from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.solvers import TOLERANCE
-from gcnlimit.simulation.train import holds_rows, train
-
-__all__ = ["Fit", "fit"]
+from gcnlimit.simulation.train.solvers import TOLERANCE
+from gcnlimit.simulation.train.train import holds_rows, train
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +51,7 @@ class Fit(Brief):
     weights: npt.NDArray[Any]
     outputs: npt.NDArray[Any]
     bias: Numbers
-    performance: FullPerformance
+    performance: Performance
     gap: Numbers
 
 

@@ -14,21 +14,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from gcnlimit._threads import in_order
+from gcnlimit._runtime.threads import in_order
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes, class_fractions
+from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Softmax, Square
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN
-from gcnlimit.numerics.ranking import roc_area
-from gcnlimit.performance import FullPerformance, scalar_or_array
-from gcnlimit.simulation.bias import balancing_bias
-from gcnlimit.simulation.codes import Indices, class_codes, indices_of, one_hot_basis
-from gcnlimit.simulation.instance import Instance
-from gcnlimit.simulation.minimise import square_targets
-from gcnlimit.simulation.observation import Mask
-
-__all__ = ["FIELDS", "balanced_rate", "evaluate", "hit_rate", "measurable", "measured"]
+from gcnlimit.numerics.gaussian import roc_area
+from gcnlimit.results.performance import Performance, scalar_or_array
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import Mask
+from gcnlimit.simulation.train.bias import balancing_bias
 
 FIELDS = (
     "test_accuracy",
@@ -41,12 +38,12 @@ FIELDS = (
 )
 
 
-def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> FullPerformance:
+def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> Performance:
     """Performance of outputs, points x nodes x directions, against the latent labels where they are known.
 
     Equal scores share what one of them is worth. NaN stands for what no known label measures.
     """
-    kinds = indices_of(instance.labels, instance.data.classes)
+    kinds = instance.data.classes.index_of(instance.labels)
     test, seen = measurable(instance), instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen])
@@ -56,14 +53,14 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Arra
     return measured(instance.data.classes, columns.reshape(-1, len(FIELDS)).T.reshape(len(FIELDS), *gcn.shape))
 
 
-def measured(classes: Classes, rows: Array) -> FullPerformance:
+def measured(classes: Classes, rows: Array) -> Performance:
     """Performance from the rows of `FIELDS`."""
     named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=True)}
-    if class_fractions(classes).size > 2:
+    if classes.count > 2:
         named["roc_auc"] = None
     with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1
         log_error = scalar_or_array(np.log1p(-np.asarray(rows[0])))
-    return FullPerformance(**named, log_test_error=log_error)
+    return Performance(**named, log_test_error=log_error)
 
 
 def measurable(instance: Instance) -> Mask:
@@ -85,7 +82,7 @@ class _Classifier:
     def measure(self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]) -> list[float]:
         """The numbers of `FIELDS` on test and labelled nodes, for one network; `limit`: its regularization is infinite."""
         parts = [(h[mask].astype(float), self.kinds[mask]) for mask in masks]
-        codes, p = class_codes(self.classes), class_fractions(self.classes)
+        codes, p = self.classes.codes, self.classes.fractions
         tested, kinds = parts[0]
         law = _Law.of(tested, codes[kinds])
         best, balanced = law.scores(tested, codes, p), law.scores(tested, codes, None)
@@ -96,14 +93,14 @@ class _Classifier:
 
     def scores(self, h: Array, bias: Array, kinds: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
-        codes = class_codes(self.classes)
-        if isinstance(self.classes, int):
+        codes = self.classes.codes
+        if self.classes.equal:
             return np.asarray(h @ codes.T)
-        if len(self.classes) == 2:
+        if self.classes.count == 2:
             return np.asarray((h + bias) * [1.0, -1.0])
-        if isinstance(self.loss, Softmax) and not limit:
-            return np.asarray((h + bias) @ one_hot_basis(self.classes).T)
-        return _Law.of(h, codes[kinds]).scores(h, codes, class_fractions(self.classes))
+        if self.loss.form is Form.LOGITS and not limit:
+            return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
+        return _Law.of(h, codes[kinds]).scores(h, codes, self.classes.fractions)
 
     def mean_loss(self, h: Array, kinds: Indices, limit: bool) -> float:
         """Average of the loss over outputs, bias included; at infinite regularization the outputs vanish."""
@@ -111,25 +108,25 @@ class _Classifier:
             return float("nan")
         if limit:
             return self._limiting_loss(kinds)
-        if type(self.loss) is Square:
-            missed = square_targets(self.classes)[kinds] - h
+        if self.loss.form is Form.CODES:
+            missed = self.loss.on(self.classes).targets[kinds] - h
             return float(0.5 * np.mean(missed**2))
-        if class_fractions(self.classes).size == 2:
+        if self.classes.count == 2:
             return float(np.mean(self.loss.value(np.where(kinds == 0, 1.0, -1.0) * h[:, 0])))
-        logs = log_softmax(h @ one_hot_basis(self.classes).T, axis=1)
+        logs = log_softmax(h @ self.classes.one_hot_basis.T, axis=1)
         return -float(np.mean(logs[np.arange(kinds.size), kinds]))
 
     def _limiting_loss(self, kinds: Indices) -> float:
         """Loss of outputs that vanish: only a bias is left, where there is one."""
-        count = class_fractions(self.classes).size
-        if isinstance(self.loss, Softmax) and count > 2:
+        count = self.classes.count
+        if self.loss.form is Form.LOGITS and count > 2:
             seen = np.bincount(self.known, minlength=count) / self.known.size
-            p = np.full(count, 1.0 / count) if isinstance(self.classes, int) else seen
+            p = np.full(count, 1.0 / count) if self.classes.equal else seen
             return -float(np.mean(np.log(p[kinds])))
-        if isinstance(self.classes, int) or (count > 2 and type(self.loss) is not Square):
+        if self.classes.equal or not self.loss.on(self.classes).solved:
             return float(self.loss.value(0.0))
-        if type(self.loss) is Square:
-            targets = square_targets(self.classes)
+        if self.loss.form is Form.CODES:
+            targets = self.loss.on(self.classes).targets
             return float(0.5 * np.mean((targets[kinds] - targets[self.known].mean(axis=0)) ** 2))
         bias = balancing_bias(self.loss, self.known)
         return float(np.mean(self.loss.value(np.where(kinds == 0, bias, -bias))))

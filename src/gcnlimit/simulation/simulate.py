@@ -9,26 +9,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._memory import available, require
-from gcnlimit._processes import run
-from gcnlimit._progress import counting_blocks, progress_bar
-from gcnlimit._threads import cores
+from gcnlimit._runtime.memory import available, require
+from gcnlimit._runtime.processes import run
+from gcnlimit._runtime.progress import counting_blocks, progress_bar
+from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, Classes
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.parameters import SIGNALS
-from gcnlimit.performance import FullPerformance, Measurement, Status, scalar_or_array
+from gcnlimit.parameters import labelled
+from gcnlimit.results.performance import Measurement, Performance, Status, scalar_or_array
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.instance import Instance
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
+from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
-from gcnlimit.simulation.sample import Seed, draw, seed_sequence
-from gcnlimit.simulation.size import Size, training_bytes
-from gcnlimit.simulation.train import holds_rows, train
-
-__all__ = ["in_flight", "simulate"]
+from gcnlimit.simulation.train.train import holds_rows, train
 
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a graphics card, at most
@@ -141,7 +139,10 @@ class _Trial:
             instance = draw(self.data, self.size, self.seed)
         except ParameterError as error:
             return _without_answer(error, math.prod(self.gcn.shape))
-        return self._by_halves(instance, self.gcn)
+        try:
+            return self._measure(instance, self.gcn)
+        except (ParameterError, ConvergenceError):
+            return self._each(instance)
 
     def _measure(self, instance: Instance, gcn: GCN) -> Array:
         trained = train(instance.observation, gcn)
@@ -149,17 +150,18 @@ class _Trial:
         rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
-    def _by_halves(self, instance: Instance, gcn: GCN) -> Array:
-        """Performance of all networks together, or of each half of them by itself if one of them fails."""
-        try:
-            return self._measure(instance, gcn)
-        except (ParameterError, ConvergenceError) as error:
-            count = math.prod(gcn.shape)
-            if count == 1:
-                return _without_answer(error, 1)
-            halves = (slice(0, count // 2), slice(count // 2, count))
-            parts = [gcn.replaced(filter=gcn.filter[half], reg=np.asarray(gcn.reg)[half]) for half in halves]
-            return np.concatenate([self._by_halves(instance, part) for part in parts], axis=1)
+    def _each(self, instance: Instance) -> Array:
+        """Performance of each network by itself, where one of them has no answer."""
+        filters, reg = self.gcn.filter.ravel(self.gcn.shape), np.broadcast_to(self.gcn.reg, self.gcn.shape).ravel()
+        radius = instance.observation.operator(self.gcn.symmetrize).radius or 0.0
+        rows = np.repeat(_without_answer(ParameterError(""), 1), reg.size, axis=1)
+        for k in np.flatnonzero(filters.defined(radius)):
+            one = slice(k, k + 1)
+            try:
+                rows[:, one] = self._measure(instance, self.gcn.replaced(filter=filters[one], reg=reg[one]))
+            except (ParameterError, ConvergenceError) as error:
+                rows[:, one] = _without_answer(error, 1)
+        return rows
 
 
 def _without_answer(error: Exception, points: int) -> Array:
@@ -233,7 +235,7 @@ def _assemble(  # noqa: PLR0917
 
     return Measurement(
         **named(mean, log_error),
-        standard_error=FullPerformance(**named(error, its_error)),
+        standard_error=Performance(**named(error, its_error)),
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )

@@ -1,5 +1,3 @@
 """Grids of answers: any producer over any parameters, labelled, resumable, on one core or on a cluster."""
 
-from gcnlimit.sweeps.run import sweep
-
-__all__ = ["sweep"]
+from gcnlimit.sweeps.run import sweep as sweep

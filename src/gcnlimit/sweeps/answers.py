@@ -21,8 +21,6 @@ from gcnlimit.sweeps.keys import plain
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Answers"]
-
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",
     "train_accuracy": "fraction of labelled nodes classified correctly",

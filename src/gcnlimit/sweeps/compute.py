@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.performance import Status
+from gcnlimit.results.performance import Status
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
-
-__all__ = ["DONE", "FAILED", "STATUS_NAMES", "Columns", "compute", "failed", "joined", "reason"]
 
 FAILED = -1
 """Status of a point that raised; its reason is kept beside it."""

@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from typing import Any
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.producers import Producer
-
-__all__ = ["dask_executor"]
 
 _START = 10.0  # seconds to wait for a scheduler and for its first worker
 _PATIENCE = 60.0  # seconds without any worker after which a sweep ends

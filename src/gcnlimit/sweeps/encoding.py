@@ -9,8 +9,6 @@ import numpy as np
 from gcnlimit._version import __version__
 from gcnlimit.sweeps.compute import Columns
 
-__all__ = ["decode", "encode"]
-
 
 def encode(columns: Columns) -> bytes:
     """Bytes of the columns.

@@ -7,16 +7,14 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 
-from gcnlimit._processes import as_finished, broken, check_pickle, process_pool, submitted
-from gcnlimit._threads import cores
+from gcnlimit._runtime.processes import as_finished, broken, check_pickle, process_pool, submitted
+from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.compute import Columns, compute, failed, reason
 from gcnlimit.sweeps.dask import dask_executor
 from gcnlimit.sweeps.grid import Block
 from gcnlimit.sweeps.producers import Producer
-
-__all__ = ["runner"]
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size

@@ -7,13 +7,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 
 if TYPE_CHECKING:
     import xarray
-
-__all__ = ["check_format", "export"]
 
 _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 """Endings, and the package that writes each."""

@@ -24,8 +24,6 @@ from gcnlimit.parameters import (
 )
 from gcnlimit.sweeps.producers import PRODUCERS
 
-__all__ = ["SweepFile", "read_file"]
-
 _DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]+[ \t]*\.[ \t]*){100}")  # the time of tomllib grows with their square
 _RANGE = ("start", "stop", "num", "scale")
 

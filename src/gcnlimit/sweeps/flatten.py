@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
@@ -15,8 +16,6 @@ from gcnlimit.network import GCN
 from gcnlimit.parameters import DATA, LEARNING, defaults, families, filter_choices, filter_names, layered
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
-
-__all__ = ["flatten"]
 
 
 def flatten(
@@ -42,7 +41,9 @@ def flatten(
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    named = {"features": as_spectrum} | ({"loss": as_loss, "penalty": as_penalty} if network else {})
+    named = {"features": as_spectrum, "classes": Classes.of} | (
+        {"loss": as_loss, "penalty": as_penalty} if network else {}
+    )
     return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
 
 
@@ -91,7 +92,7 @@ def _check_type(name: str, value: object, wanted: type) -> None:
 
 
 def _single(name: str, value: Any) -> Any:
-    if np.ndim(value) and name != "classes":  # whose fractions are one value
+    if np.ndim(value):
         raise ParameterError(
             f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
         )

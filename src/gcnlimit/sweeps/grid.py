@@ -15,8 +15,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.parameters import FLAGS, WHOLE, families, real_names
 
-__all__ = ["Axis", "Block", "Grid", "read"]
-
 
 @dataclass(frozen=True, eq=False)
 class Axis:

@@ -15,8 +15,6 @@ import numpy as np
 from gcnlimit._version import NUMERICAL_VERSION
 from gcnlimit.errors import ParameterError
 
-__all__ = ["block_key", "describe", "plain", "point_seed"]
-
 
 def block_key(identity: str, common: Mapping[str, Any], arrays: Mapping[str, Any]) -> bytes:
     """Hash of the producer, the numerical version of the library and the inputs of each point of the block.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gcnlimit._memory import require
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
@@ -19,8 +19,6 @@ from gcnlimit.sweeps.flatten import flatten
 from gcnlimit.sweeps.grid import Axis, Block, Grid, read
 from gcnlimit.sweeps.keys import block_key, point_seed
 from gcnlimit.sweeps.producers import Producer
-
-__all__ = ["Plan"]
 
 _LATER = [("normalize", False)]  # parameters that came later, at values that change nothing: seeds stay what they were
 _BYTES = 250.0  # of memory for each point of the answer

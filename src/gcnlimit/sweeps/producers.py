@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
-    SIGNALS,
     SIMULATION,
     build_data,
     build_network,
@@ -23,10 +22,8 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
-from gcnlimit.performance import Prediction, Status
+from gcnlimit.results.performance import Performance, Status
 from gcnlimit.sweeps.keys import describe
-
-__all__ = ["PRODUCERS", "Producer", "as_producer"]
 
 Answer = Mapping[str, Any]
 
@@ -108,12 +105,12 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     prediction = predict(data, network, **options, throw=False)
     if np.any(np.asarray(prediction.status) == Status.REFUSED):  # raises the sentence that names the parameter
         predict(data, network, **options)
-    return prediction.as_dict() | {"status": prediction.status} | _at_best_threshold(data, prediction)
+    return _numbers(prediction) | {"status": prediction.status}
 
 
-def _at_best_threshold(data: CSBM, prediction: Prediction) -> dict[str, Any]:
-    """Accuracy at the best threshold, where that of the network's own bias is another."""
-    return {} if isinstance(data.classes, int) else {"best_accuracy": prediction.best_accuracy}
+def _numbers(performance: Performance) -> dict[str, Any]:
+    """The fields by name; points of any number of classes have the same ones."""
+    return {"roc_auc": np.nan} | performance.as_dict()
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
@@ -123,7 +120,7 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     prediction = bayes_optimal(build_data(parameters), degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(prediction.standard_error, name) for name in random}
-    return prediction.as_dict() | errors | {"status": prediction.status}
+    return _numbers(prediction) | errors | {"status": prediction.status}
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
@@ -135,17 +132,15 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
-    errors = measured.standard_error.as_dict()
-    return measured.as_dict() | {f"{name}_standard_error": error for name, error in errors.items()}
+    errors = _numbers(measured.standard_error)
+    return _numbers(measured) | {f"{name}_standard_error": error for name, error in errors.items()}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    data = build_data(parameters)
-    tuned = tune(data, build_network(parameters), free=parameters["free"])
-    answer = tuned.prediction.as_dict() | {"status": tuned.prediction.status, "optimum": tuned.status}
-    answer |= _at_best_threshold(data, tuned.prediction)
+    tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
+    answer = _numbers(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
         answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
     return answer

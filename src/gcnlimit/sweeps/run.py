@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
-from gcnlimit._extras import need
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIMULATION, build_data
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from gcnlimit.sweeps.grid import Block
     from gcnlimit.sweeps.plan import Plan
     from gcnlimit.sweeps.store import Store
-
-__all__ = ["sweep"]
 
 
 def sweep(
@@ -111,8 +109,8 @@ def _in_flight(plan: Plan) -> int:
     """Processes that share a graphics card: its memory holds a trial of each at the largest of the points."""
     if plan.producer.name != "simulate":
         return 1
+    from gcnlimit.simulation.data.size import Size
     from gcnlimit.simulation.simulate import in_flight
-    from gcnlimit.simulation.size import Size
 
     grid, common = plan.grid, next(plan.grid.blocks()).common
     swept = {axis.name: axis.values for axis in grid.axes if axis.name in SIMULATION}

@@ -9,21 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = [
-    "APPLICATION",
-    "LAYOUT",
-    "SCHEMA",
-    "DamageError",
-    "alone_in",
-    "begins_well",
-    "free_name",
-    "is_damage",
-    "is_marked",
-    "legible",
-    "salvage",
-    "swap",
-]
-
 APPLICATION = 0x67636E6C
 """Mark of our files in the header of SQLite: the letters gcnl."""
 LAYOUT = "CREATE TABLE blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"

@@ -29,8 +29,6 @@ from gcnlimit.sweeps.salvage import (
     swap,
 )
 
-__all__ = ["Store", "StoreError"]
-
 _WRITE = (
     "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"

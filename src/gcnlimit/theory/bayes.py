@@ -7,22 +7,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
 from gcnlimit._validation import check_types, number, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.batches import batches
-from gcnlimit.order_parameters import OrderParameters, Output
-from gcnlimit.performance import BayesPrediction, Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, Output
+from gcnlimit.results.performance import BayesPrediction, Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.evidence import Evidence
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.sparse.ceiling import sparse_ceiling
-from gcnlimit.theory.state_evolution import FixedPoints, StateEvolution
 from gcnlimit.theory.uncertainty import with_errors
-from gcnlimit.theory.unequal.ceiling import unequal_ceiling
-
-__all__ = ["bayes_optimal"]
 
 _BLOCK = 4096  # points solved together, whose numbers fit in a cache
 
@@ -84,7 +82,7 @@ def bayes_optimal(
     )
     if degree is not None:
         return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
-    if not isinstance(data.classes, int) and len(data.classes) > 2:
+    if not data.classes.equal and data.classes.count > 2:
         return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4), data)  # seconds each
     tables = posterior(data.classes)
     shape = data.shape
@@ -95,9 +93,9 @@ def bayes_optimal(
         hard = found.reached < found.best
         reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
         free_entropy = evolution.free_entropy(found.best).reshape(shape)
-    ceiling = BayesPrediction(
-        **best,
-        algorithmic=labelled(Prediction(**reached), data),
+    ceiling = BayesPrediction.from_states(
+        best,
+        labelled(reached, data),
         hard=scalar_or_array(hard.reshape(shape)),
         free_entropy=scalar_or_array(free_entropy),
     )
@@ -111,8 +109,8 @@ def _fixed_points(evolution: StateEvolution) -> FixedPoints:
     return FixedPoints(*(np.concatenate(column) for column in columns))
 
 
-def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> dict[str, Any]:
-    """Fields of the prediction at that evidence."""
+def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
+    """Prediction at that evidence."""
     shape = data.shape
     margin, known = np.sqrt(m).reshape(shape), np.full(shape, np.inf)
     cross_entropy = evolution.tables.information(m)[1].reshape(shape)
@@ -120,15 +118,16 @@ def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Ar
     def shaped(values: npt.NDArray[Any]) -> Any:
         return scalar_or_array(values.reshape(shape))
 
-    return from_margins(data.classes, margin, known, cross_entropy, np.zeros(shape)) | {
-        "standard_error": zero_error(shape),
-        "order_parameters": OrderParameters(
+    return Prediction.of(
+        from_margins(data.classes, margin, known, cross_entropy, np.zeros(shape)),
+        standard_error=same_everywhere(0.0, shape),
+        order_parameters=OrderParameters(
             test_margin=scalar_or_array(margin),
             train_margin=scalar_or_array(known),
             output=Output(*(shaped(x) for x in (m, m, np.zeros_like(m)))),
             overlap=shaped(evolution.overlap(m)),
         ),
-        "status": np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
-        "residual": shaped(found.residual),
-        "iterations": shaped(found.iterations),
-    }
+        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        residual=shaped(found.residual),
+        iterations=shaped(found.iterations),
+    )

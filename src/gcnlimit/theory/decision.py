@@ -18,27 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes
-from gcnlimit.numerics.batches import batches
+from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
-from gcnlimit.performance import scalar_or_array
-
-__all__ = [
-    "accuracy",
-    "balanced_log_error",
-    "best_log_error",
-    "from_margins",
-    "log_error",
-    "own_log_error",
-    "roc_auc",
-    "two_codes",
-]
+from gcnlimit.numerics.linear import batches
+from gcnlimit.results.performance import Performance, scalar_or_array
 
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
@@ -54,74 +42,70 @@ def from_margins(
     train_loss: Array,
     *,
     offset: Array | None = None,
-) -> dict[str, Any]:
-    """Return the fields of a prediction from margins in units of their standard deviation.
+) -> Performance:
+    """Return the performance from margins in units of their standard deviation.
 
-    Parameters
-    ----------
-    classes
-        Number of equal classes, or their fractions.
-    offset
-        Bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if they are more
-        than two, unequal classes are decided by the posterior.
+    `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if
+    they are more than two, unequal classes are decided by the posterior.
     """
-    if isinstance(classes, int):
-        log_test_error = log_error(test_margin, classes)
-        own = ndtr(test_margin) if classes == 2 else -np.expm1(log_test_error)  # quicker than another table
-        accuracies = own, accuracy(train_margin, classes)
+    if classes.equal:
+        log_test_error = log_error(test_margin, classes.count)
+        own = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)  # quicker than another table
+        accuracies = own, accuracy(train_margin, classes.count)
+        balanced = own
     else:
         log_test_error, accuracies = _unequal_decision(classes, test_margin, train_margin, offset)
+        balanced = _balanced_accuracy(test_margin, classes)
     curve = roc_auc(test_margin, classes)
-    return {
-        "test_accuracy": scalar_or_array(accuracies[0]),
-        "train_accuracy": scalar_or_array(accuracies[1]),
-        "test_loss": scalar_or_array(test_loss),
-        "train_loss": scalar_or_array(train_loss),
-        "log_test_error": scalar_or_array(log_test_error),
-        "best_accuracy": scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
-        "balanced_accuracy": scalar_or_array(
-            accuracies[0] if isinstance(classes, int) else _balanced_accuracy(test_margin, classes)
-        ),
-        "roc_auc": None if curve is None else scalar_or_array(curve),
-    }
+    return Performance(
+        test_accuracy=scalar_or_array(accuracies[0]),
+        train_accuracy=scalar_or_array(accuracies[1]),
+        test_loss=scalar_or_array(test_loss),
+        train_loss=scalar_or_array(train_loss),
+        log_test_error=scalar_or_array(log_test_error),
+        best_accuracy=scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
+        balanced_accuracy=scalar_or_array(balanced),
+        roc_auc=None if curve is None else scalar_or_array(curve),
+    )
 
 
 def _unequal_decision(
-    classes: tuple[float, ...], test_margin: Array, train_margin: Array, offset: Array | None
+    classes: Classes, test_margin: Array, train_margin: Array, offset: Array | None
 ) -> tuple[Array, tuple[Array, Array]]:
     """Logarithm of the error of unequal classes on test nodes, and accuracies on test and on train nodes."""
     push = train_margin - test_margin
-    if offset is None or len(classes) > 2:
+    if offset is None or classes.count > 2:
         logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
     elif np.all(np.isinf(offset)):  # the bias decides alike everywhere
         known, first = 0.0 * (test_margin + push), offset > 0.0
-        right = np.asarray(known + np.where(first, *classes))
-        return np.asarray(known + np.where(first, *np.log(classes[::-1]))), (right, right)
+        right = np.asarray(known + np.where(first, *classes.fractions))
+        return np.asarray(known + np.where(first, *np.log(classes.fractions[::-1]))), (right, right)
     else:
-        logs = own_log_error(test_margin, 0.0, offset, classes), own_log_error(test_margin, push, offset, classes)
+        p = classes.fractions
+        logs = own_log_error(test_margin, 0.0, offset, p), own_log_error(test_margin, push, offset, p)
     return logs[0], (np.asarray(-np.expm1(logs[0])), np.asarray(-np.expm1(logs[1])))
 
 
 def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:
     """Accuracy at the best threshold: for equal classes the network's own unless the margin is negative."""
-    if not isinstance(classes, int):
-        if len(classes) > 2:
+    if not classes.equal:
+        if classes.count > 2:
             return np.asarray(-np.expm1(best_log_error(margin, classes)))
-        bounds = _two_bounds(np.abs(margin), classes, classes)
-        return np.asarray(sum(p * ndtr(bound) for p, bound in zip(classes, bounds, strict=True)))
+        first, second = _two_bounds(np.abs(margin), classes.fractions, classes.fractions)
+        return np.asarray(classes.fractions[0] * ndtr(first) + classes.fractions[1] * ndtr(second))
     below = np.asarray(margin < 0.0)
     if not np.any(below):
         return own
     best = np.array(own)
-    best[below] = accuracy(-margin[below], classes)
+    best[below] = accuracy(-margin[below], classes.count)
     return best
 
 
-def _balanced_accuracy(margin: Array, fractions: tuple[float, ...]) -> Array:
+def _balanced_accuracy(margin: Array, classes: Classes) -> Array:
     """Best average over unequal classes of the accuracy in each."""
-    if len(fractions) == 2:
-        return np.asarray(ndtr(0.5 * _distance(fractions) * margin))
-    return np.asarray(-np.expm1(balanced_log_error(margin, fractions)))
+    if classes.count == 2:
+        return np.asarray(ndtr(0.5 * _distance(classes.fractions) * margin))
+    return np.asarray(-np.expm1(balanced_log_error(margin, classes)))
 
 
 def accuracy(margin: Array, classes: int) -> Array:
@@ -157,26 +141,26 @@ def log_error(margin: Array, classes: int) -> Array:
 def best_log_error(margin: Array, classes: Classes) -> Array:
     """Logarithm of the error at the best threshold, or of the posterior decision; the sign of the margin is known to it.
 
-    >>> np.exp(best_log_error(np.array([0.0, 1.0]), (0.2, 0.8))).round(8)
+    >>> np.exp(best_log_error(np.array([0.0, 1.0]), Classes.of([0.2, 0.8]))).round(8)
     array([0.2       , 0.07713538])
     """
-    if isinstance(classes, int):
-        return log_error(np.abs(margin), classes)
-    return _posterior_log_error(np.abs(margin), np.array(classes), np.array(classes))
+    if classes.equal:
+        return log_error(np.abs(margin), classes.count)
+    return _posterior_log_error(np.abs(margin), classes.fractions, classes.fractions)
 
 
 def balanced_log_error(margin: Array, classes: Classes) -> Array:
     """Logarithm of one minus the best average over the classes of the accuracy in each.
 
-    >>> bool(np.isclose(balanced_log_error(np.array([0.7]), (0.2, 0.8))[0], log_ndtr(-0.7 / 0.8)))
+    >>> bool(np.isclose(balanced_log_error(np.array([0.7]), Classes.of([0.2, 0.8]))[0], log_ndtr(-0.7 / 0.8)))
     True
     """
-    if isinstance(classes, int):
-        return log_error(margin, classes)
-    if len(classes) == 2:
-        return np.asarray(log_ndtr(-0.5 * _distance(classes) * margin))
-    equal = np.full(len(classes), 1.0 / len(classes))
-    return _posterior_log_error(margin, np.array(classes), equal)
+    if classes.equal:
+        return log_error(margin, classes.count)
+    if classes.count == 2:
+        return np.asarray(log_ndtr(-0.5 * _distance(classes.fractions) * margin))
+    equal = np.full(classes.count, 1.0 / classes.count)
+    return _posterior_log_error(margin, classes.fractions, equal)
 
 
 def roc_auc(margin: Array, classes: Classes) -> Array | None:
@@ -184,20 +168,19 @@ def roc_auc(margin: Array, classes: Classes) -> Array | None:
 
     :math:`\Delta = 1/\sqrt{p(1-p)}` is the distance of the codes.
     """
-    fractions = (0.5, 0.5) if classes == 2 else classes
-    if isinstance(fractions, int) or len(fractions) > 2:
+    if classes.count > 2:
         return None
-    return np.asarray(ndtr(np.sqrt(0.5) * _distance(fractions) * margin))
+    return np.asarray(ndtr(np.sqrt(0.5) * _distance(classes.fractions) * margin))
 
 
-def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: tuple[float, ...]) -> Array:
+def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: Array) -> Array:
     r"""Logarithm of the error of two classes decided by the sign of the output with its own bias.
 
     It is one minus the sum of :math:`p\,\Phi(m\eta_+ + \beta + \text{push})` and
     :math:`(1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm` (Eq. 8.13);
     `offset` :math:`\beta` is the bias and `push` what training adds to the margin of a train node, over :math:`\sigma`.
 
-    >>> np.exp(own_log_error(np.array([1.0]), 0.0, np.array([np.inf]), (0.7, 0.3))).round(12)  # the bias decides
+    >>> np.exp(own_log_error(np.array([1.0]), 0.0, np.array([np.inf]), np.array([0.7, 0.3]))).round(12)  # the bias decides
     array([0.3])
     """
     upper, lower = two_codes(fractions)

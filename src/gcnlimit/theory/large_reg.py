@@ -19,14 +19,6 @@ from gcnlimit.filters import Averages, Filter
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 
-__all__ = [
-    "coefficient_averages",
-    "directed_averages",
-    "margins",
-    "spectral_averages",
-    "symmetric_averages",
-]
-
 
 def margins(
     averages: Averages, alpha: Array, mu: Array, rho: Array, features: Spectrum | None = None

@@ -15,12 +15,11 @@ from scipy.optimize import brentq
 
 from gcnlimit._validation import broadcast, check_types, flag, real, whole
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SpikedOperator
 from gcnlimit.errors import ParameterError
-from gcnlimit.spiked import SpikedOperator
+from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.unequal import hard_phase_ends
 from gcnlimit.theory.points import check_range
-from gcnlimit.theory.posterior import posterior
-from gcnlimit.theory.unequal.hard_phase import hard_phase_ends
 
 __all__ = [
     "HardPhase",
@@ -247,7 +246,7 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     ----------
     classes
         Number of equal classes, or fractions of unequal ones. Three or more of these have a matrix in place of :math:`m`: the
-        same curve, along its trace (`gcnlimit.theory.unequal.hard_phase`). It takes seconds, for five or more its averages have
+        same curve, along its trace (`gcnlimit.theory.ceiling.unequal`). It takes seconds, for five or more its averages have
         errors of about 1e-5, and :math:`\rho_c` is NaN: with labels, `bayes_optimal` says whether the phase is hard.
 
     Examples
@@ -258,7 +257,7 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
     HardPhase(lam_spinodal=1.0, lam_transition=1.0, rho_c=0.0)
     """
     data = CSBM(1.0, 0.0, 0.0, 0.0, classes=classes)
-    if not isinstance(data.classes, int) and len(data.classes) > 2:
+    if not data.classes.equal and data.classes.count > 2:
         return HardPhase(*hard_phase_ends(data.fractions), rho_c=np.nan)
     tables = posterior(data.classes)
     if tables.convexity <= 0.0:

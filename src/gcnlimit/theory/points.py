@@ -1,30 +1,33 @@
-"""The points of a calculation: data and network broadcast together and laid out along one axis."""
+"""The points of a calculation: data and network broadcast together and laid out along one axis.
+
+Answers for estimated models get their standard errors here, from models nearby.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
+from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Normalization, as_normalization
-from gcnlimit.parameters import SIGNALS
 from gcnlimit.penalties import Penalty
+from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.spiked import SpikedOperator
-
-__all__ = ["Points", "at_each_point", "check_range", "in_range"]
-
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 
@@ -41,7 +44,7 @@ class Points(NamedTuple):
     loss: Loss
     normalize: bool
     penalty: Penalty
-    classes: int | tuple[float, ...] = 2
+    classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
     degrees: DegreeLaw | None = None
     normalization: Normalization = as_normalization("symmetric")
@@ -74,22 +77,19 @@ class Points(NamedTuple):
         return self
 
     def usable(self) -> npt.NDArray[np.bool_]:
-        """Which of the points are in range and pass the check."""
-        usable = in_range(self.alpha, self.signal, self.mu, self.rho)
+        """Which of the points are in range and have a filter that is defined there."""
+        usable = in_range(self.alpha, self.signal, self.mu, self.rho) & self.filter.defined(self.radius)
         rows = np.flatnonzero(usable)
-        usable[rows] = self.take(rows)._defined()
+        if not self.take(rows)._passes():  # a filter of a user, too steep at some of its values
+            usable[rows] = [self.take(rows[k : k + 1])._passes() for k in range(rows.size)]
         return usable
 
-    def _defined(self) -> npt.NDArray[np.bool_]:
-        """Which of the points pass the check, found by bisection."""
+    def _passes(self) -> bool:
         try:
             self.checked()
         except ParameterError:
-            if self.size == 1:
-                return np.zeros(1, bool)
-            halves = np.array_split(np.arange(self.size), 2)
-            return np.concatenate([self.take(half)._defined() for half in halves])
-        return np.ones(self.size, bool)
+            return False
+        return True
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""
@@ -98,6 +98,11 @@ class Points(NamedTuple):
     def divisor(self) -> Array:
         """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
         return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+
+    @property
+    def class_loss(self) -> ClassLoss:
+        """The loss on these classes."""
+        return self.loss.on(self.classes)
 
     @property
     def signal(self) -> Array:
@@ -177,3 +182,42 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
         columns = {f.name: [getattr(answer, f.name) for answer in answers] for f in fields(first) if f.init}
         return replace(first, **{name: _stacked(column, shape) for name, column in columns.items()})
     return np.reshape(answers, shape) if isinstance(first, int | float) else first
+
+
+Answer = TypeVar("Answer", bound=Prediction)
+
+
+def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], directions: int = 16) -> Answer:
+    r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
+
+    With its change :math:`\Delta(z)` at :math:`(\lambda + z_1 \sigma_\lambda, \mu + z_2 \sigma_\mu)`, the error of a field is
+
+    .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
+
+    over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. For small
+    errors the mean is that of linear propagation; for large ones, two errors reach the answers of all these models. The error is
+    infinite where one of them has no answer, or an error of the model is infinite.
+    """
+    if not isinstance(data, EstimatedCSBM):
+        return answer
+    shape = np.shape(answer.test_accuracy)
+    if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
+        return replace(answer, standard_error=same_everywhere(np.inf, shape))
+    models, distance = data.displaced(directions)
+    column = (-1,) + (1,) * len(shape)
+    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
+    circles = slice(0, 4), slice(4, 4 + directions)
+
+    def error(name: str) -> float:
+        return _error(getattr(there, name), getattr(answer, name), distance.reshape(column), circles)
+
+    errors: dict[str, Any] = {"roc_auc": None} | {name: error(name) for name in answer.as_dict()}
+    return replace(answer, standard_error=Performance(**errors))
+
+
+def _error(there: npt.ArrayLike, here: npt.ArrayLike, distance: Array, circles: tuple[slice, ...]) -> float:
+    with np.errstate(invalid="ignore"):
+        slopes = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)) / distance)
+    slopes = np.where(np.isnan(slopes), np.inf, slopes)
+    means = [np.sqrt(2.0 * np.mean(slopes[circle] ** 2, axis=0)) for circle in circles]
+    return scalar_or_array(np.max([*means, *slopes], axis=0))  # type: ignore[no-any-return]

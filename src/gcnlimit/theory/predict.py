@@ -8,32 +8,28 @@ from typing import Any, NamedTuple, Never
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._labels import labelled
-from gcnlimit._progress import progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
-from gcnlimit.losses.bias import is_pinned
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.order_parameters import OrderParameters, gathered
-from gcnlimit.performance import Prediction, Status, scalar_or_array, zero_error
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, gathered
+from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.finite_reg.averages import expected_losses
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
-    loss_at_zero,
     node_loss,
     offset,
     train_push,
 )
-from gcnlimit.theory.finite_reg.loss_averages import expected_losses
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.uncertainty import with_errors
-
-__all__ = ["predict"]
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
@@ -91,7 +87,7 @@ def predict(
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     infinite = np.isinf(points.reg)
     usable = np.ones_like(infinite) if throw else points.usable()
-    at_infinity = _pinned if is_pinned(points.loss, points.classes) else _explicit
+    at_infinity = _pinned if points.class_loss.is_pinned else _explicit
     found = [
         *_refused(np.flatnonzero(~usable)),
         *at_infinity(points, np.flatnonzero(usable & infinite)),
@@ -132,7 +128,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         return
     points = points.take(rows)
     train_push(points)  # refuses a loss that does not push outputs towards their labels
-    at_zero, limit = loss_at_zero(points), limiting_offset(points.classes)
+    at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
     filter = points.filter
     cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
     for where, chunk in points.chunks(cost, _CHUNK):
@@ -146,7 +142,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
 def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
     points = points.take(rows)
-    at_zero, limit = loss_at_zero(points), limiting_offset(points.classes)
+    at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
     for where, chunk in points.chunks(kind(points).cost(points), _HISTORY) if rows.size else ():
         far = chunk._replace(reg=asymptote(chunk)[1])
         for found in _self_consistent(far, np.arange(far.size), 1e-10, 5000, progress=False):
@@ -183,7 +179,7 @@ def _self_consistent(
             with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
                 deviation = np.sqrt(variance)
                 test, train = mean / deviation, (mean + v * push) / deviation
-                losses, bias = expected_losses(loss, s.output), offset(points.classes, loss, s.output)
+                losses, bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
             status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
             bar.advance(1)
             yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
@@ -218,9 +214,9 @@ def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered
         sources=tuple(solved) if layered else (),
     )
     status = column("status")
-    return Prediction(
-        **from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
-        standard_error=zero_error(shape),
+    return Prediction.of(
+        from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
+        standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),
         residual=scalar_or_array(column("residual")),

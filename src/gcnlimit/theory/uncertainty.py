@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.performance import Performance, Prediction, scalar_or_array
-
-__all__ = ["with_errors"]
+from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 
 Answer = TypeVar("Answer", bound=Prediction)
 
@@ -35,7 +33,7 @@ def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]
         return answer
     shape = np.shape(answer.test_accuracy)
     if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
-        return replace(answer, standard_error=Performance(*[scalar_or_array(np.full(shape, np.inf))] * 5))
+        return replace(answer, standard_error=same_everywhere(np.inf, shape))
     models, distance = data.displaced(directions)
     column = (-1,) + (1,) * len(shape)
     there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
@@ -44,7 +42,8 @@ def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]
     def error(name: str) -> float:
         return _error(getattr(there, name), getattr(answer, name), distance.reshape(column), circles)
 
-    return replace(answer, standard_error=Performance(**{f.name: error(f.name) for f in fields(Performance)}))
+    errors: dict[str, Any] = {"roc_auc": None} | {name: error(name) for name in answer.as_dict()}
+    return replace(answer, standard_error=Performance(**errors))
 
 
 def _error(there: npt.ArrayLike, here: npt.ArrayLike, distance: Array, circles: tuple[slice, ...]) -> float:

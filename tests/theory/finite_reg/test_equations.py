@@ -116,24 +116,3 @@ def test_a_sharp_filter_is_given_the_nodes_it_needs():
     data = gl.CSBM(alpha=0.198, lam=-0.879, mu=0.0, rho=0.99)
     prediction = gl.predict(data, gl.GCN(gl.Residual([1.3105, -0.6509]), "square", 2.57e-5, symmetrize=True))
     assert prediction.status == gl.Status.CONVERGED
-
-
-class FourfoldSquare(gl.Square):
-    """A subclass that is another loss."""
-
-    def value(self, z):
-        return 4.0 * super().value(z)
-
-    def prox(self, omega, v):
-        return super().prox(omega, 4.0 * np.asarray(v))
-
-    def prox_derivative(self, omega, v):
-        return super().prox_derivative(omega, 4.0 * np.asarray(v))
-
-
-def test_a_subclass_of_a_loss_is_a_loss_of_its_own():
-    data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.5, rho=0.4)
-    mine, same = (
-        gl.predict(data, gl.GCN(gl.Residual([0.5]), *loss)) for loss in ((FourfoldSquare(), 1.0), ("square", 0.25))
-    )
-    assert mine.test_accuracy == pytest.approx(same.test_accuracy, abs=1e-9)

@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.losses import as_loss
-from gcnlimit.theory.finite_reg.loss_averages import Output, eta
+from gcnlimit.theory.finite_reg.averages import Output, eta
 
 
 def at(mean, deviation, v):
@@ -35,7 +35,7 @@ def test_there_is_no_stiffness_where_the_corner_is_out_of_reach():
     assert eta(gl.Hinge(), at(30.0, 1.0, 1e-9)).stiffness[0] == 0.0
 
 
-class PlainHinge:
+class PlainHinge(gl.Loss):
     """A user's loss: value, prox and the derivative of the prox, nothing else."""
 
     value, prox, prox_derivative = (staticmethod(getattr(gl.Hinge(), x)) for x in ("value", "prox", "prox_derivative"))

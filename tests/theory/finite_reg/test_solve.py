@@ -162,7 +162,7 @@ def test_single_layer_meets_the_papers_equations(loss, tolerance):
 
 
 @dataclass(frozen=True)
-class Huberized:
+class Huberized(gl.Loss):
     """A smooth hinge: quadratic between 0 and 1, linear below; a loss of a user's own, with kinks in its prox' slope."""
 
     def value(self, z):
@@ -286,7 +286,7 @@ def test_failure_is_said():
 
 
 @dataclass(frozen=True)
-class Rising(gl.Square):
+class Rising(gl.Loss):
     """A loss that pushes outputs away from their labels."""
 
     slope_at_zero = 1.0

@@ -25,8 +25,6 @@ from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-__all__ = ["FIGURE", "data", "draw"]
-
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 SHOWN = (2, 3, 5, 10)
 SIGNALS = (0.25, 0.5)

@@ -19,10 +19,8 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below
 from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.limits import hard_phase
-from gcnlimit.theory.posterior import posterior
-
-__all__ = ["FIGURE", "data", "draw"]
 
 SHOWN = 10
 CLOSING = (7, 10, 20)

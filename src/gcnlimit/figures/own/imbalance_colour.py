@@ -25,8 +25,6 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-__all__ = ["FIGURE", "data", "draw"]
-
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)
 LOGISTIC, RIDGE = GCN(Diffusion(1.0), "logistic", reg=1.0), GCN(Diffusion(1.0))

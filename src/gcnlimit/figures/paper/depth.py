@@ -19,16 +19,13 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.paper import readings
-from gcnlimit.figures.paper.networks import tuned_depth
+from gcnlimit.figures.paper.networks import growth_with_depth, tuned_depth
 from gcnlimit.figures.style import COLOURS, MARKERS, TEST_ACCURACY, label_panels, legend_below
 from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.predict import predict
-
-__all__ = ["FIGURE", "data", "draw"]
 
 ALPHA, RHO = 4.0, 0.1
 SIGNALS = ((1.5, 3.0), (0.7, 1.0))
@@ -86,7 +83,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def grows_with_depth(dataset: xarray.Dataset) -> Statement:
     """Monotone in K at c = K/t*."""
     accuracy = dataset.test_accuracy.sel(scaling="K/t*")
-    return readings.grows_with_depth(accuracy, "at c = K/t* the accuracy grows with K")
+    return growth_with_depth(accuracy, "at c = K/t* the accuracy grows with K")
 
 
 def continuous_bounds(dataset: xarray.Dataset) -> Statement:

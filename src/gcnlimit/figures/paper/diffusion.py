@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation
-from gcnlimit.figures.paper import readings
+from gcnlimit.figures.paper.networks import infinity_is_nearly_best
 from gcnlimit.figures.style import (
     MARKERS,
     TEST_ACCURACY,
@@ -35,10 +35,8 @@ from gcnlimit.figures.style import (
 )
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
-from gcnlimit.performance import Status
+from gcnlimit.results.performance import Status
 from gcnlimit.theory.predict import predict
-
-__all__ = ["DIRECTED", "SYMMETRIZED", "data", "draw"]
 
 SIGNALS = (
     (4.0, 1.5, 3.0, 0.1),
@@ -127,7 +125,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 def infinite_is_nearly_best(dataset: xarray.Dataset) -> Statement:
     """No finite regularization gains much over the infinite one, at the best time of each."""
     finite = dataset.test_accuracy.drop_sel(reg=np.inf)
-    return readings.infinite_is_nearly_best(finite.max("solved"), dataset.limit.max("t"))
+    return infinity_is_nearly_best(finite.max("solved"), dataset.limit.max("t"))
 
 
 def converges_quickly(dataset: xarray.Dataset) -> Statement:

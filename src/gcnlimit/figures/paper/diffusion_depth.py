@@ -23,8 +23,6 @@ from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
 
-__all__ = ["FIGURE", "data", "draw"]
-
 SETTINGS = ((1.0, 1.5, 2.0, 0.1), (2.0, 1.5, 1.0, 0.3), (1.0, 0.7, 1.0, 0.1), (2.0, 0.7, 1.0, 0.3))
 DEPTHS = (1.0, 2.0, 4.0, 16.0, np.inf)
 

@@ -23,8 +23,6 @@ from gcnlimit.figures.style import label_panels
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 
-__all__ = ["FIGURE", "data", "draw"]
-
 SETTINGS = ((1.0, 0.1), (2.0, 0.3))
 
 

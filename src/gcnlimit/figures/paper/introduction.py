@@ -28,8 +28,6 @@ from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 
-__all__ = ["FIGURE", "data", "draw"]
-
 ALPHA, RHO = 4.0, 0.1
 SIGNALS = np.linspace(0.0, 2.0, 31)
 DEPTHS = ("1", "2", "inf")

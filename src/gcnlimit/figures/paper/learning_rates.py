@@ -23,8 +23,6 @@ from gcnlimit.figures.paper.networks import tuned_depth
 from gcnlimit.figures.style import BLACK, COLOURS, label_panels, legend_below
 from gcnlimit.theory.bayes import bayes_optimal
 
-__all__ = ["FIGURE", "data", "draw"]
-
 ALPHA, RHO, MU = 4.0, 0.1, (1.0, 3.0)
 DEPTHS = (1, 2, 3)
 FAR = (40.0, 60.0)

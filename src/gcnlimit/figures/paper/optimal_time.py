@@ -17,12 +17,9 @@ from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.paper import readings
-from gcnlimit.figures.paper.networks import LONGEST, name_depth, tuned_depth
+from gcnlimit.figures.paper.networks import LONGEST, growth_with_depth, name_depth, tuned_depth
 from gcnlimit.figures.style import BLACK, TEST_ACCURACY, label_panels, legend_below, shades
 from gcnlimit.theory.bayes import bayes_optimal
-
-__all__ = ["FIGURE", "data", "draw"]
 
 SETTINGS = ((4.0, 1.0, 0.1), (1.0, 2.0, 0.1), (2.0, 1.0, 0.3))
 DEPTHS = (1.0, 2.0, 4.0, 16.0, np.inf)
@@ -83,7 +80,7 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
 def grows_with_depth(dataset: xarray.Dataset) -> Statement:
     """Monotone in K, each depth at its own best time; without a graph (lam = 0) all depths are the same."""
     accuracy = dataset.test_accuracy.where(dataset.lam > 0)
-    return readings.grows_with_depth(accuracy, "at the best time the accuracy grows with K", least=-1e-9)
+    return growth_with_depth(accuracy, "at the best time the accuracy grows with K", least=-1e-9)
 
 
 def best_time_is_finite(dataset: xarray.Dataset) -> Statement:

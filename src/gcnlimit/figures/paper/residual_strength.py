@@ -18,8 +18,7 @@ from matplotlib.axes import Axes
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
 from gcnlimit.figures.dots import Simulation
-from gcnlimit.figures.paper import readings
-from gcnlimit.figures.paper.networks import strength_dots
+from gcnlimit.figures.paper.networks import growth_with_depth, infinity_is_nearly_best, strength_dots
 from gcnlimit.figures.style import (
     BLACK,
     MARKERS,
@@ -34,8 +33,6 @@ from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.predict import predict
-
-__all__ = ["FIGURE", "data", "dots", "draw", "draw_strengths", "strengths"]
 
 SETTINGS = {"logistic": CSBM(4.0, 1.5, 3.0, 0.1), "square": CSBM(4.0, 1.0, 2.0, 0.1)}
 DEPTHS, REG = (1, 2, 3), (0.1, 1.0, 10.0, np.inf)
@@ -133,13 +130,13 @@ def _inset(panel: Axes, here: xarray.Dataset) -> None:
 def infinite_is_nearly_best(dataset: xarray.Dataset) -> Statement:
     """No finite regularization gains much over the infinite one, at the best strength of each."""
     best = dataset.test_accuracy.max("c")
-    return readings.infinite_is_nearly_best(best.drop_sel(reg=np.inf), best.sel(reg=np.inf))
+    return infinity_is_nearly_best(best.drop_sel(reg=np.inf), best.sel(reg=np.inf))
 
 
 def deeper_is_better(dataset: xarray.Dataset) -> Statement:
     """Accuracy at the best strength grows with the depth."""
     best = dataset.test_accuracy.sel(reg=np.inf).max("c")
-    return readings.grows_with_depth(best, "K = 1, 2, 3 come closer and closer to optimality")
+    return growth_with_depth(best, "K = 1, 2, 3 come closer and closer to optimality")
 
 
 def equal_strengths_are_best(dataset: xarray.Dataset) -> Statement:

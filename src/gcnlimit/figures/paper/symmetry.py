@@ -24,8 +24,6 @@ from gcnlimit.filters import Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.predict import predict
 
-__all__ = ["FIGURE", "data", "draw"]
-
 GRAPHS = {"asymmetric": CSBM(4.0, 1.5, 3.0, 0.1), "symmetric": CSBM(4.0, 1.5, 3.0, 0.1, directed=False)}
 DEPTHS, REG = (1, 2, 3), (1.0, np.inf)
 STRENGTHS, DOTS = np.linspace(0.0, 4.0, 65), (0.0, 1.0, 2.0, 3.0)

@@ -18,8 +18,6 @@ from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.paper import residual_strength
 from gcnlimit.figures.style import legend_below
 
-__all__ = ["FIGURE", "data", "draw"]
-
 
 def data() -> xarray.Dataset:
     """The training errors among the numbers of the accuracies, at finite regularization."""

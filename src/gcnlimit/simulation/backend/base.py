@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._extras import need
+from gcnlimit._runtime.extras import need
 from gcnlimit.errors import ParameterError
-
-__all__ = ["Backend", "Device", "backend_of"]
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit import _memory, _threads
-
-__all__ = ["NumpyBackend"]
+from gcnlimit._runtime import memory, threads
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -79,7 +77,7 @@ class NumpyBackend:
 
     def in_order(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items, one item for each thread at a time."""
-        return _threads.in_order(function, items, size)
+        return threads.in_order(function, items, size)
 
     def guard(self, nodes: int) -> contextlib.AbstractContextManager[None]:
         """Nothing to guard: memory is asked for beforehand."""
@@ -87,7 +85,7 @@ class NumpyBackend:
 
     def free(self) -> float:
         """Bytes that the machine has left."""
-        return _memory.available()
+        return memory.available()
 
 
 def _narrow(matrix: Any) -> Any:

@@ -16,8 +16,6 @@ from scipy import sparse
 
 from gcnlimit.errors import GCNLimitError, ParameterError
 
-__all__ = ["TorchBackend"]
-
 A = TypeVar("A")
 B = TypeVar("B")
 VARIABLE = "GCNLIMIT_BLOCK"
@@ -129,7 +127,7 @@ class TorchBackend:
     def free(self) -> float:
         """Bytes that the device has left, what PyTorch keeps for later included."""
         if self.device.type != "cuda":
-            from gcnlimit._memory import available
+            from gcnlimit._runtime.memory import available
 
             return available()
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)

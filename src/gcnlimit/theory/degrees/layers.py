@@ -28,7 +28,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.filters import PageRank
 from gcnlimit.losses import Loss
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
-from gcnlimit.order_parameters import Output
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.degrees.spectrum import radius
 from gcnlimit.theory.finite_reg.class_losses import node_loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,17 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.batches import batches
 from gcnlimit.numerics.fixed_point import FixedPoint
-from gcnlimit.order_parameters import Output
+from gcnlimit.numerics.linear import batches
 from gcnlimit.penalties import L2
-from gcnlimit.performance import Status
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.performance import Status
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.far_layers import far_layers
 from gcnlimit.theory.degrees.large_reg import margins_by_degree
 from gcnlimit.theory.degrees.layers import LayerEquations, Layers
-from gcnlimit.theory.finite_reg.class_losses import loss_at_zero, node_loss, train_push
-from gcnlimit.theory.finite_reg.loss_averages import eta_at_zero, expected_losses
+from gcnlimit.theory.finite_reg.averages import eta_at_zero, expected_losses
+from gcnlimit.theory.finite_reg.class_losses import node_loss, train_push
 from gcnlimit.theory.finite_reg.solution import Solution, status_of
 from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
 from gcnlimit.theory.points import Points
@@ -69,8 +69,10 @@ def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> 
         if not points.normalization.plain or not (far or points.symmetric):
             equations = LayerEquations.of(points, law)
             together = max(1, _BLOCK // math.prod(equations.shape[1:]))
-            rows = [np.arange(points.size)[part] for part in batches(points.size, together)]
-            found = [_by_layers(points.take(r), equations.take(r), tol, max_iterations) for r in rows]
+            found = [
+                _by_layers(points.take(rows), equations.take(rows), tol, max_iterations)
+                for rows in batches(points.size, together)
+            ]
             return ByDegree(*map(np.concatenate, zip(*found, strict=True)))
         if far:
             return _explicit(points, *margins_by_degree(points, law.mean_root, law.theta))
@@ -83,15 +85,15 @@ def accuracy_by_degree(points: Points, theta: npt.ArrayLike) -> Array:
     assert points.degrees is not None
     asked = points.degrees.asked(theta)
     margin = solve(points._replace(degrees=asked)).test_margin[:, points.degrees.theta.size :]
-    return accuracy(margin, cast(int, points.classes))
+    return accuracy(margin, points.classes.count)
 
 
 def _checked(points: Points) -> DegreeLaw:
     """Law of the degrees of the points, or a `ParameterError` where the theory has no answer."""
     law = points.degrees
     assert law is not None
-    if not isinstance(points.classes, int) or not isinstance(points.penalty, L2):
-        got = f"penalty = {points.penalty!r}" if isinstance(points.classes, int) else f"classes = {points.classes}"
+    if not points.classes.equal or not isinstance(points.penalty, L2):
+        got = f"penalty = {points.penalty!r}" if points.classes.equal else f"classes = {points.classes}"
         raise ParameterError(
             f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
         )
@@ -100,7 +102,7 @@ def _checked(points: Points) -> DegreeLaw:
 
 
 def _explicit(points: Points, test: Array, train: Array) -> ByDegree:
-    loss, none = np.full(points.size, loss_at_zero(points)), np.zeros(points.size, np.int64)
+    loss, none = np.full(points.size, points.class_loss.at_rest), np.zeros(points.size, np.int64)
     lost = np.isnan(test + train).any(axis=1)
     status = np.where(lost, int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
     return ByDegree(test, train, loss, loss, status, 0.0 * loss, none)

@@ -2,7 +2,7 @@ r"""The paper's integral equations for the continuous network, as a check that i
 
 On :math:`n` Gauss-Legendre nodes of [0, 1] a function is known by its values, and beside them by the weight of a
 :math:`\delta` at the end where the loss (backward functions, read from 1 to 0) or the features (forward functions) enter:
-`gcnlimit.theory.depth.gauss_grid` treats both together, so that each equation below reads as in the paper. Two misprints
+`gcnlimit.theory.depth.finite_reg` treats both together, so that each equation below reads as in the paper. Two misprints
 are corrected: the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph
 :math:`Q_{qh}` does not act on itself, and its resolvent is that of the plain derivative, 1.
 """
@@ -20,10 +20,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.theory.depth import resolvents
-from gcnlimit.theory.depth.gauss_grid import GaussGrid
+from gcnlimit.theory.depth.finite_reg import GaussGrid
 from gcnlimit.theory.depth.order_functions import order_functions
-
-__all__ = ["integral_residuals"]
 
 _LEAST = 1e-100  # time whose square is a number
 

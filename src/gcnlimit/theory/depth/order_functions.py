@@ -9,7 +9,7 @@ the loss are (Eqs. 4.1 and 4.2)
 
 with :math:`\bar q_0 = y \cdot q(0)/N`, :math:`s_1` the mean variance of the features (1 if they are white) and :math:`\zeta`
 Gaussian noise, and the order functions are their overlaps. With several classes they are those of each direction of the codes.
-`gcnlimit.theory.depth.finite_reg` has those at finite regularization, `gcnlimit.theory.depth.layers` those of discrete networks.
+`finite_reg` beside it has those at finite regularization, `overlaps` those of discrete networks.
 """
 
 from __future__ import annotations
@@ -24,16 +24,19 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
-from gcnlimit.losses import Square
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.order_parameters import OrderFunctions, Weights
+from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth.finite_reg import directed_functions, symmetric_functions
-from gcnlimit.theory.depth.layers import euler_functions, layer_functions
-from gcnlimit.theory.depth.overlaps import DepthAverages, DirectedDepth, SymmetricDepth
+from gcnlimit.theory.depth.overlaps import (
+    DepthAverages,
+    DirectedDepth,
+    SymmetricDepth,
+    euler_functions,
+    layer_functions,
+)
 from gcnlimit.theory.depth.resolvents import kappa
 from gcnlimit.theory.points import Points
-
-__all__ = ["OrderFunctions", "order_functions"]
 
 _LARGEST = 170.0  # of |t| times the spectral radius, beyond which fourth powers of the filter overflow
 
@@ -105,7 +108,7 @@ def _regularization(points: Points) -> bool:
         raise ParameterError(
             "reg mixes finite and infinite values, whose order functions differ in scale; ask for each alone"
         )
-    if infinite.any() and type(points.loss) is not Square:
+    if infinite.any() and points.loss.form is not Form.CODES:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())
 

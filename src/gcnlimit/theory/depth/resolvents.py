@@ -23,8 +23,6 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Diffusion
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
-__all__ = ["Phi", "kappa", "phi"]
-
 
 def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric: bool) -> Array:
     r"""Propagator of the labels, :math:`\varphi(x) = e(e^{txa})`; arguments broadcast.

@@ -17,8 +17,6 @@ from gcnlimit.theory.finite_reg.directed import backwards, outer
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
 
-__all__ = ["Averages", "directed_averages", "symmetric_averages"]
-
 
 class Averages(NamedTuple):
     r"""Series in :math:`s`, as in `gcnlimit.theory.finite_reg.equations.Transforms`."""

@@ -16,8 +16,6 @@ from gcnlimit.theory.expansion.graphs import Averages, directed_averages, symmet
 from gcnlimit.theory.expansion.losses import expansion_of
 from gcnlimit.theory.points import Points
 
-__all__ = ["large_reg_expansion"]
-
 _HIGHEST = 8
 
 
@@ -51,7 +49,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     """
     check_problem("large_reg_expansion", data, gcn)
     order = whole("order", order, low=0, high=_HIGHEST)
-    gcn.squared_penalty("large_reg_expansion")
+    gcn.require_l2("large_reg_expansion")
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)

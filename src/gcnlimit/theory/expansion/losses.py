@@ -20,15 +20,13 @@ from numpy.polynomial import Chebyshev, Polynomial
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.bias import resting_bias
+from gcnlimit.losses.base import resting_bias
 from gcnlimit.numerics.series import Series
 from gcnlimit.theory.decision import two_codes
+from gcnlimit.theory.finite_reg.averages import slope_at_zero
 from gcnlimit.theory.finite_reg.class_losses import Biased, node_loss
-from gcnlimit.theory.finite_reg.loss_averages import slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, class_averages, softmax_series
 from gcnlimit.theory.points import Points
-
-__all__ = ["eta_series", "expansion_of", "pull_at"]
 
 _NODES = 24
 _NOISE = 1e-14  # Chebyshev coefficients below it, relative to the curvature or the slope, are rounding
@@ -74,13 +72,13 @@ def expansion_of(points: Points, order: int) -> Expansion:
         return partial(_softmax_series, loss.classes)
     if not isinstance(loss, Biased):
         return partial(eta_series, pull_at(loss, 0.0, order))
-    bias = resting_bias(loss.loss, loss.fractions[0])
+    bias = resting_bias(loss.loss, float(loss.fractions[0]))
     pulls = pull_at(loss.loss, bias, order), pull_at(loss.loss, -bias, order)
     return partial(_biased_series, loss.fractions, pulls)
 
 
 def _biased_series(
-    fractions: tuple[float, ...], pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
+    fractions: Array, pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
 ) -> Averages:
     r"""Averages of two unequal classes; the change of the bias, of order :math:`\epsilon`, by Newton's method for series."""
     (p, other), (first, second) = fractions, two_codes(fractions)

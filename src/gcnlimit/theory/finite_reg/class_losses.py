@@ -9,18 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import Classes, class_fractions
+from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss, Softmax, Square
-from gcnlimit.losses.bias import resting_bias
-from gcnlimit.order_parameters import Output
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import ClassLoss, Form
 from gcnlimit.penalties import L2
+from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.decision import two_codes
-from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, expected_losses, slope_at_zero
+from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses, slope_at_zero
 from gcnlimit.theory.finite_reg.softmax import SoftmaxOf
 from gcnlimit.theory.points import Points
-
-__all__ = ["Biased", "limiting_offset", "loss_at_zero", "node_loss", "offset", "train_push"]
 
 _STEPS = 60  # of the search for a bias; Newton's method needs about six
 
@@ -31,21 +29,21 @@ def node_loss(points: Points) -> Loss:
     The square loss has the same for all classes; the others, on two unequal classes, come with a free bias.
     """
     loss, classes = points.loss, points.classes
-    if not isinstance(points.penalty, L2) and (classes != 2 or not points.features.is_white):
+    if not isinstance(points.penalty, L2) and (not classes.two or not points.features.is_white):
         raise ParameterError(
             f"penalty = {points.penalty!r} is solved for two equal classes and white features; take squared weights, "
             "or leave out classes and features"
         )
-    if classes == 2 or type(loss) is Square:
+    if classes.two or loss.form is Form.CODES:
         return loss
-    if type(loss) is Softmax and isinstance(classes, int):
-        return SoftmaxOf(classes)
-    if isinstance(classes, int) or len(classes) > 2:
-        other = "'softmax' or 'square'" if isinstance(classes, int) else "'square'"
-        raise ParameterError(
-            f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
-        )
-    return Biased(loss, classes)
+    if classes.skewed:
+        return Biased(loss, classes.fractions)
+    if classes.equal and loss.form is Form.LOGITS:
+        return SoftmaxOf(classes.count)
+    other = "'softmax' or 'square'" if classes.equal else "'square'"
+    raise ParameterError(
+        f"loss = {loss!r} is not solved for classes = {classes} at finite reg; take loss={other}, or reg=math.inf"
+    )
 
 
 def train_push(points: Points) -> float:
@@ -53,48 +51,28 @@ def train_push(points: Points) -> float:
 
     With the square loss and targets :math:`\pm 1` on two unequal classes it is :math:`1/2\sqrt{p(1-p)}` in units of the codes.
     """
-    if type(points.loss) is Softmax and isinstance(points.classes, int):
-        return float(points.classes**-0.5)
+    if points.loss.form is Form.LOGITS and points.classes.equal:
+        return float(points.classes.count**-0.5)
     push = -slope_at_zero(points.loss)
-    return push / _unit(points.classes) if type(points.loss) is Square else push
+    return push / points.class_loss.unit if points.loss.form is Form.CODES else push
 
 
-def loss_at_zero(points: Points) -> float:
-    r"""Return the loss of an output that vanishes, beside the bias of unequal classes, which stays.
-
-    The cross-entropy is the entropy of the classes; a loss of the margin of two unequal classes is
-    :math:`\min_b\, p\,\ell(b) + (1-p)\,\ell(-b)`.
-    """
-    loss, classes = points.loss, points.classes
-    if type(loss) is Softmax:
-        p = class_fractions(classes)
-        return float(-p @ np.log(p))
-    if isinstance(classes, int) or len(classes) > 2 or type(loss) is Square:
-        return float(loss.value(0.0))
-    bias = resting_bias(loss, classes[0])
-    return float(classes[0] * loss.value(bias) + classes[1] * loss.value(-bias))
-
-
-def offset(classes: Classes, loss: Loss, output: Output) -> Array:
+def offset(loss: ClassLoss, solved: Loss, output: Output) -> Array:
     r"""Bias of a network on two unequal classes over the standard deviation of its output; 0 for other classes.
 
     With the square loss and targets :math:`\pm 1` it is :math:`2p - 1`, in units of the codes over :math:`2\sqrt{p(1-p)}`.
+    `solved` is the loss of the equations, `node_loss`.
     """
     deviation = np.sqrt(output.variance)
-    if isinstance(loss, Biased):
-        return np.asarray(loss.bias(*output) / deviation)
-    excess = 0.0 if isinstance(classes, int) else classes[0] - classes[1]
-    return np.asarray(excess / _unit(classes) / deviation)
+    if isinstance(solved, Biased):
+        return np.asarray(solved.bias(*output) / deviation)
+    excess = loss.classes.fractions[0] - loss.classes.fractions[1]
+    return np.asarray(excess / loss.unit / deviation)
 
 
 def limiting_offset(classes: Classes) -> float:
     """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
-    return 0.0 if isinstance(classes, int) else np.copysign(np.inf, classes[0] - classes[1])
-
-
-def _unit(classes: Classes) -> float:
-    r"""Standard deviation :math:`2\sqrt{p(1-p)}` of labels :math:`\pm 1` of two classes; 1 for other classes."""
-    return 1.0 if isinstance(classes, int) or len(classes) > 2 else float(2.0 * np.sqrt(classes[0] * classes[1]))
+    return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +85,7 @@ class Biased(Loss):
     """
 
     loss: Loss
-    fractions: tuple[float, ...]
+    fractions: Array
 
     @property
     def smallest_response(self) -> float:  # type: ignore[override]

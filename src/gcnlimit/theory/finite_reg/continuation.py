@@ -12,9 +12,6 @@ from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.penalties import L2, Mixed
 from gcnlimit.theory.finite_reg.equations import Equations
 
-__all__ = ["follow", "iterate"]
-
-
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows: there is no way down

@@ -1,20 +1,129 @@
-"""Solving the equations of a directed graph: a chain of layers, followed down from a large regularization."""
+r"""Solving the equations of a directed graph: a chain of layers, followed down from a large regularization.
+
+Order parameters of the layers on a directed graph, from the solution for the pulls.
+
+A node responds linearly to its fields (Eq. 3.28): their means along the labels, their covariances :math:`\hat Q` (on layers) and
+:math:`Q` (on conjugates), the noise of the weights, of variance :math:`Q_w`, and the scatter of :math:`\beta`:
+
+.. math::
+    Q &= hh^T + C \hat Q C + L\, bQb\, L^T + \varsigma\, p_h p_h^T + Q_w L_0 L_0^T, \\
+    \hat Q &= b\, [\, qq^T + L^T \hat Q L + M\, bQb\, M + \varsigma\, p_q p_q^T + Q_w M_0 M_0^T ]\, b.
+
+The map is linear, positive and a contraction.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.directed import DirectedEquations
-from gcnlimit.theory.finite_reg.directed_layers import directed_layers
+from gcnlimit.numerics import positive
+from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.linear import solve_each
+from gcnlimit.results.order_parameters import OrderFunctions
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, outer, relative_stiffness, response
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
 from gcnlimit.theory.points import Points
 
-__all__ = ["DirectedSolution"]
+_GOOD = 1e-10  # residual of the overlaps that is accepted where rounding stops the search before its tolerance
+_SMALL = 40  # layers up to which a system for all the overlaps fits in memory
+
+
+def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
+    """Order functions at the layers of a chain at a solution; NaN where they were not found."""
+    chain, back = equations.chain, equations.back
+    b = chain.b
+    pulls, medium = equations.pulls(state), equations.medium(state)
+    weights = equations.evaluate(state)[0].weights
+    V_w = pulls.V_w[:, None]
+    V = V_w[:, :, None] * medium.V
+    V_hat = np.where(pulls.stiffness[:, None, None] > 0.0, medium.V_hat / V_w[:, :, None], 0.0)
+
+    # means along the labels: solved where V_w = 1, then put together from what weights and readout contribute
+    q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(relative_stiffness(pulls)))
+    from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
+    h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
+    q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
+
+    stiff = response(chain, back, pulls.V_w, V, V_hat).stiffened(pulls.stiffness)
+    node = _Node(stiff.C[:, :-1, :-1], stiff.L[:, :-1, 1:], stiff.M[:, 1:, 1:], outer(b, b))
+    # overlaps have three sources: these means, the scatter of the pulls, and the weights
+    of_h, of_q = (h, stiff.pull_h[:, :-1], stiff.L[:, :-1, 0]), (q, stiff.pull_q[:, 1:], -stiff.M[:, 1:, 0])
+    variances = np.ones_like(weights.Q), pulls.scatter, weights.Q
+
+    def source(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
+        return np.asarray(sum(v[:, None, None] * outer(x, y) for v, x, y in zip(variances, left, right, strict=True)))
+
+    Q, Q_hat = _overlaps(node, np.stack([source(of_h, of_h), node.bb * source(of_q, of_q)], axis=1))
+    Lt = node.L.mT
+    Q_qh = Lt @ Q_hat @ node.C - node.M @ (node.bb * Q) @ Lt + source(of_q, of_h)
+    scaled = OrderFunctions(
+        x=np.arange(chain.depth) / max(chain.depth, 1),
+        m=h,
+        Q=Q,
+        V=V,
+        m_hat=equations.signal[:, None] * b * q,
+        Q_hat=Q_hat,
+        V_hat=V_hat,
+        Q_qh=b[:, :, None] * Q_qh,
+        V_qh=b[:, :, None] * Lt,
+        weights=weights,
+    )
+    return scaled.in_units(equations.gain, equations.layers)
+
+
+class _Node(NamedTuple):
+    """Linear response of layers and conjugates of a node to the fields on them."""
+
+    C: Array
+    L: Array
+    M: Array
+    bb: Array
+
+    def pass_on(self, overlaps: Array) -> Array:
+        """Linear part of Eq. 3.28, for `Q` and `Q_hat` along the second axis."""
+        Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
+        from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
+        conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
+        return np.stack([from_fields, self.bb * conjugate], axis=1)
+
+
+def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
+    """Solve for `Q` and `Q_hat`."""
+    K = source.shape[-1]
+
+    def pack(overlaps: Array) -> Array:
+        return np.concatenate([positive.pack(overlaps[:, 0]), positive.pack(overlaps[:, 1])], axis=1)
+
+    def unpack(rows: Array) -> Array:
+        return np.stack([positive.unpack(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
+
+    def around(rows: Array, points: npt.NDArray[np.intp]) -> Array:
+        there = _Node(*(part[points] for part in node))
+        return pack(source[points] + there.pass_on(unpack(rows)))
+
+    found = fixed_point(around, pack(source), scale=np.ones_like, tol=1e-13, max_iterations=2000, memory=6)
+    state = unpack(found.state)
+    for point in np.flatnonzero(~(found.residual <= _GOOD)):
+        state[point] = _at_once(_Node(*(part[point] for part in node)), source[point]) if K <= _SMALL else np.nan
+    return state[:, 0], state[:, 1]
+
+
+def _at_once(node: _Node, source: Array) -> Array:
+    """Overlaps of one point by a linear system for all of them."""
+    C, L, M = node.C, node.L, node.M
+    bb = node.bb.reshape(-1)
+    around = np.block(
+        [[np.kron(L, L) * bb, np.kron(C, C)], [bb[:, None] * np.kron(M, M) * bb, bb[:, None] * np.kron(L.T, L.T)]]
+    )
+    if not np.isfinite(around).all():
+        return np.full_like(source, np.nan)
+    return solve_each((np.eye(source.size) - around)[None], source.reshape(1, -1, 1)).reshape(source.shape)
 
 
 @dataclass(frozen=True, eq=False)

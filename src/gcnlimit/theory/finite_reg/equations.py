@@ -24,17 +24,13 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.order_parameters import Output, Weights
 from gcnlimit.penalties import L2, Penalty
+from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.finite_reg.averages import WeightLaw, eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.loss_averages import eta, eta_at_zero
-from gcnlimit.theory.finite_reg.penalty_averages import WeightLaw, weight_law
 from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.points import Points
-
-__all__ = ["NUMBERS", "Equations", "GraphSide", "Pulls", "Transforms", "pulls_of", "weight_gain"]
-
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there

@@ -9,13 +9,11 @@ from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.order_parameters import OrderFunctions, Output
-from gcnlimit.performance import scalar_or_array
+from gcnlimit.results.order_parameters import OrderFunctions, Output
+from gcnlimit.results.performance import scalar_or_array
+from gcnlimit.theory.finite_reg.averages import expected_envelope
 from gcnlimit.theory.finite_reg.directed import backwards, outer, response
-from gcnlimit.theory.finite_reg.loss_averages import expected_envelope
 from gcnlimit.theory.points import Points
-
-__all__ = ["free_entropy"]
 
 
 def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0) -> Numbers:
@@ -54,7 +52,7 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     True
     """
     check_types("free_entropy", data=(data, CSBM), gcn=(gcn, GCN), layers=(layers, OrderFunctions))
-    gcn.squared_penalty("free_entropy")
+    gcn.require_l2("free_entropy")
     data.require_plain("free_entropy")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)

@@ -14,13 +14,11 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain, PageRank
-from gcnlimit.order_parameters import OrderFunctions
+from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
-
-__all__ = ["PageRankEquations", "PageRankSolution", "pagerank_transforms"]
 
 _NEWTON = 60  # steps at most; they fall monotonically to the root
 _COST = 64  # numbers that the search keeps for a point

@@ -17,9 +17,9 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
-from gcnlimit.order_parameters import Output, Weights
+from gcnlimit.results.order_parameters import Output, Weights
+from gcnlimit.theory.finite_reg.averages import Eta, eta, eta_at_zero
 from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms
-from gcnlimit.theory.finite_reg.loss_averages import Eta, eta, eta_at_zero
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
 from gcnlimit.theory.points import Points

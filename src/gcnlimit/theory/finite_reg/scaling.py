@@ -12,8 +12,6 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.spectral import SpikedSemicircle
 
-__all__ = ["ScaledChain", "in_units"]
-
 
 def in_units(reg: Array, gain: Array) -> Array:
     r"""Regularization over the squared gain of the filter (Eq. 6.4), at most :math:`10^{60}`: squares underflow beyond."""

@@ -36,8 +36,6 @@ from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.numerics.series import Series
 
-__all__ = ["SoftmaxOf", "class_averages", "softmax_series"]
-
 _NARROW = {4: 0.1, 6: 0.35, 16: 0.5}  # deviation of the output below which a Gauss-Hermite rule of so many nodes serves
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
 _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of period 2 folds back

@@ -12,14 +12,12 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.fixed_point import FixedPoint, explicit
-from gcnlimit.order_parameters import OrderFunctions, Output, Weights
-from gcnlimit.performance import Status
+from gcnlimit.results.order_parameters import OrderFunctions, Output, Weights
+from gcnlimit.results.performance import Status
 from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.equations import Equations
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
-
-__all__ = ["ACCURACY", "FAR", "FollowedSolution", "Solution", "scaled_chain", "status_of"]
 
 FAR = 1e15
 """Regularization, over that beyond which the loss is negligible, which is numerically infinite."""

@@ -15,14 +15,11 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.losses.bias import is_pinned
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
 from gcnlimit.theory.finite_reg.solution import FAR, Solution
-from gcnlimit.theory.finite_reg.symmetric_solution import SymmetricSolution
+from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
-
-__all__ = ["asymptote", "kind", "solve"]
 
 _STRONG = (
     2e4  # regularization, over that beyond which the loss is negligible, up to which pinned outputs keep ten digits
@@ -43,7 +40,7 @@ def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterati
     they are not yet lost in rounding beside the bias.
     """
     with np.errstate(all="ignore"):  # out-of-range points are reported as not converged
-        strongest = asymptote(points, chain)[1] * (_STRONG / FAR) if is_pinned(points.loss, points.classes) else np.inf
+        strongest = asymptote(points, chain)[1] * (_STRONG / FAR) if points.class_loss.is_pinned else np.inf
         near = points._replace(reg=np.minimum(points.reg, strongest))
         found = kind(points, chain).solve(near, chain, tol=tol, max_iterations=max_iterations)
     if np.all(near.reg == points.reg):

@@ -25,18 +25,6 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.points import Points
 
-__all__ = [
-    "WHITE",
-    "FeatureGain",
-    "feature_gain",
-    "most_freedom",
-    "spectral_transforms",
-    "square_margin",
-    "square_margins",
-    "square_reg",
-    "strength",
-]
-
 _COARSEST, _FINEST = 63, (1 << 15) - 1  # nodes on the spectrum; each grid contains the one before
 _SAME = 1e-12  # change of a margin between two grids at which the finer one is fine enough
 _NEWTON = 60  # steps at most

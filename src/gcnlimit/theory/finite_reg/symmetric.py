@@ -1,22 +1,42 @@
 r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (Eq. 3.20).
 
 Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
+
+Order parameters of the layers on a symmetric graph, from the solution on its spectrum.
+
+With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output (Eq. 3.21),
+
+.. math::
+    h_k = P_k(a)\, z, \qquad q_k = R_k(a)\, f, \qquad (1 + \kappa V_w g^2)\, z = z_0 + V_w\, g \beta, \qquad
+    f = \beta - \kappa\, g z.
+
+All are functions of the operator applied to the labels, to :math:`\beta` and to the noise :math:`\zeta` of the features:
+overlaps are averages over the spectrum, and so are the responses of layers to forces and of conjugates to displacements.
+
+Solving the equations of a symmetric graph, on grids over its spectrum that are refined until they do not matter.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.filters import Chain
+from gcnlimit.numerics.fixed_point import FixedPoint, explicit
+from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.results.order_parameters import OrderFunctions, Weights, gathered
+from gcnlimit.results.performance import Status
+from gcnlimit.theory.finite_reg.continuation import follow, iterate
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain, status_of
 from gcnlimit.theory.points import Points
-
-__all__ = ["SymmetricEquations"]
 
 
 @dataclass(frozen=True)
@@ -75,3 +95,198 @@ class SymmetricEquations(Equations):
     def _e(self, values: Array) -> Array:
         """Average :math:`e` over the spectral measure of the labels (Eq. 6.2)."""
         return np.asarray(np.einsum("bn,bn->b", self.e, values))
+
+
+class Passage(NamedTuple):
+    r"""A network on the nodes of the spectrum, after the axis over the points and that over its depths `x`.
+
+    `P`: from the features to a depth; `after`: from a depth to the output, times :math:`b` or :math:`t`; `gain`: the filter;
+    `response`: that of states to fields at smaller depths, without the loss; `signal`: :math:`\lambda_e` of each point.
+    """
+
+    x: Array
+    P: Array
+    after: Array
+    gain: Array
+    response: Array
+    signal: Array
+
+
+def symmetric_layers(equations: SymmetricEquations, signal: Array, state: Array, scaled: ScaledChain) -> OrderFunctions:
+    """Order functions at the layers of a scaled chain at a solution, in its units."""
+    b, c, _ = scaled.chain
+    measure = SpikedSemicircle.of(signal, equations.tau.size - 1)
+    layer = b[:, :, None] * measure.x[:, None] + c[:, :, None]
+    P, R = scaled.chain.partial_values(measure.x)
+    passage = Passage(
+        x=np.arange(b.shape[1]) / max(b.shape[1], 1),
+        P=P[:, :-1],
+        after=b[:, :, None] * R[:, 1:],
+        gain=R[:, :1],
+        response=b[:, :, None] * _between(layer, measure.tau),
+        signal=signal,
+    )
+    weights = equations.evaluate(state)[0].weights
+    return spectral_functions(passage, measure, equations.pulls(state), weights, equations.mu)
+
+
+def spectral_functions(
+    passage: Passage, measure: SpikedSemicircle, pulls: Pulls, weights: Weights, mu: Array
+) -> OrderFunctions:
+    """Order functions of a network between given weights and pulls, as averages over the spectrum."""
+    x, P, after, gain, response, signal = passage
+    V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
+    start, noise = ((p[:, None, None]) for p in (np.sqrt(mu) * weights.m, weights.Q))
+    d = 1.0 / (1.0 + kappa * V_w * gain**2)
+
+    # linear responses of z and f to z_0 and to beta, Eq. 3.21
+    z_from_z, z_from_beta, f_from_z, f_from_beta = d, V_w * gain * d, -kappa * gain * d, d
+    h_labels, q_labels = P * (start * z_from_z + drive * z_from_beta), after * (start * f_from_z + drive * f_from_beta)
+    h_noise, q_noise = P * z_from_z, after * f_from_z
+    h_beta, q_beta = P * z_from_beta, after * f_from_beta
+    e, tau = measure.e[:, None], measure.tau
+
+    # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
+    def second(i: int, j: int) -> Array:
+        (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[i], sides[j]
+        return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
+
+    sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
+    return OrderFunctions(
+        x=x,
+        m=np.sum(h_labels * e, axis=2),
+        Q=second(0, 0),
+        V=V_w * _overlap(P * d * tau, P),
+        m_hat=signal[:, None] * np.sum(q_labels * e, axis=2),
+        Q_hat=second(1, 1),
+        V_hat=kappa * _overlap(after * d * tau, after),
+        Q_qh=second(1, 0),
+        V_qh=response - kappa * V_w * _overlap(after * gain * d * tau, P),
+        weights=weights,
+    )
+
+
+def _overlap(x: Array, y: Array) -> Array:
+    return np.asarray(x @ y.mT)
+
+
+def _between(layer: Array, tau: Array) -> Array:
+    """Average over the bulk of the product of the layers after k and up to l: rows k = 1 .. K, columns l = 0 .. K - 1."""
+    points, K, nodes = layer.shape
+    product, average = np.zeros((points, K, nodes)), np.zeros((points, K, K))
+    for k in range(1, K):
+        product[:, : k - 1] *= layer[:, k - 1, None]
+        product[:, k - 1] = 1.0
+        average[:, :k, k] = product[:, :k] @ tau
+    return average
+
+
+_FINEST = 1 << 16  # nodes on the spectrum beyond which a solution that still moves is given up
+_STILL = 1e-10  # residual on a finer grid at which a solution did not move, however large the tolerance
+_BLOCK = 1 << 18  # numbers held by one temporary array
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricSolution(Solution):
+    """Solution on a symmetric graph, each point on a grid of its own."""
+
+    grids: _Grids
+
+    @staticmethod
+    def cost(points: Points) -> npt.NDArray[np.int64]:
+        """Numbers that the search keeps at a time, for each point."""
+        return 16 * _Grids.of(points, None).nodes
+
+    @classmethod
+    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
+        """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
+        grids = _Grids.of(points, chain and scaled_chain(points, chain)).even()
+        found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
+        status = status_of(found)
+        rough = np.flatnonzero(found.converged)
+        while rough.size and grids.nodes[rough[0]] < _FINEST:
+            grids.nodes[rough] *= 2
+            finer = iterate(grids.equations(rough), found.state[rough], tol=min(tol, _STILL), level=1)
+            found.state[rough], found.residual[rough] = finer.state, finer.residual
+            found.iterations[rough] += finer.iterations
+            status[rough[~(finer.residual <= tol)]] = Status.NOT_CONVERGED
+            rough = rough[finer.converged & (finer.iterations > 1)]
+        status[rough] = Status.UNRESOLVED
+        return cls._at(points, grids, found, status)
+
+    @classmethod
+    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
+        """Return the explicit solution at a large regularization, and that regularization."""
+        scaled = scaled_chain(points, chain)
+        grids = _Grids.of(points, scaled).even()
+        reg = FAR * grids.equations().far
+        grids = grids.at(reg)
+        status = np.full(points.size, Status.CONVERGED)
+        return cls._at(points, grids, explicit(grids.equations().start()), status), reg * scaled.gain**2
+
+    @classmethod
+    def _at(cls, points: Points, grids: _Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
+        outputs, weights = [], []
+        for rows, equations in grids.blocks(_BLOCK):
+            side, _ = equations.evaluate(found.state[rows])
+            outputs.append((rows, side.output))
+            weights.append((rows, side.weights.in_units(equations.gain)))
+        output, inner = gathered(outputs, points.size), gathered(weights, points.size)
+        return cls(points, found.state, output, inner, found.residual, found.iterations, status, grids)
+
+    def chain_layers(self) -> OrderFunctions:
+        """Order functions at the layers of the chain that stands for the filter."""
+        scaled = self.grids.scaled or scaled_chain(self.points, None)
+        parts = []
+        with np.errstate(all="ignore"):  # NaN where a point has no solution
+            for rows, equations in self.grids.blocks(_BLOCK / (scaled.chain.depth + 1)):
+                here = scaled.take(rows)
+                found = symmetric_layers(equations, self.points.signal[rows], self.state[rows], here)
+                parts.append((rows, found.in_units(here.gain, here.layers)))
+        return gathered(parts, self.points.size)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grids:
+    """Number of nodes on the spectrum for each point; `scaled` takes the place of the filter, `reg` of the regularization."""
+
+    points: Points
+    nodes: npt.NDArray[np.int64]
+    scaled: ScaledChain | None
+    reg: Array | None = None
+
+    @classmethod
+    def of(cls, points: Points, scaled: ScaledChain | None) -> Self:
+        r"""Grids to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more nodes than powers."""
+        nodes = 2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32
+        return cls(points, np.asarray(nodes, np.int64), scaled)
+
+    def even(self) -> Self:
+        """Same grids, all as fine as the finest."""
+        return type(self)(self.points, np.full_like(self.nodes, np.max(self.nodes)), self.scaled)
+
+    def at(self, reg: Array) -> Self:
+        """Same grids at another regularization, in units of the filter's gain."""
+        return type(self)(self.points, self.nodes, self.scaled, reg)
+
+    def equations(self, rows: npt.NDArray[np.intp] | None = None) -> SymmetricEquations:
+        """Equations of some of the points, all on the grid of the first of them."""
+        rows = np.arange(self.points.size) if rows is None else rows
+        scaled = self.scaled.take(rows) if self.scaled else None
+        found = _kind(self.points).of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
+        return found if self.reg is None else found.at(self.reg[rows])
+
+    def blocks(self, budget: float) -> Iterator[tuple[npt.NDArray[np.intp], SymmetricEquations]]:
+        """Points that share a grid, as many at a time as memory allows, and their equations."""
+        for n in np.unique(self.nodes):
+            rows = np.flatnonzero(self.nodes == n)
+            together = max(1, int(budget / n))
+            for part in (rows[block] for block in batches(rows.size, together)):
+                yield part, self.equations(part)
+
+
+def _kind(points: Points) -> type[SymmetricEquations]:
+    """Equations of the points; those with degrees build on the others, and are imported where they are used."""
+    from gcnlimit.theory.finite_reg.propensities import PropensityEquations
+
+    return SymmetricEquations if points.degrees is None else PropensityEquations

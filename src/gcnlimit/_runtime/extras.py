@@ -1,0 +1,57 @@
+"""Optional packages: asked for before anything is computed, and each missing one a sentence."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gcnlimit.errors import GCNLimitError
+
+
+def need(what: str, extra: str, *packages: str) -> None:
+    """Raise `GCNLimitError` if a package that `what` needs is not installed.
+
+    >>> need("a picture of it", "figures", "numpy", "no_such_package")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.GCNLimitError: a picture of it needs no_such_package; install it with ...
+    """
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise GCNLimitError(
+            f"{what} needs {' and '.join(missing)}; install it with pip install 'gcnlimit[{extra}]' "
+            f"(in a checkout: pip install '.[{extra}]')"
+        )
+
+
+def load(what: str, extra: str, module: str) -> Any:
+    """Return a module of an optional package that `what` needs.
+
+    >>> load("a root", "all", "math").sqrt(4.0)
+    2.0
+    """
+    need(what, extra, module.split(".", maxsplit=1)[0])
+    return importlib.import_module(module)
+
+
+def on_first_use(
+    package: dict[str, Any], names: Mapping[str, str], modules: Mapping[str, str] | None = None
+) -> Callable[[str], object]:
+    """Return the ``__getattr__`` of a package that imports its public names when they are first used.
+
+    `package` is its ``globals()``; `names` and `modules` say in which module of gcnlimit each name, or namespace, is.
+    """
+
+    def __getattr__(name: str) -> object:  # noqa: N807
+        if modules and name in modules:
+            value: object = importlib.import_module(f"gcnlimit.{modules[name]}")
+        elif name in names:
+            value = getattr(importlib.import_module(f"gcnlimit.{names[name]}"), name)
+        else:
+            raise AttributeError(f"module {package['__name__']!r} has no attribute {name!r}")
+        package[name] = value
+        return value
+
+    return __getattr__

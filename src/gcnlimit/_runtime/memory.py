@@ -1,0 +1,66 @@
+"""Memory asked for beforehand: what a computation would need, against what there is."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gcnlimit.errors import ParameterError
+
+VARIABLE = "GCNLIMIT_MEMORY"
+GB = 1e9
+
+
+def available() -> float:
+    """Bytes that a computation may take: ``GCNLIMIT_MEMORY`` in GB, else what the machine has left.
+
+    >>> available() > 0
+    True
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return min(_limits(), default=math.inf)
+    try:
+        bound = float(given)
+    except ValueError:
+        bound = math.nan
+    if not bound > 0.0:
+        raise ParameterError(f"{VARIABLE} = {given!r} is not allowed; set it to a number of GB > 0, or unset it")
+    return bound * GB
+
+
+def require(what: str, needed: float, remedy: str) -> None:
+    """Raise `ParameterError` if `what` needs more bytes than are available.
+
+    >>> require("this", 1e21, "take less")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: this needs about 1e+12 GB of memory, of ... GB available; take less, or ...
+    """
+    bound = available()
+    if not needed <= bound:
+        raise ParameterError(
+            f"{what} needs about {needed / GB:.3g} GB of memory, of {bound / GB:.3g} GB available; {remedy}, "
+            f"or set the environment variable {VARIABLE} to the GB that may be taken"
+        )
+
+
+def _limits() -> Iterator[float]:
+    """Bytes that are left by each count: of the kernel, of a container, and the size of the machine."""
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield float(line.split()[1]) * 1024.0
+    limit, used = _lines("/sys/fs/cgroup/memory.max"), _lines("/sys/fs/cgroup/memory.current")
+    if limit and used and limit[0].isdecimal():
+        yield max(0.0, float(limit[0]) - float(used[0]))
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        yield float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").splitlines()
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,193 @@
+"""Parallel processes: spawned, of one thread each, ended with their parent, stopped at once by Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import types
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from typing import Any, TypeVar, cast
+
+from gcnlimit._runtime.threads import cores, one_thread_each, one_thread_of_linear_algebra
+from gcnlimit.errors import GCNLimitError, ParameterError
+
+K = TypeVar("K")
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def run(
+    tasks: Sequence[Callable[[], R]],
+    workers: int | None = None,
+    *,
+    small: bool = False,
+    done: Callable[[int], None] = lambda count: None,
+) -> list[R | None]:
+    """Results of independent tasks, in their order; after Ctrl-C those of the finished tasks, and None for the others.
+
+    `small` work stays in this process unless `workers` is given; `done` is called after each task with the number 1.
+
+    >>> run([list, dict], workers=1)
+    [[], {}]
+    """
+    if workers is None:
+        workers = 1 if small else cores()
+    results: list[R | None] = [None] * len(tasks)
+    serve = _here if min(workers, len(tasks)) == 1 else _in_processes
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(serve(tasks, min(workers, len(tasks)))) as finished:
+        for index, result in finished:
+            results[index] = result
+            done(1)
+    return results
+
+
+@contextlib.contextmanager
+def process_pool(workers: int) -> Iterator[Executor]:
+    """Executor of spawned processes of one thread each; if anything is raised, they are stopped at once."""
+    with one_thread_each():
+        pool = _Pool(workers)
+        try:
+            yield pool
+        except BaseException:
+            pool.terminate()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+    with one_thread_of_linear_algebra():
+        for index, task in enumerate(tasks):
+            yield index, task()
+
+
+def _in_processes(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
+    check_pickle(tasks[0], "the network")
+    with process_pool(workers) as pool:
+        for index, future in as_finished(pool, _call, dict(enumerate(tasks)).items(), 4 * workers):
+            if broken(future):
+                raise GCNLimitError(
+                    "a worker process died, perhaps for lack of memory; take fewer workers or smaller problems"
+                )
+            yield index, future.result()
+
+
+def check_pickle(what: object, name: str) -> None:
+    """Raise `ParameterError` if an object cannot be sent to other processes."""
+    try:
+        pickle.dumps(what)
+    except Exception as error:
+        raise ParameterError(
+            f"{name} cannot be sent to other processes ({error}); define its functions with def at the top level of a "
+            "module, or pass workers=1"
+        ) from None
+
+
+def _call(task: Callable[[], R]) -> R:
+    return task()
+
+
+def as_finished(
+    executor: Executor,
+    function: Callable[[T], R],
+    items: Iterable[tuple[K, T]],
+    window: int,
+    waiting: Callable[[], None] | None = None,
+) -> Generator[tuple[K, Future[R]], None, None]:
+    """Labels of the items and futures of ``function(item)`` as they finish, at most `window` of them in flight.
+
+    If `waiting` is given, it is called whenever nothing has finished for ten seconds.
+    """
+    rest = iter(items)
+    flying: dict[Future[R], K] = {}
+    finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
+
+    def fill() -> None:
+        while len(flying) < window and (pair := next(rest, None)) is not None:
+            future = submitted(executor, function, pair[1])
+            flying[future] = pair[0]
+            future.add_done_callback(finished.put)
+
+    try:
+        fill()
+        while flying:
+            try:
+                future = finished.get(timeout=None if waiting is None else 10.0)
+            except queue.Empty:
+                cast("Callable[[], None]", waiting)()
+                continue
+            yield flying.pop(future), future
+            fill()
+    finally:
+        for future in flying:
+            future.cancel()
+
+
+def submitted(executor: Executor, function: Callable[[T], R], item: T) -> Future[R]:
+    """Future of a call; one that has failed already, if the executor is broken."""
+    try:
+        return executor.submit(function, item)
+    except (BrokenExecutor, RuntimeError) as error:
+        future: Future[R] = Future()
+        future.set_exception(error if isinstance(error, BrokenExecutor) else BrokenExecutor(str(error)))
+        return future
+
+
+def broken(future: Future[Any]) -> bool:
+    """Whether the executor broke before it could finish the call; waits for the end of the call."""
+    return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
+
+
+class _Pool(Executor):
+    """Spawned processes that import the caller's script only if the work needs something defined in it."""
+
+    def __init__(self, workers: int) -> None:
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+
+        self._pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_start_worker)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call.
+
+        This may start a process, which imports ``__main__``: a script without ``if __name__ == "__main__"`` would run once
+        more. An empty module stands in for it, unless the call needs something defined there.
+        """
+        if b"__main__" in pickle.dumps((fn, args, kwargs)):
+            return self._pool.submit(fn, *args, **kwargs)
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            return self._pool.submit(fn, *args, **kwargs)
+        finally:
+            sys.modules["__main__"] = main
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the processes end."""
+        self._pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    def terminate(self) -> None:
+        """Stop the processes at once."""
+        for process in list((getattr(self._pool, "_processes", None) or {}).values()):
+            process.terminate()
+
+
+def _start_worker() -> None:
+    """Leave Ctrl-C to the parent, and end when the parent does, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_follow_parent, daemon=True).start()
+
+
+def _follow_parent() -> None:
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)

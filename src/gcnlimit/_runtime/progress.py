@@ -1,0 +1,91 @@
+"""The progress bar on standard error: what is done, rate and remaining time."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from gcnlimit.errors import ParameterError
+
+_advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
+
+_HAS_RICH = importlib.util.find_spec("rich") is not None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar to be moved on; without functions, one that is not shown."""
+
+    advance: Callable[[int], None] = lambda count: None
+    """To be called with the number of items just finished."""
+    rename: Callable[[str], None] = lambda title: None
+    """To be called with another title."""
+
+
+@contextlib.contextmanager
+def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
+    """Bar of `total` items, None if it is not known; by default shown on a terminal, with rich, and not inside another.
+
+    >>> with progress_bar("trials", 2, show=False) as bar:
+    ...     bar.advance(2)
+    """
+    if not (show is None or isinstance(show, bool)):
+        raise ParameterError(f"progress must be True, False or None, got {show!r}")
+    if not (total != 1 and sys.stderr.isatty() if show is None else show) or not _HAS_RICH:
+        yield Bar()
+        return
+    from rich import progress
+    from rich.console import Console
+    from rich.errors import LiveError
+
+    console = Console(stderr=True)
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeRemainingColumn(compact=True),
+    )
+    shown = progress.Progress(*columns, console=console, transient=console.is_terminal)
+    try:
+        shown.start()
+    except LiveError:  # one display at a time: that of the caller stays
+        yield Bar()
+        return
+    with shown:
+        task = shown.add_task(title, total=total, rate="")
+
+        def advance(count: int) -> None:
+            shown.advance(task, count)
+            speed = shown.tasks[0].speed
+            shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
+
+        yield Bar(advance, lambda name: shown.update(task, description=name))
+
+
+@contextlib.contextmanager
+def counting_blocks(advance: Callable[[int], None]) -> Iterator[None]:
+    """Context in which `block_done` advances a bar, however deep it is called.
+
+    >>> done = []
+    >>> with counting_blocks(done.append):
+    ...     block_done()
+    >>> done
+    [1]
+    """
+    token = _advance.set(advance)
+    try:
+        yield
+    finally:
+        _advance.reset(token)
+
+
+def block_done(count: int = 1) -> None:
+    """Say that some blocks of a long computation are done, to the bar that counts them, if there is one."""
+    advance = _advance.get()
+    if advance is not None:
+        advance(count)

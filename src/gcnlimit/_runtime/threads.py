@@ -1,0 +1,108 @@
+"""The threads of one process: a few over blocks that do not depend on each other, one where processes share the cores."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from gcnlimit.errors import ParameterError
+
+B = TypeVar("B")
+R = TypeVar("R")
+VARIABLE = "GCNLIMIT_THREADS"
+LINEAR_ALGEBRA = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+MOST = 4  # threads by default, since the blocks of more would not fit a shared cache
+LARGE = 1 << 18  # numbers in all blocks, below which one thread is faster
+
+
+def cores() -> int:
+    """Number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Number of threads: that of the environment variable ``GCNLIMIT_THREADS``, else one for each core and at most 4.
+
+    >>> threads() >= 1
+    True
+    """
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return min(MOST, cores())
+    if not given.isdecimal() or int(given) < 1:
+        raise ParameterError(f"{VARIABLE} = {given!r} is not allowed; set it to a whole number >= 1, or unset it")
+    return int(given)
+
+
+def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
+    """Call `function` on each block, in threads if there are several blocks and `size`, their numbers, are many.
+
+    Each call writes its own part of the result, which is bit-identical for any number of threads.
+
+    >>> out = [0, 0, 0]
+    >>> over_blocks(lambda k: out.__setitem__(k, k * k), range(3), size=1 << 20)
+    >>> out
+    [0, 1, 4]
+    """
+    parts = list(blocks)
+    for _ in in_order(function, parts, size if len(parts) > 1 else 0):
+        pass
+
+
+def in_order(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iterator[R]:
+    """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
+
+    So what is made of the answers one after the other is bit-identical for any number of threads. There is one if `size`, the
+    numbers in all blocks, are few. The first error is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
+
+    >>> list(in_order(lambda k: k * k, range(4), size=1 << 20))
+    [0, 1, 4, 9]
+    """
+    count = threads()
+    if count == 1 or size < LARGE:
+        yield from map(function, blocks)
+        return
+    with one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(copy_context().run, function, block))
+                if len(waiting) > count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@contextlib.contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Environment in which a process that starts has one thread for blocks and for linear algebra."""
+    before = {name: os.environ.get(name) for name in (VARIABLE, *LINEAR_ALGEBRA)}
+    os.environ.update(dict.fromkeys(before, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
+def one_thread_of_linear_algebra() -> Iterator[None]:
+    """One thread for linear algebra, if threadpoolctl is installed."""
+    try:
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    except ModuleNotFoundError:
+        yield
+        return
+    with threadpool_limits(1):
+        yield

@@ -1,0 +1,285 @@
+"""Checks of a filter or a loss of your own: each step finds one kind of mistake and names it in one sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Averages, Filter, as_filter
+from gcnlimit.losses import Loss, as_loss
+from gcnlimit.losses.sanity import jump, prox_problem, value_problem
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.theory.finite_reg.averages import eta, expected_losses
+from gcnlimit.theory.large_reg import coefficient_averages
+
+
+def first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
+    """Entries of the arrays, which broadcast, at the first true place.
+
+    >>> first(np.array([False, True, True]), np.array([1.0, 2.0, 3.0]))
+    [2.0]
+    """
+    return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
+
+
+_X = np.linspace(-1.97, 1.99, 41)
+
+
+def check_filter(filter: Any) -> None:
+    """Check a filter: raise `ParameterError` with one sentence on the first mistake found, else return None.
+
+    The function must be finite on the spectrum, and the same for each of many parameters; the chain of layers, the series and
+    the averages on directed graphs, where they are given, must compute that function.
+
+    Parameters
+    ----------
+    filter
+        Whatever `GCN` takes as a filter.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> gl.check_filter(gl.Diffusion(t=1.0))
+    >>> class Wrong(gl.Diffusion):
+    ...     def chain(self, **how):
+    ...         return gl.Diffusion(1.01 * self.values).chain(**how)
+    >>> gl.check_filter(Wrong(t=1.0))
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: filter = Wrong(t=1.0): chain computes 7.46257 at x = 1.99, where normalized gives 7.31553
+    """
+    own = as_filter(filter)
+    for check in (_check_normalized, _check_many, _check_nodes, _check_chain, _check_series, _check_directed):
+        with np.errstate(all="ignore"):
+            problem = check(own)
+        if problem:
+            raise ParameterError(f"filter = {own!r}: {problem}")
+
+
+def _check_normalized(filter: Filter) -> str | None:
+    g, size = filter.normalized(_X)
+    if np.shape(g) != (*filter.shape, _X.size) or np.shape(size) != filter.shape:
+        return f"normalized gives shapes {np.shape(g)}, {np.shape(size)} instead of {(*filter.shape, _X.size)}, {filter.shape}"
+    if not np.isfinite(g).all() or not np.allclose(np.max(np.abs(g), axis=-1), 1.0, rtol=1e-9):
+        return "normalized must give finite values whose largest magnitude is 1; to_unit makes them"
+    values, alone = g * np.exp(size)[..., None], filter(_X)
+    wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
+    if wrong.any():
+        x, here, there = first(wrong, _X, values, alone)
+        return (
+            f"normalized gives {here:g} at x = {x:g} among other points and {there:g} alone; its second value is wrong"
+        )
+    return None
+
+
+def _check_many(filter: Filter) -> str | None:
+    one = filter.ravel(filter.shape)[:1]
+    many = one.ravel((3,))
+    try:
+        g = many.normalized(_X)[0]
+        same = np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12)
+    except (ValueError, TypeError, IndexError):
+        same = False
+    return (
+        None
+        if same
+        else "normalized fails for an array of parameters; give it an axis, as in self.values[..., None] * x"
+    )
+
+
+def _check_nodes(filter: Filter) -> str | None:
+    nodes = int(np.max(filter.quadrature_nodes()))
+    means = []
+    for count in (nodes, 3 * nodes + 50):
+        measure = SpikedSemicircle.of(np.array([0.0]), count)
+        g, size = filter.normalized(measure.x[0])
+        means.append(np.log(g**4 @ measure.tau) + 4.0 * size)
+    if np.max(np.abs(means[1] - means[0])) > 1e-9:
+        return f"quadrature_nodes gives {nodes}, too few to average g^4 over the semicircle"
+    return None
+
+
+def _check_chain(filter: Filter) -> str | None:
+    if not filter.has_chain:
+        return None
+    chain = filter.chain(accuracy=1e-10, radius=2.0)
+    if chain.b.shape != chain.c.shape or chain.g.shape != (*chain.b.shape[:-1], chain.depth + 1):
+        return f"chain has b, c, g of shapes {chain.b.shape}, {chain.c.shape}, {chain.g.shape}; b and c are one shorter than g"
+    computed, values = np.broadcast_arrays(chain(_X), filter(_X))
+    wrong = ~(np.abs(computed - values) <= 1e-8 * np.max(np.abs(values)))
+    if wrong.any():
+        worst = np.argmax(np.abs(computed - values))
+        x = np.broadcast_to(_X, values.shape).flat[worst]
+        return f"chain computes {computed.flat[worst]:g} at x = {x:g}, where normalized gives {values.flat[worst]:g}"
+    if np.max(filter.layers(accuracy=1e-10, radius=2.0)) != chain.depth:
+        return f"layers gives at most {np.max(filter.layers(accuracy=1e-10, radius=2.0))} where chain has {chain.depth}"
+    return None
+
+
+def _check_series(filter: Filter) -> str | None:
+    if not filter.has_chain:
+        return None
+    flat = filter.ravel(filter.shape)[:1]
+    rng = np.random.default_rng(0)
+    operator, block = rng.normal(size=(12, 12)), rng.normal(size=(12, 2))
+    operator *= 0.9 / np.linalg.norm(operator, 2)
+    expected = flat.chain(accuracy=1e-12, radius=2.0).apply(operator, block)
+    for shape, wanted in (((1, 1, 1), expected[None]), ((1,), expected[:, :1])):
+        found = flat.series(operator, block[:, : wanted.shape[-1]], 1e-12, shape)
+        if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=0, atol=1e-9 * np.max(np.abs(wanted))):
+            return f"series with weights of shape {shape} does not act on a matrix as the chain does"
+    return None
+
+
+def _check_directed(filter: Filter) -> str | None:
+    if not filter.has_chain:
+        return None
+    flat = filter.ravel(filter.shape)[:1]
+    signal, mu = np.array([0.8]), np.array([1.3])
+    by_sums = coefficient_averages(*flat.directed_chain(signal).taylor(signal), signal, mu)
+    usual = coefficient_averages(*flat.chain(accuracy=1e-18, radius=1.0).taylor(signal), signal, mu)
+    closed = flat.directed_averages(signal, mu) or by_sums
+    for name, found in (("directed_chain", by_sums), ("directed_averages", closed)):
+        for field, mine, wanted in zip(found._fields, _relative(found), _relative(usual), strict=True):
+            if not np.allclose(mine, wanted, rtol=1e-8, atol=1e-12):
+                return (
+                    f"{name} gives {field} = {mine[0]:g} where the chain gives {wanted[0]:g}, both relative to tau_g2"
+                )
+    return None
+
+
+def _relative(averages: Averages) -> list[Array]:
+    """Averages without the scale of the filter, which is free."""
+    powers = (1, 1, 1, 0.5, 2, 2)
+    return [np.asarray(field) / averages.tau_g2**power for field, power in zip(averages, powers, strict=True)]
+
+
+_OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
+_V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
+
+
+def check_loss(loss: Any) -> None:
+    r"""Check a loss: raise `ParameterError` with one sentence on the first mistake found, else return None.
+
+    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimise
+    :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull and
+    averages given in closed form must be those of the proximal operator.
+
+    Parameters
+    ----------
+    loss
+        Whatever `GCN` takes as a loss.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> gl.check_loss("hinge")
+    >>> class Wrong(gl.Loss):
+    ...     def value(self, z):
+    ...         return 0.5 * (1.0 - z) ** 2
+    ...
+    ...     def prox_derivative(self, omega, v):
+    ...         return 1.0 / (2.0 + v) + 0.0 * omega
+    >>> gl.check_loss(Wrong())  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: loss = ...: prox_derivative is 0.496771 ... where prox changes by 0.987167 ...
+    """
+    own = loss if isinstance(loss, Loss) else as_loss(loss)
+    for check in _CHECKS:
+        with np.errstate(all="ignore"):
+            problem = check(own)
+        if problem:
+            raise ParameterError(f"loss = {own!r}: {problem}")
+
+
+def _check_prox(loss: Loss) -> str | None:
+    return prox_problem(loss, _OMEGA, _V)
+
+
+def _check_prox_derivative(loss: Loss) -> str | None:
+    h = 1e-5
+    slope = (loss.prox(_OMEGA + h, _V) - loss.prox(_OMEGA - h, _V)) / (2.0 * h)
+    given = np.broadcast_to(loss.prox_derivative(_OMEGA, _V), slope.shape)
+    kinks = loss.breakpoints(_V)
+    if kinks is not None and np.shape(kinks)[1:] != _V.shape:
+        return (
+            f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along the first axis"
+        )
+    smooth = np.ones(slope.shape, bool) if kinks is None else np.all(np.abs(_OMEGA - kinks[:, None]) > 10.0 * h, axis=0)
+    wrong = smooth & ~(np.abs(slope - given) <= 1e-5)
+    if wrong.any():
+        omega, v, here, there = first(wrong, _OMEGA, _V, given, slope)
+        return f"prox_derivative is {here:g} at omega = {omega:.6g}, v = {v:g}, where prox changes by {there:g} per unit of omega"
+    return None
+
+
+def _check_prox_kinks(loss: Loss) -> str | None:
+    if type(loss).prox is Loss.prox and type(loss).breakpoints is Loss.breakpoints:
+        return None
+    for v in _V:
+        kinks = loss.breakpoints(np.array([v]))
+        known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, 0]
+        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
+        if found is not None:
+            return f"prox has a kink at omega = {found:.6g} for v = {v:g} that breakpoints does not name"
+    return None
+
+
+def _check_pull(loss: Loss) -> str | None:
+    v = _V[1:]
+    pull, slope = loss.pull(_OMEGA, v)
+    expected = (loss.prox(_OMEGA, v) - _OMEGA) / v, (1.0 - loss.prox_derivative(_OMEGA, v)) / v
+    for name, given, wanted in zip(("pull", "second value of pull"), (pull, slope), expected, strict=True):
+        wrong = ~(np.abs(given - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
+        if wrong.any():
+            omega, at, here, there = first(wrong, _OMEGA, v, given, wanted)
+            return f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}, where prox gives {there:g}"
+    return None
+
+
+def _check_averages(loss: Loss) -> str | None:
+    output = Output(np.array([0.3, 1.7]), np.array([0.8, 2.0]), np.array([0.7, 3.0]))
+    plain = _ByQuadrature(loss)
+    for name, average in (("gaussian_pull", eta), ("gaussian_losses", expected_losses)):
+        mine, numerical = (np.stack(average(one, output)) for one in (loss, plain))
+        if not np.allclose(mine, numerical, rtol=1e-7):
+            return f"{name} gives {mine[:, 0].tolist()} where quadrature gives {numerical[:, 0].tolist()}"
+    return None
+
+
+class _ByQuadrature(Loss):
+    """A loss without the averages that it gives in closed form."""
+
+    def __init__(self, own: Loss) -> None:
+        self.own = own
+
+    def value(self, z: npt.ArrayLike) -> Array:
+        return self.own.value(z)
+
+    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        return self.own.prox(omega, v)
+
+    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        return self.own.prox_derivative(omega, v)
+
+    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+        return self.own.pull(omega, v)
+
+    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
+        return self.own.breakpoints(v)
+
+
+_CHECKS = (
+    value_problem,
+    _check_prox,
+    _check_prox_derivative,
+    _check_prox_kinks,
+    _check_pull,
+    _check_averages,
+)

@@ -1,0 +1,364 @@
+r"""Polynomial filters as a smooth problem: the margin, square loss, and its gradient.
+
+The polynomials of order at most :math:`K` are written in coordinates in which the form :math:`\tau(g^2) + e(g^2)` of the data is
+well conditioned at any order; filters of lower order have the same first coordinates. At infinite regularization the margin does
+not depend on the length of the vector of coordinates. At finite regularization its scale stands for the regularization:
+one more coordinate, the last, is the logarithm of that scale.
+The best polynomial of an order is found from many starts of low order, the best continued to higher orders.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.choose.spectral import SpectralMargin
+from gcnlimit.filters import Averages
+from gcnlimit.numerics.climb import Ascent, ascend, spread
+from gcnlimit.numerics.linear import hankel
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.theory.large_reg import coefficient_averages, margins
+from gcnlimit.theory.points import Points
+
+Index = npt.NDArray[np.intp]
+
+_TINY = 1e-100  # imaginary step of exact derivatives
+_MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
+_NUMBERS = 1 << 20  # in a matrix of the directed filters that are computed together
+_FARTHEST = 100.0  # logarithm of the largest scale of a filter
+
+
+class FreeFilters(ABC):
+    """Polynomials of one order, on the data of each point; a filter is a row of coordinates in the basis of its point.
+
+    Parameters
+    ----------
+    points
+        The data, arrays of one axis; its filter and regularization are not used.
+    order
+        Highest power.
+    finite
+        Whether the regularization is finite.
+    """
+
+    monomials: Array
+    """Powers of each polynomial of the basis: point, power, member."""
+
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        self.points, self.order, self.finite = points, order, finite
+
+    def coefficients(self, a: Array) -> Array:
+        """Coefficients of the powers, one row for each point."""
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, self.unscaled(a)))
+
+    def unscaled(self, a: Array) -> Array:
+        """Coordinates in the basis, the scale multiplied in."""
+        if not self.finite:
+            return a
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
+
+    def margin(self, a: Array, where: Index) -> Array:
+        """Margin of a test node."""
+        return self.margin_of(self.unscaled(a), where)
+
+    def gradient(self, a: Array, where: Index) -> Array:
+        """Gradient of the margin in the coordinates."""
+        full = self.unscaled(a)
+        slope = self.gradient_of(full, where)
+        if not self.finite:
+            return slope
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
+        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
+        return np.concatenate([turn, along], axis=1)
+
+    def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
+        return np.full(len(a), np.inf)
+
+    @abstractmethod
+    def fit(self, g: Array) -> Array:
+        """Coordinates in the basis of the filters closest to Taylor series `g`, one row for each point."""
+
+    @abstractmethod
+    def margin_of(self, a: Array, where: Index) -> Array:
+        """Margin of a test node for coordinates in the basis."""
+
+    @abstractmethod
+    def gradient_of(self, a: Array, where: Index) -> Array:
+        """Gradient of `margin_of`."""
+
+
+class SymmetricFilters(FreeFilters):
+    r"""Polynomial filters of a symmetric operator, known by their values at the nodes of the quadrature.
+
+    At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
+    """
+
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        super().__init__(points, order, finite=finite)
+        measure = SpikedSemicircle.of(points.signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
+        s = np.full(points.size, float(finite))
+        self.problem = SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
+        self.basis, self.monomials = _orthonormal(measure, order)
+
+    def fit(self, g: Array) -> Array:
+        """Project on the basis."""
+        measure = self.problem.measure
+        values = np.zeros_like(measure.x)
+        for k in range(g.shape[-1] - 1, -1, -1):
+            values = values * measure.x + g[..., k, None]
+        return np.asarray(np.einsum("bnj,bn,bn->bj", self.basis, measure.tau + measure.e, values))
+
+    def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
+        if not self.finite:
+            return super().reg(a)
+        g, d = self._values(self.unscaled(a), np.arange(len(a)))
+        return self.problem.reg(g**2 * d)
+
+    def _values(self, a: Array, where: Index) -> tuple[Array, Array]:
+        g = np.einsum("bnj,bj->bn", self.basis[where], a)
+        return g, 1.0 / (1.0 + g**2) if self.finite else np.ones_like(g)
+
+    def margin_of(self, a: Array, where: Index) -> Array:
+        """Quadrature."""
+        g, d = self._values(a, where)
+        return self.problem.take(where).value(g * d, g**2 * d)
+
+    def gradient_of(self, a: Array, where: Index) -> Array:
+        """Derivative in the values at the nodes, then in the coordinates."""
+        g, d = self._values(a, where)
+        by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
+        U1, W1 = ((1.0 - g**2) * d**2, 2.0 * g * d**2) if self.finite else (d, 2.0 * g)
+        return np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
+
+
+def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
+    r"""Polynomials orthonormal for :math:`\tau + e`, by the recurrence of Stieltjes: values at the nodes, and powers."""
+    weight, x = measure.tau + measure.e, measure.x
+    basis, powers = np.zeros((*x.shape, order + 1)), np.zeros((x.shape[0], order + 1, order + 1))
+    basis[:, :, 0], powers[:, 0, 0] = np.sqrt(0.5), np.sqrt(0.5)
+    for k in range(order):
+        value = x * basis[:, :, k]
+        power = np.roll(powers[:, :, k], 1, axis=1)
+        for _ in range(2):  # twice is enough
+            overlap = np.einsum("bnj,bn->bj", basis[:, :, : k + 1], weight * value)
+            value = value - np.einsum("bnj,bj->bn", basis[:, :, : k + 1], overlap)
+            power = power - np.einsum("bkj,bj->bk", powers[:, :, : k + 1], overlap)
+        norm = np.sqrt(np.sum(weight * value**2, axis=1, keepdims=True))
+        basis[:, :, k + 1], powers[:, :, k + 1] = value / norm, power / norm
+    return basis, powers
+
+
+class DirectedFilters(FreeFilters):
+    r"""Polynomial filters of a directed operator at infinite regularization.
+
+    The coordinates are the tails :math:`G_i = \sum_k g_{i+k} \lambda^k`; coefficients are :math:`g_i = G_i - \lambda G_{i+1}`.
+    """
+
+    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
+        super().__init__(points, order, finite=finite)
+        self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
+        self.mu = points.mu / points.features.moments[0]  # at which the averages are taken, Eq. 8.15
+
+    def fit(self, g: Array) -> Array:
+        """Cut the series and sum its tails."""
+        G = np.array(g[..., : self.order + 1])
+        for i in range(self.order - 1, -1, -1):
+            G[..., i] += self.points.signal * G[..., i + 1]
+        return G
+
+    def _series(self, a: Array, where: Index) -> Array:
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials[where], a))
+
+    def _averages(self, a: Array, where: Index) -> Averages:
+        return coefficient_averages(self._series(a, where).T, a.T, self.points.signal[where], self.mu[where])
+
+    def _margins(self, averages: Averages, where: Index) -> Array:
+        points = self.points
+        return margins(averages, points.alpha[where], points.mu[where], points.rho[where], points.features)[0]
+
+    def margin_of(self, a: Array, where: Index) -> Array:
+        """Sums over the coefficients."""
+        return self._margins(self._averages(a, where), where)
+
+    def gradient_of(self, a: Array, where: Index) -> Array:
+        r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
+        g, G, mu = self._series(a, where), a, self.mu[where][:, None]
+        tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
+        H, J = hankel(g), hankel(G)
+        M, N = H @ H.mT, H @ J.mT
+        M[:, 0, 0] = 0.0
+        N[:, :, 0] = 0.0
+        v = mu * G[:, :1] * G + np.einsum("bik,bk->bi", J, G)
+        v[:, 0] = 0.0
+        by_H = 4.0 * scattered[:, :, None] * (M @ H) + 2.0 * coherent[:, :, None] * (N @ J)
+        by_J = 2.0 * coherent[:, :, None] * (N.mT @ H + v[:, :, None] * G[:, None, :])
+        by_g = 2.0 * (tau - excess) * g + _gather(by_H)
+        by_G = 2.0 * (e + excess) * G + _gather(by_J)
+        by_G += 2.0 * coherent * (np.einsum("bik,bi->bk", J, v) + mu * G[:, :1] * v)
+        by_G[:, 0] += e_g[:, 0] + 2.0 * coherent[:, 0] * mu[:, 0] * np.sum(v * G, axis=1)
+        return np.asarray(by_G + np.einsum("bkj,bk->bj", self.monomials[where], by_g))
+
+    def _slope(self, a: Array, where: Index) -> Averages:
+        """Derivatives of the margin in each of the averages, by an imaginary step: exact to rounding."""
+        averages = self._averages(a, where)
+        steps = (averages._replace(**{name: v + 1j * _TINY}) for name, v in averages._asdict().items())
+        return Averages(*(self._margins(step, where).imag / _TINY for step in steps))
+
+
+def _gather(by_hankel: Array) -> Array:
+    """Sum over the entries of a Hankel matrix that hold the same number: rows shifted by one another, then added."""
+    n = by_hankel.shape[1]
+    wide = np.pad(by_hankel, ((0, 0), (0, 0), (0, n))).reshape(-1, 2 * n * n)
+    return np.asarray(wide[:, : n * (2 * n - 1)].reshape(-1, n, 2 * n - 1).sum(axis=1)[:, :n])
+
+
+_STARTS = 3  # number of climbs, from the best filters tried
+_FIRST = 12  # steps of each climb before the best alone is continued
+_SMALL = 8  # order at which many starts are tried
+_SCALES = np.log(np.geomspace(1e-3, 1e1, 9))  # of the starts at finite regularization
+_ORDERS = (16, 32, 64, 128)  # after the first, to read off the limit on a directed graph
+
+
+class PolynomialBest(NamedTuple):
+    """Best polynomials, one row for each point: margin, coefficients, regularization, and whether the search settled."""
+
+    margin: Array
+    coefficients: Array
+    reg: Array
+    settled: npt.NDArray[np.bool_]
+
+    def widened(self, width: int) -> PolynomialBest:
+        """The same with that number of coefficients."""
+        more = width - self.coefficients.shape[1]
+        return self._replace(coefficients=np.pad(self.coefficients, ((0, 0), (0, more))))
+
+
+class PolynomialSearch:
+    """Best polynomials of a batch of points; the searches at low order, from many starts, are made once for all higher ones."""
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+        self._known: dict[tuple[int, bool], Ascent] = {}
+
+    def best(self, order: int, *, infinite: bool) -> PolynomialBest:
+        """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
+        best = self._found(order, finite=False)
+        return best if infinite or not self.points.symmetric else _better(best, self._found(order, finite=True))
+
+    def growing(self, *, tol: float) -> tuple[PolynomialBest, Array]:
+        """Best polynomials of growing order at infinite regularization, and the last growth of the margin, `tol` at most.
+
+        The coefficients are those of the largest order, padded.
+        """
+        left, growth = np.arange(self.points.size), np.full(self.points.size, np.inf)
+        found, best = self._climbed(_SMALL, finite=False), self._found(_SMALL, finite=False)
+        for order in _ORDERS:
+            if not left.size:
+                break
+            points, everyone = self.points.take(left), left.size == self.points.size
+            found = self._climbed(order, finite=False) if everyone else _continue(points, order, found, finite=False)
+            growth[left] = np.abs(found.f - best.margin[left])
+            best = best.widened(order + 1)
+            for column, value in zip(best, _filters_found(points, order, found, finite=False), strict=True):
+                column[left] = value
+            more = growth[left] > tol
+            found, left = found.take(more), left[more]
+        return best, growth
+
+    def _found(self, order: int, *, finite: bool) -> PolynomialBest:
+        return _filters_found(self.points, order, self._climbed(order, finite=finite), finite=finite)
+
+    def _climbed(self, order: int, *, finite: bool) -> Ascent:
+        """The best filters of an order; those that are known are not sought again."""
+        if (order, finite) not in self._known:
+            lower = self._lower(order, finite=finite)
+            self._known[order, finite] = _continue(self.points, order, lower, finite=finite)
+        return self._known[order, finite]
+
+    def _lower(self, order: int, *, finite: bool) -> Ascent:
+        """Filters to climb from: those of the highest lower order that is known, at a low order the best of many starts."""
+        if order > _SMALL:
+            known = (n for n, kind in self._known if kind == finite and _SMALL < n < order)
+            return self._climbed(max(known, default=_SMALL), finite=finite)
+        explicit = self._climbed(order, finite=False) if finite else None
+        return _search(self.points, order, finite=finite, known=explicit)
+
+
+def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
+    """Take the second where it is better by more than rounding, both written with the same number of coefficients."""
+    width = max(one.coefficients.shape[1], other.coefficients.shape[1])
+    one, other = one.widened(width), other.widened(width)
+    second = other.margin > one.margin + 1e-11 * (1.0 + np.abs(one.margin))
+    columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
+    return PolynomialBest(*columns)
+
+
+def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
+    return (SymmetricFilters if points.symmetric else DirectedFilters)(points, order, finite=finite)
+
+
+def _filters_found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
+    """Coefficients and regularization of the filters found."""
+    filters = _filters(points, order, finite=finite)
+    return PolynomialBest(found.f.copy(), filters.coefficients(found.x), filters.reg(found.x), found.settled.copy())
+
+
+def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> Ascent:
+    """The best filter of each point at a low order: of several climbs, that which is highest after some steps.
+
+    Where it does not exceed the margin that is known, of infinite regularization, its Hessian is set to promise nothing.
+    """
+    starts = _starts(_filters(points, order, finite=finite), points.radius, None if known is None else known.x)
+    where = np.repeat(np.arange(points.size), starts.shape[1])
+    filters = _filters(points.take(where), order, finite=finite)
+    found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
+    best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
+    found = found.take(best)
+    if known is not None:
+        found.H[found.f <= known.f] = 0.0
+    return found
+
+
+def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
+    """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
+    k = np.arange(filters.order + 1.0)
+    factorial = np.cumprod(np.maximum(k, 1.0))
+    series = [np.power.outer(ratio / radius, k) / factorial for ratio in (-3.0, -1.5, 0.0, 1.5, 3.0)]
+    series += [np.power.outer(ratio / radius, k) for ratio in (-0.8, 0.8)]
+    shapes = [filters.fit(g) for g in series] + ([] if known is None else [known])
+    others = 2.0 * spread(7, filters.order + 1)[1:] - 1.0
+    shapes += [np.broadcast_to(other, (radius.size, other.size)) for other in others]
+    every = np.stack(shapes, axis=1)
+    every = every / np.linalg.norm(every, axis=-1, keepdims=True)
+    if filters.finite:
+        every = np.repeat(every, _SCALES.size, axis=1)
+        scale = np.broadcast_to(np.tile(_SCALES, len(shapes)), every.shape[:2])
+        every = np.concatenate([every, scale[:, :, None]], axis=2)
+    where = np.repeat(np.arange(radius.size), every.shape[1])
+    margin = filters.margin(every.reshape(where.size, -1), where).reshape(radius.size, -1)
+    first = np.argsort(-margin, axis=1, kind="stable")[:, :_STARTS, None]
+    return np.take_along_axis(every, first, axis=1)
+
+
+def _climb(filters: FreeFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
+    """Climb from the row of each point."""
+    return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
+
+
+def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Ascent:
+    """Climb from filters of lower order: the bases of two orders agree where both are defined."""
+    filters, last = _filters(points, order, finite=finite), found.x.shape[1] - finite
+    direction, more = found.x[:, :last], order + 1 - last
+    direction = np.pad(direction / np.linalg.norm(direction, axis=1, keepdims=True), ((0, 0), (0, more)))
+    places = np.r_[:last, order + 1 : order + 1 + finite]
+    H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
+    H[:, places[:, None], places] = found.H
+    return _climb(filters, np.concatenate([direction, found.x[:, last:]], axis=1), H)

@@ -1,0 +1,1 @@
+"""A graph that a user brings: checked, read and written, as an operator, in the units of the model."""

@@ -1,0 +1,127 @@
+"""The classes of some nodes that a user brings, checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._validation import plain_array
+from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.check import is_sparse
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Labels(NamedTuple):
+    """The classes, which nodes are labelled, and the class (0, 1, ...) of each of these."""
+
+    classes: npt.NDArray[Any]
+    labelled: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]
+
+
+def as_labels(y: Any, nodes: int) -> Labels:
+    """Classes of the labelled nodes; -1, NaN, None and the empty string mark the others.
+
+    >>> for y in (["a", None, "b"], ["a", "", "b"], [0, -1, 1]):
+    ...     found = as_labels(y, nodes=3)
+    ...     print(found.classes.tolist(), found.labelled.tolist(), found.codes.tolist())
+    ['a', 'b'] [0, 2] [0, 1]
+    ['a', 'b'] [0, 2] [0, 1]
+    [0, 1] [0, 2] [0, 1]
+    """
+    raw = _entries(y, nodes)
+    known = labelled_nodes(raw)
+    if not known.any():
+        raise ParameterError(
+            "y labels no node (-1, NaN and None mark unlabelled nodes); label two of each class at least"
+        )
+    classes, codes = np.unique(_values(raw[known]), return_inverse=True)
+    if classes.size < 2:
+        raise ParameterError(
+            f"y has one class, {classes[0]!s}, among its labelled nodes; two are needed (-1 marks an unlabelled node: "
+            "write the classes -1 and 1 as 0 and 1)"
+        )
+    return Labels(classes, np.flatnonzero(known), codes.astype(np.int64))
+
+
+def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
+    """Class of each node: integers with -1, or strings with ``""``, where it is unknown.
+
+    >>> classes_of_nodes([2.0, np.nan, 0.0], nodes=3).tolist(), classes_of_nodes(["b", None], nodes=2).tolist()
+    ([2, -1, 0], ['b', ''])
+    """
+    raw = _entries(y, nodes)
+    known = labelled_nodes(raw)
+    values = _values(raw[known])
+    if values.dtype.kind in "US":
+        values = values.astype(str)
+        classes = np.full(nodes, "", dtype=values.dtype)
+    else:
+        if values.size and not -(2**53) <= values.min() <= values.max() <= 2**53:
+            raise ParameterError(f"y reaches {values.max()}; classes are whole numbers below 2**53, or strings")
+        classes = np.full(nodes, -1)
+    classes[known] = values
+    return classes
+
+
+def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
+    """Which entries name a class; -1, NaN, None, the empty string and what else is not equal to itself do not."""
+    if raw.dtype.kind == "f":
+        if np.isinf(raw).any():
+            raise ParameterError(
+                "y contains infinity; classes are whole numbers or strings, NaN marks an unlabelled node"
+            )
+        return np.asarray(~np.isnan(raw) & (raw != -1))
+    if raw.dtype.kind == "i":
+        return np.asarray(raw != -1)
+    if raw.dtype.kind == "O":
+        return np.array([_is_class(v) for v in raw], bool)
+    if raw.dtype.kind in "US":
+        return np.asarray(np.strings.str_len(raw) > 0)
+    if raw.dtype.kind in "bu":
+        return np.ones(raw.shape, bool)
+    raise ParameterError(f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node")
+
+
+def _entries(y: Any, nodes: int) -> npt.NDArray[Any]:
+    if y is None:
+        raise ParameterError("y is None; give the class of each node, -1 or None where it is unknown")
+    if is_sparse(y):
+        raise ParameterError(f"y is a sparse matrix; it must be an array of one entry for each of the {nodes} nodes")
+    raw = plain_array("y", y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if raw.shape != (nodes,):
+        raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {nodes} nodes")
+    return raw
+
+
+def _values(known: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Classes as whole numbers or strings, of entries that name one."""
+    if known.dtype.kind == "O":
+        kinds = {str if isinstance(v, str) else float for v in known}
+        if len(kinds) > 1:
+            raise ParameterError("y mixes strings and numbers; use one kind for all classes")
+        known = np.array(known.tolist(), dtype=str if str in kinds else None)
+    if known.dtype.kind not in "biufUS":
+        raise ParameterError(f"y contains {known[0]!r}; classes are whole numbers or strings")
+    if known.dtype.kind == "f" and np.any(fractions := known != np.round(known)):
+        raise ParameterError(
+            f"Unknown label type: y contains {known[fractions][0]:g}; classes are whole numbers or strings"
+        )
+    return known
+
+
+def _is_class(value: Any) -> bool:
+    """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
+    if isinstance(value, str):
+        return bool(value)
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        if isinstance(value, float | np.floating) and math.isinf(value):
+            raise ParameterError("y contains infinity; classes are whole numbers or strings")
+        return bool(value == value and (isinstance(value, bool) or value != -1))  # noqa: PLR0124
+    if value is None or not isinstance(value == value, bool | np.bool_) or value != value:  # noqa: PLR0124  # NA, NaT
+        return False
+    raise ParameterError(f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node")

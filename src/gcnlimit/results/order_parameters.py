@@ -1,0 +1,292 @@
+"""Order parameters: the few numbers per point from which every answer of the theory follows, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.extras import need
+from gcnlimit._values import Array
+
+if TYPE_CHECKING:
+    import xarray
+
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Arrays that belong together, by name; the first axes of each run over the points."""
+
+    powers: ClassVar[dict[str, int]] = {}
+    """Powers of 1/reg with which fields vanish at infinite regularization."""
+
+    shared: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are the same for all points."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Values in the order of the fields."""
+        return iter([getattr(self, name) for name in self.names()])
+
+    @classmethod
+    @cache
+    def names(cls) -> tuple[str, ...]:
+        """Names of the fields, in their order."""
+        return tuple(f.name for f in fields(cls))
+
+    def _map(self, function: Callable[[Any, int], Any]) -> Self:
+        """Record of what the function makes of each field and its power of 1/reg; shared fields stay as they are."""
+        return type(self)(
+            *(self._mapped(function, name, value) for name, value in zip(self.names(), self, strict=True))
+        )
+
+    def _mapped(self, function: Callable[[Any, int], Any], name: str, value: Any) -> Any:
+        if isinstance(value, Record):
+            return value._map(function)
+        return value if name in self.shared else function(value, self.powers.get(name, 0))
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
+        """Record of some of the points."""
+        return self._map(lambda value, _: value[rows])
+
+    def reshape(self, shape: tuple[int, ...]) -> Self:
+        """Same record with the one axis over the points replaced by their shape; single numbers become floats."""
+
+        def shaped(value: Any, _: int) -> Any:
+            value = np.reshape(value, shape + np.shape(value)[1:])
+            return value.item() if value.ndim == 0 else value
+
+        return self._map(shaped)
+
+    def flat(self, axes: int) -> Self:
+        """Same record with one axis over the points in place of the first `axes`."""
+        return self._map(lambda value, _: np.reshape(value, (-1, *np.shape(value)[axes:])))
+
+    def without_powers(self, reg: Array) -> Self:
+        """Coefficients of the leading powers of 1/reg, from values at a large `reg`."""
+        return self._map(lambda value, power: (value.T * reg**power).T)
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def gathered(parts: Iterable[tuple[Rows, AnyRecord]], size: int) -> AnyRecord:
+    """One record for all points, from records of some of them, at least one.
+
+    Points without a record are at infinite regularization: 0 for what vanishes there, NaN for the rest.
+    """
+    parts = list(parts)
+    whole = parts[0][1]._map(lambda value, power: np.full((size, *np.shape(value)[1:]), 0.0 if power else np.nan))
+    for rows, part in parts:
+        _enter(whole, rows, part)
+    return whole
+
+
+def _enter(whole: Record, rows: Rows, part: Record) -> None:
+    for name, into, value in zip(part.names(), whole, part, strict=True):
+        if isinstance(value, Record):
+            _enter(into, rows, value)
+        elif name not in part.shared:
+            into[rows] = value
+
+
+@dataclass(frozen=True, eq=False)
+class Output(Record):
+    r"""Output :math:`yh` of a test node: `mean` and `variance` (Eq. 3.17), and response `v` to its own loss (Eq. 3.16)."""
+
+    mean: Array
+    variance: Array
+    v: Array
+
+    powers: ClassVar[dict[str, int]] = {"mean": 1, "variance": 2, "v": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Weights(Record):
+    r"""Order parameters of the trained weights and their conjugates.
+
+    With :math:`u` the centroid of the features and :math:`\langle\cdot\rangle` the covariance over trainings at inverse
+    temperature :math:`\beta`: :math:`m_w = u \cdot w/N`, :math:`Q_w = |w|^2/N`, :math:`V_w = \beta \langle w \cdot w \rangle/N`;
+    the hatted ones are conjugate to them (Eqs. 3.11 and 3.18).
+    """
+
+    m: Array
+    Q: Array
+    V: Array
+    m_hat: Array
+    Q_hat: Array
+    V_hat: Array
+
+    powers: ClassVar[dict[str, int]] = {"m": 1, "Q": 2, "V": 1}
+
+    def in_units(self, gain: Array) -> Weights:
+        """Order parameters of a network whose filter was divided by `gain`, in its own units."""
+        square = gain**2
+        return Weights(
+            self.m * (1.0 / gain),
+            self.Q * gain**-2.0,
+            self.V * gain**-2.0,
+            self.m_hat * gain,
+            self.Q_hat * square,
+            self.V_hat * square,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OrderFunctions(Record):
+    r"""Order functions of a network along its depth, predicted or measured on an instance.
+
+    Each array has the axes of the parameters, then one axis over the depths `x` for each of its arguments. With
+    :math:`h(x)` the states on the way from the features to the output and :math:`q(x)` the signal that comes back from
+    the loss,
+
+    .. math::
+        m(x) &= \tfrac1N\, y \cdot h(x), & Q_h(x,z) &= \tfrac1N\, h(x) \cdot h(z), &
+        V_h(x,z) &= \tfrac\beta N \langle h(x) \cdot h(z) \rangle, \\
+        \hat m(x) &= \tfrac{\lambda^e t}N\, y \cdot q(x), & \hat Q_h(x,z) &= \tfrac{t^2}N\, q(x) \cdot q(z), &
+        \hat V_h(x,z) &= \tfrac{t^2}N\, \mathrm{tr}\, \partial q(x)\, \partial q(z)^T, \\
+        && Q_{qh}(x,z) &= \tfrac tN\, q(x) \cdot h(z), &
+        V_{qh}(x,z) &= \tfrac tN\, \mathrm{tr}\, \partial h(z)/\partial \eta(x),
+
+    :math:`V_h` the correlation of thermal fluctuations, :math:`V_{qh}` the response to a field :math:`\eta`, which is 0
+    unless :math:`z > x`, and :math:`\hat V_h` the correlation of the responses. :math:`Q_{qh}` and :math:`V_{qh}` act back
+    on the network only if the graph is symmetric (Eqs. 3.1, 3.9 and 3.10). Layers of a discrete network count :math:`t = 1`.
+
+    At infinite regularization everything is the coefficient of the leading power of :math:`r`: :math:`m, m_w, V_h, V_w,
+    Q_{qh}` are to be divided by :math:`r`, and :math:`Q_h, Q_w` by :math:`r^2`.
+
+    Parameters
+    ----------
+    x
+        Depths in [0, 1]; layer :math:`k` of :math:`K` stands at :math:`k/K`.
+    m, Q, V, m_hat, Q_hat, V_hat, Q_qh, V_qh
+        The functions above.
+    weights
+        The same for the weights, without depth.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
+    >>> f = gl.depth.order_functions(data, gcn, [0.0, 0.5, 1.0])
+    >>> f.V.shape, (f.V[0, 0] / f.weights.V).round(12).item()  # at depth 0 the states respond as the weights do
+    ((3, 3), 1.0)
+    """
+
+    x: Array
+    m: Array
+    Q: Array
+    V: Array
+    m_hat: Array
+    Q_hat: Array
+    V_hat: Array
+    Q_qh: Array
+    V_qh: Array
+    weights: Weights
+
+    powers: ClassVar[dict[str, int]] = {"m": 1, "Q": 2, "V": 1, "Q_qh": 1}
+    shared: ClassVar[frozenset[str]] = frozenset({"x"})
+
+    def in_units(self, gain: Array, layers: Array) -> OrderFunctions:
+        """Order functions of a chain whose filter was divided by `gain` and its layer `k` by ``layers[:, k]``, in its units."""
+        up = layers[:, :-1] / gain[:, None]
+        across, ratio = up[:, :, None] * up[:, None, :], up[:, None, :] / up[:, :, None]
+        return OrderFunctions(
+            x=self.x,
+            m=self.m * up,
+            Q=self.Q * across,
+            V=self.V * across,
+            m_hat=self.m_hat * (1.0 / up),
+            Q_hat=self.Q_hat * (1.0 / across),
+            V_hat=self.V_hat * (1.0 / across),
+            Q_qh=self.Q_qh * ratio,
+            V_qh=self.V_qh * ratio,
+            weights=self.weights.in_units(gain),
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the parameters."""
+        return np.shape(self.m)[:-1]
+
+    def as_dict(self) -> dict[str, Array]:
+        """Return the functions by name, those of the weights with ``_w`` at their end.
+
+        >>> import gcnlimit as gl
+        >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Residual([1.0]))
+        >>> list(gl.depth.order_functions(data, gcn).as_dict())[:4]
+        ['m', 'Q', 'V', 'm_hat']
+        """
+        functions = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.name not in {"x", "weights"}}
+        return functions | {f"{f.name}_w": np.asarray(getattr(self.weights, f.name)) for f in fields(self.weights)}
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""
+        need("to_xarray", "sweep", "xarray")
+        import xarray
+
+        points = tuple(f"point_{i}" for i in range(len(self.shape)))
+        variables = {
+            name: ((*points, *("x", "z")[: values.ndim - len(points)]), values)
+            for name, values in self.as_dict().items()
+        }
+        return xarray.Dataset(variables, {"x": self.x, "z": self.x})
+
+
+class Layered(Protocol):
+    """Where the order functions of the layers of some points come from."""
+
+    def layers(self) -> OrderFunctions | None:
+        """Order functions at the layers, None if there are too many."""
+
+
+@dataclass(frozen=True, eq=False)
+class OrderParameters:
+    r"""Order parameters of a trained network, or of the Bayes-optimal classifier; fields have the shape of the points.
+
+    Parameters
+    ----------
+    test_margin, train_margin
+        Argument of :math:`\Phi` in the accuracies (Eq. 3.12).
+    output
+        Law of the output of a test node. None if all points are at infinite regularization, where it vanishes.
+    weights
+        Order parameters of the weights; likewise.
+    overlap
+        Overlap :math:`y \cdot \hat y/N` of the labels with their estimates, of the Bayes-optimal classifier.
+
+    Among points of finite regularization, those at infinite regularization have 0 for what vanishes and NaN for the rest.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
+    >>> bool(abs(p.test_margin - p.output.mean / p.output.variance**0.5) < 1e-12), p.layers.Q.shape
+    (True, (2, 2))
+    """
+
+    test_margin: float | Array
+    train_margin: float | Array
+    output: Output | None = None
+    weights: Weights | None = None
+    overlap: float | Array | None = None
+    sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
+
+    @cached_property
+    def layers(self) -> OrderFunctions | None:
+        """Order functions at the layers, worked out when first asked for.
+
+        They are those of a discrete network, or of the series that stands for a continuous one, if it is a single point and
+        the series is short; None elsewhere.
+        """
+        parts = [(rows, found) for rows, source in self.sources if (found := source.layers()) is not None]
+        if not parts:
+            return None
+        return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

@@ -1,0 +1,219 @@
+"""The answers: one shape for theory, ceiling and simulation."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Numbers
+from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.result import Result, status_names
+
+
+class Outcome(enum.IntEnum):
+    """Base of the ways in which a computation may end; `message` is the sentence shown to the user."""
+
+    message: str
+
+    def __new__(cls, value: int, message: str = "") -> Self:
+        """Member of that value, with its sentence."""
+        member = int.__new__(cls, value)
+        member._value_ = value
+        member.message = message
+        return member
+
+
+class Status(Outcome):
+    """How a computation ended.
+
+    >>> Status.EXPLICIT.message
+    'explicit formula, nothing to converge'
+    """
+
+    EXPLICIT = 0, "explicit formula, nothing to converge"
+    CONVERGED = 1, "the fixed point was reached to the requested tolerance"
+    NOT_CONVERGED = 2, "the fixed point was not reached; allow more iterations or a larger tolerance"
+    UNRESOLVED = 3, "the filter is too steep for the finest grid on the spectrum; take a larger reg"
+    OUT_OF_RANGE = (
+        4,
+        "the gain of the filter, or reg in its units, is out of range; take another reg, a weaker filter or normalize=True",
+    )
+    REFUSED = (
+        5,
+        "the filter is not defined on the spectrum of the operator, or the data are out of range or the degree allows no such "
+        "signal; take a weaker filter, rho > 0 and less extreme data",
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Performance(Result):
+    """What is measured of a classifier; each field is a float, or an array over the parameters.
+
+    Parameters
+    ----------
+    test_accuracy, train_accuracy
+        Fractions of unlabelled and labelled nodes classified correctly.
+    test_loss, train_loss
+        Averages of the loss over these nodes.
+    log_test_error
+        ``log(1 - test_accuracy)``, precise where `test_accuracy` rounds to 1.
+    best_accuracy
+        Accuracy on test nodes at the best threshold, or, with more than two classes, of the posterior decision.
+    balanced_accuracy
+        Best average over the classes of the accuracy in each.
+    roc_auc
+        Area under the receiver operating characteristic of two classes; None for more.
+    """
+
+    test_accuracy: Numbers
+    train_accuracy: Numbers
+    test_loss: Numbers
+    train_loss: Numbers
+    log_test_error: Numbers
+    best_accuracy: Numbers
+    balanced_accuracy: Numbers
+    roc_auc: Numbers | None
+
+    def as_dict(self) -> dict[str, Numbers]:
+        """Return the fields by name; the area under the curve only of two classes.
+
+        >>> import gcnlimit as gl
+        >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), gl.GCN(gl.Diffusion(t=1.0)))
+        >>> list(p.as_dict())[:3], "roc_auc" in p.as_dict()
+        (['test_accuracy', 'train_accuracy', 'test_loss'], False)
+        """
+        values = {f.name: getattr(self, f.name) for f in MEASURED}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _shown(self) -> dict[str, Any]:
+        """The fields; other thresholds only where they change the accuracy, as on unequal classes."""
+        shown = self.as_dict()
+        if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
+            shown = {name: value for name, value in shown.items() if name not in _THRESHOLDS}
+        return shown
+
+
+MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
+"""The fields that are numbers."""
+
+_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+
+
+def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:
+    """Return a performance whose fields all have one value, such as the standard errors of a theory, 0."""
+    return Performance(*[scalar_or_array(np.full(shape, value))] * len(MEASURED))
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Performance):
+    """Exact performance in the large-size limit.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field: 0, unless the data were estimated (`EstimatedCSBM`).
+    order_parameters
+        What the performance was computed from.
+    status, residual, iterations
+        How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
+        iterations; 0 where the formula is explicit.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=False))
+    >>> p.status.name, p.iterations, p.standard_error.test_accuracy
+    ('EXPLICIT', 0, 0.0)
+    """
+
+    standard_error: Performance
+    order_parameters: OrderParameters
+    status: Status | npt.NDArray[np.int64]
+    residual: Numbers
+    iterations: int | npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(
+        performance: Performance,
+        *,
+        standard_error: Performance,
+        order_parameters: OrderParameters,
+        status: Status | npt.NDArray[np.int64],
+        residual: Numbers,
+        iterations: int | npt.NDArray[np.int64],
+    ) -> Prediction:
+        """Return a prediction of that performance."""
+        measured: dict[str, Any] = {f.name: getattr(performance, f.name) for f in MEASURED}
+        return Prediction(
+            **measured,
+            standard_error=standard_error,
+            order_parameters=order_parameters,
+            status=status,
+            residual=residual,
+            iterations=iterations,
+        )
+
+    def _shown(self) -> dict[str, Any]:
+        return super()._shown() | {"status": status_names(Status, self.status)}
+
+
+@dataclass(frozen=True, repr=False)
+class BayesPrediction(Prediction):
+    """Bayes-optimal performance, and that of the best known algorithm where the two differ.
+
+    Parameters
+    ----------
+    algorithmic
+        What approximate message passing reaches, without a hint of the classes beyond the labels.
+    hard
+        Whether that is less: the classes can be recovered better in principle, and no efficient algorithm is known to do it.
+    free_entropy
+        Free entropy per node of the Bayes-optimal state (Eq. 8.11).
+    """
+
+    algorithmic: Prediction
+    hard: bool | npt.NDArray[np.bool_]
+    free_entropy: Numbers
+
+    @staticmethod
+    def from_states(
+        best: Prediction, reached: Prediction, hard: bool | npt.NDArray[np.bool_], free_entropy: Numbers
+    ) -> BayesPrediction:
+        """Return the ceiling from the best state and the state that an algorithm reaches."""
+        return BayesPrediction(**vars(best), algorithmic=reached, hard=hard, free_entropy=free_entropy)
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(Performance):
+    """Performance measured on sampled graphs: means over the trials.
+
+    `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
+    was ever misclassified, it is an upper bound: the logarithm of half an error among all nodes seen.
+
+    Parameters
+    ----------
+    standard_error
+        Standard error of each field, from the scatter of the trials; infinite if there is only one.
+    trials
+        Number of trials that were done.
+    status
+        How the simulation ended at each point; ``REFUSED`` or ``NOT_CONVERGED`` where a graph cannot be drawn or a network is
+        not defined or not trained on it (see `simulate`): such a point has NaN.
+    """
+
+    standard_error: Performance
+    trials: int
+    status: Status | npt.NDArray[np.int64] = Status.CONVERGED
+
+    def _shown(self) -> dict[str, Any]:
+        shown = super()._shown()
+        return shown | {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
+
+
+def scalar_or_array(values: npt.NDArray[Any]) -> Any:
+    """Return a Python number for a single point, else the array."""
+    return values.item() if values.ndim == 0 else values

@@ -1,0 +1,115 @@
+"""Results that can be looked at: what they share."""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.extras import need
+from gcnlimit.results.coordinates import Coordinates
+from gcnlimit.results.plot import draw
+from gcnlimit.results.text import as_html, summary
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, repr=False)
+class Result(ABC):
+    """Base of the results: a short `repr`, a table in notebooks, and the ways out to pandas, xarray and Matplotlib.
+
+    Columns and axes carry the names of the parameters that a result was computed for.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=[0.5, 1.0, 1.5], mu=2.0, rho=0.1)
+    >>> curve = gl.predict(data, gl.GCN(gl.Diffusion(t=1.0)))
+    >>> curve
+    <Prediction over lam (3): test_accuracy 0.686174 to 0.972066, train_accuracy 0.917982 to 0.984645, test_loss 0.5,
+    train_loss 0.5, log_test_error -3.57792 to -1.15892, status EXPLICIT>
+    >>> curve.to_dataframe()[["lam", "test_accuracy"]].round(4).values.tolist()
+    [[0.5, 0.6862], [1.0, 0.873], [1.5, 0.9721]]
+    >>> curve.to_xarray().test_accuracy.sel(lam=1.0).round(4).item()
+    0.873
+    """
+
+    coordinates: Coordinates = field(default_factory=Coordinates, kw_only=True, compare=False)
+    """The parameters that the result was computed for."""
+
+    _plotted: ClassVar[str] = "test_accuracy"
+
+    @abstractmethod
+    def _shown(self) -> dict[str, Any]:
+        """What the result consists of, by name, each an array of the shape of its points."""
+
+    def _points(self) -> Coordinates:
+        """The parameters that the result was computed for."""
+        return self.coordinates
+
+    def _columns(self) -> tuple[tuple[int, ...], dict[str, npt.NDArray[Any]]]:
+        """Shape of the points, and what is shown."""
+        shown = {name: np.asarray(value) for name, value in self._shown().items()}
+        shape = np.broadcast_shapes(*(value.shape for value in shown.values()))
+        return shape, {name: np.broadcast_to(value, shape) for name, value in shown.items()}
+
+    def __repr__(self) -> str:
+        """One line: the numbers of a single point, or the ranges of many."""
+        shape, shown = self._columns()
+        return summary(type(self).__name__, dict(zip(self._points().axes(shape), shape, strict=True)), shown)
+
+    def _repr_html_(self) -> str:
+        """Table for notebooks: the parameters that vary and the numbers, the fixed parameters above it."""
+        shape, shown = self._columns()
+        fixed = self._points().constants(shape)
+        varying = {name: column for name, column in self._points().columns(shape).items() if name not in fixed}
+        return as_html(
+            type(self).__name__, fixed, varying | {name: column.reshape(-1) for name, column in shown.items()}
+        )
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row for each point: the parameters by name, then the numbers (needs pandas)."""
+        need("to_dataframe", "sweep", "pandas")
+        from pandas import DataFrame
+
+        shape, shown = self._columns()
+        return DataFrame(self._points().columns(shape) | {name: value.reshape(-1) for name, value in shown.items()})
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Dataset whose dimensions are the parameters that vary, the others as coordinates beside them (needs xarray)."""
+        need("to_xarray", "sweep", "xarray")
+        from xarray import Dataset
+
+        shape, shown = self._columns()
+        axes = self._points().axes(shape)
+        return Dataset({name: (axes, value) for name, value in shown.items()}, self._points().coordinates(shape))
+
+    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
+        """Draw one quantity over the parameters that vary: a curve over one; curves or a map over two (needs Matplotlib).
+
+        Parameters
+        ----------
+        name
+            What to draw; default: test accuracy (for a gap map, the gap).
+        axes
+            The Matplotlib axes to draw on; by default those of a new figure.
+        """
+        return draw(name or self._plotted, self._points(), self._columns()[1], axes)
+
+
+def status_names(kind: type[enum.IntEnum], status: Any) -> npt.NDArray[Any]:
+    """Names of the members that a status or an array of them stands for.
+
+    >>> Weekend = enum.IntEnum("Weekend", "SATURDAY SUNDAY")
+    >>> status_names(Weekend, np.array([1, 2])).tolist()
+    ['SATURDAY', 'SUNDAY']
+    """
+    names = {member.value: member.name for member in kind}
+    return np.array([names[int(value)] for value in np.ravel(status)]).reshape(np.shape(status))

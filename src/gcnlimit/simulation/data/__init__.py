@@ -1,0 +1,1 @@
+"""What is simulated: instances of the model, and their graph, features and operator."""

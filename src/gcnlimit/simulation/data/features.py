@@ -1,0 +1,224 @@
+"""The features of the nodes: a spiked Gaussian matrix, stored whole or regenerated tile by tile."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.progress import block_done
+from gcnlimit.simulation.backend import Backend, Device, backend_of
+
+LARGEST_KEY = 2**64 - 1
+
+Block = npt.NDArray[Any]
+R = TypeVar("R")
+Weigh = Callable[[slice, Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedFeatures:
+    r"""Features :math:`X = Y U^T + W \mathrm{diag}(s)` (Eq. 1.2) that are never held whole.
+
+    Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
+    number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
+    bit for any number of threads. Nothing but one tile for each thread is held; on a graphics card a block of several tiles,
+    as many as its memory allows, or the environment variable ``GCNLIMIT_BLOCK`` says, in features.
+
+    Parameters
+    ----------
+    key
+        Seed of the noise, a 64-bit integer.
+    codes, spike
+        :math:`Y`, of shape ``(N, k)``, the codes of the labels (one column :math:`y = \pm 1` for two equal classes), and
+        :math:`U`, of shape ``(M, k)``, the signal of each feature, :math:`\sqrt{\mu/N}\, u`.
+    scale
+        Standard deviation :math:`s` of the noise of each feature; 1 by default.
+    device
+        Where the noise is drawn and multiplied: ``"cpu"``, or a device of PyTorch, whose noise is another.
+
+    Examples
+    --------
+    >>> X = StreamedFeatures(key=1, codes=np.ones((100, 1)), spike=np.zeros((70, 1)))
+    >>> np.array_equal(X.columns(30, 50), np.asarray(X)[:, 30:50])
+    True
+    >>> np.allclose(X.T @ (X @ np.eye(70)), np.asarray(X).T @ np.asarray(X))
+    True
+    """
+
+    key: int
+    codes: Block
+    spike: Block
+    scale: Block | None = None
+    device: Device = "cpu"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of nodes and of features."""
+        return (len(self.codes), len(self.spike))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the entries."""
+        return self.spike.dtype
+
+    @property
+    def T(self) -> _Transposed:
+        """The transpose, to be multiplied with."""
+        return _Transposed(self)
+
+    @cached_property
+    def backend(self) -> Backend:
+        """What draws and multiplies."""
+        return backend_of(self.device)
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles."""
+        return -(-self.shape[1] // self.backend.tile)
+
+    def columns(self, start: int, stop: int) -> Block:
+        """Columns from `start` to `stop`."""
+        out, width = np.empty((self.shape[0], stop - start), self.dtype), self.backend.tile
+        for begin in range(start - start % width, stop, width):
+            part = slice(begin, min(begin + width, self.shape[1]))
+            first, last = max(start, begin), min(stop, part.stop)
+            out[:, first - start : last - start] = self._columns(part, self._noise(part))[
+                first - begin : last - begin
+            ].T
+        return out
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
+        """The whole matrix."""
+        out = np.empty(self.shape, self.dtype)
+
+        def fill(part: slice, noise: Any) -> None:
+            out[:, part] = self._columns(part, noise).T
+
+        self._by_blocks(lambda size: list(self._in_order(fill, size)))
+        return out.astype(dtype or self.dtype, copy=False)
+
+    def __matmul__(self, block: Block) -> Block:
+        """Product :math:`X B`."""
+        weights = self.backend.place(block.reshape(len(block), -1).astype(self.dtype))
+        total = self.backend.host(self._pass(None, lambda part, _: weights[part])[1])
+        return total.reshape(self.shape[0], *block.shape[1:])
+
+    def one_pass(self, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
+        r"""Weights :math:`w = X^T B` and product :math:`X w`, while each tile is drawn once; arrays of the device.
+
+        `weigh` may change the weights of some features before they multiply; it is called with their slice and their rows of
+        :math:`X^T B`.
+
+        >>> X, B = StreamedFeatures(1, np.ones((50, 1)), np.ones((70, 1))), np.ones((50, 2))
+        >>> w, Xw = X.one_pass(B, lambda part, w: 2 * w)
+        >>> np.allclose(w, 2 * (X.T @ B)), np.allclose(Xw, X @ w)
+        (True, True)
+        """
+        return self._pass(block, weigh or (lambda part, weights: weights))
+
+    def _pass(self, block: Any, weigh: Weigh) -> tuple[Any, Any]:
+        r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
+        against = None if block is None else self._against(block)
+
+        def one(part: slice, noise: Any) -> tuple[slice, Any, Any]:
+            weights = weigh(part, None if against is None else self._weights(part, noise, *against))
+            return part, weights, self._scaled(part, weights).T @ noise
+
+        return self._by_blocks(lambda size: self._sums(self._in_order(one, size)))
+
+    def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
+        """Weights of all features, and the sum of the products with their noise and their signal."""
+        codes, spike, _ = self._placed
+        kept, total, along = [], None, 0.0
+        for part, weights, product in parts:
+            block_done(-(-(part.stop - part.start) // self.backend.tile))
+            kept.append(weights)
+            along = along + spike[part].T @ weights
+            if total is None:
+                total = self.backend.cast(product, np.dtype(np.float64))
+            else:
+                total += product
+        return self.backend.join(kept), self.backend.cast(total, self.dtype).T + codes @ along
+
+    @cached_property
+    def _placed(self) -> tuple[Any, Any, Any]:
+        """Codes, signal and scales on the device."""
+        scale = None if self.scale is None else self.backend.place(self.scale[:, None].astype(self.dtype))
+        return self.backend.place(self.codes.astype(self.dtype)), self.backend.place(self.spike), scale
+
+    def _against(self, block: Any) -> tuple[Any, Any]:
+        r"""Columns of the block, each contiguous, and :math:`Y^T B`, with which :math:`X^T B` is computed tile by tile."""
+        block = self.backend.cast(block, self.dtype)
+        return self.backend.join([block[:, k][None] for k in range(block.shape[1])]), self._placed[0].T @ block
+
+    def _weights(self, part: slice, noise: Any, columns: Any, signal: Any) -> Any:
+        r"""Rows of :math:`X^T B` of some features."""
+        return self._scaled(part, (columns @ noise.T).T) + self._placed[1][part] @ signal
+
+    def _scaled(self, part: slice, rows: Any) -> Any:
+        scale = self._placed[2]
+        return rows if scale is None else rows * scale[part]
+
+    def _columns(self, part: slice, noise: Any) -> Block:
+        """Some features, one row each; entry by entry, since a product of matrices may round otherwise for other shapes."""
+        codes, spike, _ = self._placed
+        signal = sum(spike[part, k : k + 1] * codes[:, k] for k in range(codes.shape[1]))
+        return self.backend.host(self._scaled(part, noise) + signal)
+
+    def _by_blocks(self, attempt: Callable[[int], R]) -> R:
+        """Answer of an attempt that holds a number of features at once, the largest for which the memory suffices."""
+        *larger, least = self.backend.blocks()
+        with self.backend.guard(self.shape[0]):
+            for size in larger:
+                with contextlib.suppress(self.backend.full):
+                    return attempt(size)
+            return attempt(least)
+
+    def _in_order(self, function: Callable[[slice, Any], R], size: int) -> Iterator[R]:
+        """Answers of a function of the place of `size` features and of their noise, block after block."""
+        width = self.shape[1]
+        parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
+        return self.backend.in_order(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
+
+    def _noise(self, part: slice) -> Any:
+        """Noise of some features, from the first of a tile on, one row for each of them."""
+        shape = part.stop - part.start, self.shape[0]
+        return self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _Transposed:
+    features: StreamedFeatures
+
+    def __matmul__(self, block: Block) -> Block:
+        """Product :math:`X^T B`."""
+        X = self.features
+        against = X._against(X.backend.place(block.reshape(len(block), -1)))
+
+        def one(part: slice, noise: Any) -> Any:
+            return X._weights(part, noise, *against)
+
+        found = X._by_blocks(lambda size: X.backend.join(list(X._in_order(one, size))))
+        return X.backend.host(found).reshape(X.shape[1], *block.shape[1:])
+
+
+def one_pass(X: Any, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
+    r"""Weights :math:`w = X^T B`, changed by `weigh` if it is given, and :math:`Xw`; as `StreamedFeatures.one_pass`.
+
+    >>> X = np.eye(3)[:, :2]
+    >>> [part.tolist() for part in one_pass(X, np.array([[1.0], [2.0], [3.0]]))]
+    [[[1.0], [2.0]], [[1.0], [2.0], [0.0]]]
+    """
+    if isinstance(X, StreamedFeatures):
+        return X.one_pass(block, weigh)
+    weights = X.T @ block
+    if weigh is not None:
+        weights = weigh(slice(0, X.shape[1]), weights)
+    return weights, X @ weights

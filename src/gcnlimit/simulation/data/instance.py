@@ -1,0 +1,219 @@
+"""One draw of the contextual stochastic block model, or a graph that a user brings: what is observed, and what is hidden."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gcnlimit._validation import plain_array
+from gcnlimit._values import Array, Brief
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.from_labels import from_labels
+from gcnlimit.graphs.standard import Standard
+from gcnlimit.simulation.data import disk, exchange
+from gcnlimit.simulation.data.check import (
+    check_degree,
+    check_features,
+    check_graph,
+    check_labels,
+    check_mask,
+    check_model,
+)
+from gcnlimit.simulation.data.observation import Features, Graph, Latents, Mask, Observation, revealed
+
+
+def observe(  # noqa: PLR0917
+    adjacency: Any, features: Any, labels: Any, train_mask: Any, data: CSBM | None, degree: float | None
+) -> tuple[Observation, Latents]:
+    """Check the parts of an instance, and separate what is seen from what is hidden; see `Instance.of`."""
+    adjacency = check_graph(adjacency)
+    nodes = adjacency.shape[0]
+    _check_edges(adjacency)
+    features = check_features(features, nodes)
+    train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
+    data = None if data is None else _check_law(check_model(data, adjacency))
+    classes = Classes(2) if data is None else data.classes
+    labels = check_labels(labels, train_mask, classes)
+    if not train_mask.any():
+        raise ParameterError(
+            "train_mask is False everywhere; a network needs labels to train on: label at least one node"
+        )
+    degree = float(adjacency.data.sum() / nodes) if degree is None else check_degree(degree, nodes)
+    data = estimate(adjacency, features, labels, train_mask) if data is None else data
+    seen = Observation(data, degree, adjacency, features, train_mask, revealed(labels, train_mask, classes))
+    directions = data.fractions.size - 1
+    return seen, Latents(labels, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
+
+
+def _check_law(data: CSBM) -> CSBM:
+    """Refuse correlated features, whose law does not say which column of the user's features has which noise."""
+    if not data.features.is_white:
+        raise ParameterError(
+            "data has correlated features, and which column has which noise is not known; multiply the features by the inverse "
+            "root of their covariance, and leave out features"
+        )
+    return data
+
+
+def estimate(
+    adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
+) -> EstimatedCSBM:
+    r"""The model and its standard errors, from the labelled nodes: those of `gcnlimit.estimate`.
+
+    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.graphs.from_labels.from_labels`; a
+    negative estimate of :math:`\mu` counts as 0.
+
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=1.0), nodes=2000, degree=30, seed=0)
+    >>> found = estimate(i.adjacency, i.features, i.labels, i.train_mask)
+    >>> bool(abs(found.lam - 1.0) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error), found.alpha
+    (True, True, 4.0)
+    """
+    known = labels[train_mask]
+    if min(np.sum(known > 0), np.sum(known < 0)) < 1 or known.size < 3:
+        raise ParameterError(
+            f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} are +1: too few to "
+            "estimate the model; label three or more, of both classes, or pass data=CSBM(...)"
+        )
+    given = Standard.of(features, np.where(train_mask, labels > 0, -1), adjacency)
+    found = from_labels(given)
+    return EstimatedCSBM(
+        alpha=given.alpha,
+        lam=found.lam,
+        mu=max(found.mu, 0.0),
+        rho=given.rho,
+        directed=given.directed,
+        lam_error=found.lam_error,
+        mu_error=found.mu_error,
+    )
+
+
+def _known(labels: Any) -> Mask:
+    array = plain_array("labels", labels)
+    return ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, bool)
+
+
+def _check_edges(adjacency: sparse.csr_array[np.float64]) -> None:
+    """Refuse a graph whose entries are all equal: their variance sets the scale of the operator."""
+    nodes, edges = adjacency.shape[0], adjacency.nnz
+    if edges == 0 or (edges == nodes**2 and np.all(adjacency.data == adjacency.data[0])):
+        raise ParameterError(
+            f"adjacency has {edges} edges on {nodes} nodes; it needs at least one edge and one pair without"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Instance(Brief):
+    """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph.
+
+    Parameters
+    ----------
+    observation
+        What a learner sees: graph, features, and the labels of some nodes.
+    latents
+        What it must not see: all labels, and the direction of the features.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
+    >>> i.features.shape, bool((i.observation.train_labels[~i.train_mask] == 0).all())
+    ((200, 50), True)
+    """
+
+    observation: Observation
+    latents: Latents
+
+    @staticmethod
+    def of(
+        adjacency: Any,
+        features: Any,
+        labels: npt.ArrayLike,
+        train_mask: npt.ArrayLike | None = None,
+        *,
+        data: CSBM | None = None,
+        degree: float | None = None,
+    ) -> Instance:
+        r"""Instance of your own graph.
+
+        Parameters
+        ----------
+        adjacency
+            SciPy sparse matrix, square, symmetric or not. Edges may have weights of any unit and positive sum: they are divided
+            by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that the noise of the operator has unit variance and equal weights count
+            as 1; entries given twice add up.
+        features
+            Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
+        labels
+            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; NaN where
+            it is unknown. Only those of the labelled nodes are observed; the others measure.
+        train_mask
+            Which nodes are labelled: booleans; by default those of known label.
+        data
+            The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
+        degree
+            Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes, or the sum of
+            the weights, divided as above, over that of nodes.
+
+        Examples
+        --------
+        >>> import gcnlimit as gl
+        >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
+        >>> mine = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask)
+        >>> print(f"lam {mine.data.lam:.1f} +- {mine.data.lam_error:.1f}, mu {mine.data.mu:.1f} +- {mine.data.mu_error:.1f}")
+        lam 1.5 +- 0.3, mu 1.7 +- 1.1
+        >>> p = gl.predict(mine.data, gl.GCN(gl.Diffusion(1.0)))
+        >>> print(f"{p.test_accuracy:.2f} +- {p.standard_error.test_accuracy:.2f}")
+        0.97 +- 0.09
+        """
+        return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
+
+    @property
+    def data(self) -> CSBM:
+        """The model."""
+        return self.observation.data
+
+    @property
+    def adjacency(self) -> Graph:
+        """Adjacency matrix (SciPy CSR), or a dense Gaussian matrix."""
+        return self.observation.adjacency
+
+    @property
+    def features(self) -> Features:
+        """Features of the nodes."""
+        return self.observation.features
+
+    @property
+    def train_mask(self) -> Mask:
+        """Which nodes are labelled."""
+        return self.observation.train_mask
+
+    @property
+    def labels(self) -> Array:
+        r"""Labels of all nodes: :math:`\pm 1` for two equal classes, else :math:`0 \dots C - 1`; NaN where unknown."""
+        return self.latents.labels
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one ``.npz`` file."""
+        disk.save(self.observation, self.latents, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Instance:
+        """Read what `save` wrote; every field is checked as in `of`."""
+        return Instance(*disk.load(path))
+
+    def to_networkx(self) -> Any:
+        r"""NetworkX graph with ``label``, 1 and 0 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
+        return exchange.to_networkx(self.observation, self.latents)
+
+    def to_pyg(self) -> Any:
+        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 1 and 0 (needs torch and torch_geometric)."""
+        return exchange.to_pyg(self.observation, self.latents)

@@ -1,0 +1,152 @@
+"""What a learner sees of a graph, and what is hidden from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gcnlimit._values import Array, Brief
+from gcnlimit.classes import Classes, Indices
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.features import StreamedFeatures
+from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.spectrum import Spectrum
+
+Mask = npt.NDArray[np.bool_]
+Graph: TypeAlias = "sparse.csr_array[np.float64] | Array"  # a string: SciPy 1.15 has no such types at run time
+Features = npt.NDArray[Any] | StreamedFeatures
+
+
+@dataclass(frozen=True, eq=False)
+class Observation(Brief):
+    r"""What a learner sees, and the model it was drawn from.
+
+    Parameters
+    ----------
+    data
+        The model.
+    degree
+        Mean degree :math:`d` of the graph; None if the graph is the Gaussian-equivalent one.
+    adjacency
+        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`, or of weights in
+        their unit (:func:`gcnlimit.simulation.data.check.unit_weights`); or a dense Gaussian matrix.
+    features
+        Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
+    train_mask
+        Which nodes are labelled.
+    train_labels
+        Labels of the labelled nodes: :math:`\pm 1`, and 0 on the others, for two equal classes; :math:`0 \dots C - 1`, and NaN
+        on the others, otherwise.
+    """
+
+    data: CSBM
+    degree: float | None
+    adjacency: Graph
+    features: Features
+    train_mask: Mask
+    train_labels: Array
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes :math:`N`."""
+        return int(self.train_mask.size)
+
+    @property
+    def classes(self) -> Classes:
+        """Number of equal classes, or their fractions."""
+        return self.data.classes
+
+    @cached_property
+    def train_codes(self) -> Array:
+        r"""Codes :math:`RY` of the labelled nodes, :math:`N \times (C - 1)` (Eq. 8.1); 0 on the others."""
+        return self.classes.codes_of(np.where(self.train_mask, self.train_labels, np.nan))
+
+    @cached_property
+    def train_kinds(self) -> Indices:
+        """Index of the class of each labelled node, in their order."""
+        return self.classes.index_of(self.train_labels[self.train_mask])
+
+    @property
+    def biased(self) -> bool:
+        """Whether a network has a free bias: the classes are unequal."""
+        return not self.classes.equal
+
+    def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
+        """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""
+        key = (symmetrize and self.data.directed, device)
+        if key not in self._operators:
+            with backend_of(device).guard(self.nodes):
+                self._operators[key] = Operator.of(
+                    self.adjacency, self.degree, key[0], not self.data.directed, self.features.dtype, device
+                )
+        return self._operators[key]
+
+    @cached_property
+    def _operators(self) -> dict[tuple[bool, Device], Operator]:
+        return {}
+
+    def device(self, wanted: Device | None) -> Device:
+        """Where to compute: as `wanted`, by default where the features are drawn; streamed features allow no other device."""
+        drawn = self.features.device if streamed(self.features) else None
+        if drawn is not None and wanted is not None and wanted != drawn:
+            raise ParameterError(
+                f"device = {wanted!r} is not allowed: the streamed features are those of device = {drawn!r}, and another "
+                "would draw others; sample on that device, or with streamed=False"
+            )
+        device = drawn or wanted or "cpu"
+        backend_of(device)
+        return device
+
+
+@dataclass(frozen=True, eq=False)
+class Latents(Brief):
+    r"""What a learner must not see: the labels of all nodes, and the directions :math:`u` of the features.
+
+    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known, such as the
+    labels that the owner of a real graph has yet to find.
+    """
+
+    labels: Array
+    centroid: Array
+
+
+def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
+    """Whether the features are regenerated instead of stored."""
+    return isinstance(features, StreamedFeatures)
+
+
+def revealed(labels: Array, train_mask: Mask, classes: Classes) -> Array:
+    """Labels of the labelled nodes, and on the others what stands for an unknown one; see `Observation`."""
+    return np.where(train_mask, labels, 0.0 if classes.two else np.nan)
+
+
+def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
+    r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
+
+    The levels follow each other, each with its fraction of the features.
+
+    >>> from gcnlimit import Spectrum
+    >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
+    array([0.5, 0.5, 0.5, 2. ])
+    """
+    level = np.searchsorted(np.cumsum(law.weight), (np.arange(count) + 0.5) / count)
+    level = np.minimum(level, law.weight.size - 1)
+    return law.variance[level], law.signal[level]
+
+
+def noise_scale(variance: Array, dtype: npt.DTypeLike) -> npt.NDArray[Any] | None:
+    """Standard deviation of the noise of each feature; None if all are 1."""
+    return None if np.all(variance == 1.0) else np.sqrt(variance).astype(dtype)
+
+
+def feature_count(nodes: int, alpha: float) -> int:
+    r"""Number of features :math:`M = N/\alpha`, rounded."""
+    return max(1, math.floor(nodes / alpha + 0.5))

@@ -1,0 +1,151 @@
+"""Draw an instance of the model."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.memory import require
+from gcnlimit._validation import whole
+from gcnlimit._values import Array
+from gcnlimit.classes import Indices
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.features import StreamedFeatures
+from gcnlimit.simulation.data.graph import bernoulli_graph, gaussian_graph
+from gcnlimit.simulation.data.instance import Instance
+from gcnlimit.simulation.data.observation import (
+    Graph,
+    Latents,
+    Observation,
+    feature_count,
+    feature_levels,
+    noise_scale,
+    revealed,
+)
+from gcnlimit.simulation.data.size import Size, edge_probabilities, labelled_count
+
+Seed = int | np.random.SeedSequence
+
+
+def sample(
+    data: CSBM,
+    nodes: int = 10_000,
+    degree: float | None = 30.0,
+    seed: Seed = 0,
+    *,
+    streamed: bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    device: Device = "cpu",
+) -> Instance:
+    r"""Draw labels, graph, features and the set of labelled nodes.
+
+    The edge probability is :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_i \cdot y_j`, for each
+    ordered pair of nodes if the graph is directed and each unordered pair if not, self-loops included. The features are
+    :math:`X = \sqrt{\mu/N}\, Y u^T + W\Sigma^{1/2}`, with :math:`u` and :math:`W` Gaussian and :math:`M = N/\alpha`
+    columns (Eqs. 1.2 and 8.2). The codes :math:`y_i` are :math:`\pm 1` for two equal classes; other classes have vectors
+    (Eq. 8.1), and labels :math:`0 \dots C - 1`. Each node draws its class by itself. The labels of :math:`\rho N` nodes, chosen
+    at random, are revealed.
+
+    Parameters
+    ----------
+    data
+        The model; its parameters must be single numbers.
+    nodes, degree
+        Number of nodes :math:`N` and mean degree :math:`d`; ``degree=None`` draws the Gaussian-equivalent graph, a dense
+        matrix, for small :math:`N`.
+    seed
+        An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
+    streamed
+        Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
+        By default only on a device of PyTorch.
+    dtype
+        ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
+        the processor and ``float32`` elsewhere.
+    device
+        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        same law. The adjacency is held by SciPy in any case.
+
+    Raises
+    ------
+    ParameterError
+        If it would need more memory than there is, or than the environment variable ``GCNLIMIT_MEMORY`` says, in GB.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
+    >>> i.adjacency.shape, i.features.shape, int(i.train_mask.sum())
+    ((1000, 1000), (1000, 250), 100)
+    >>> bool(25 < i.adjacency.nnz / 1000 < 35)
+    True
+    >>> many = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.5, 0.3, 0.2]), nodes=1000, seed=0)
+    >>> np.bincount(many.labels.astype(int))
+    array([496, 288, 216])
+    """
+    size = Size.of("sample", data, nodes, degree, streamed, dtype, device)
+    if data.shape:
+        raise ParameterError(
+            f"an instance has single parameters, got data of shape {data.shape}; sample one after the other"
+        )
+    size.check_signals(data)
+    root = seed_sequence(seed)
+    require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
+    return draw(data, size, root)
+
+
+def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
+    """Instance of a size that was checked."""
+    nodes, streams = size.nodes, seed.spawn(4)
+    rng = np.random.default_rng(streams[0])
+    kinds = _draw_classes(data.fractions, nodes, rng)
+    mask = np.zeros(nodes, bool)
+    mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
+
+    labels, codes = data.classes.labels_of(kinds), data.classes.codes[kinds]
+    lam, backend = float(data.lam), backend_of(size.device)
+    if size.degree is None:
+        adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
+    else:
+        probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
+        with backend.guard(nodes):
+            adjacency = bernoulli_graph(kinds, probabilities, data.directed, backend.rng(streams[1]), backend)
+    centroid, features = _draw_features(data, size, codes, streams[2:])
+    observation = Observation(
+        data=data,
+        degree=size.degree,
+        adjacency=adjacency,
+        features=features if size.streamed else np.asarray(features),
+        train_mask=mask,
+        train_labels=revealed(labels, mask, data.classes),
+    )
+    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid))
+
+
+def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Indices:
+    """Index of the class of each node, independent."""
+    last = fractions.size - 1
+    before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
+    return np.asarray(last - np.minimum(before, last), np.int64)
+
+
+def _draw_features(
+    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence]
+) -> tuple[Array, StreamedFeatures]:
+    r"""Directions :math:`u` and features :math:`\sqrt{\mu/N}\, Yu^T + W\Sigma^{1/2}` (Eq. 8.2)."""
+    count = feature_count(size.nodes, float(data.alpha))
+    variance, signal = feature_levels(data.features, count)
+    centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
+    spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
+    key = int(seeds[1].generate_state(1, np.uint64)[0])
+    return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)
+
+
+def seed_sequence(seed: Seed) -> np.random.SeedSequence:
+    """Return the seed as a fresh sequence, which spawns the same children whenever it is used."""
+    if isinstance(seed, np.random.SeedSequence):
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+    return np.random.SeedSequence(whole("seed", seed, low=0))

@@ -1,0 +1,187 @@
+"""How large an instance is, checked before anything is drawn, and the memory that it and its training take."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._runtime.memory import available
+from gcnlimit._runtime.threads import threads
+from gcnlimit._validation import check_types, flag, whole
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.check import LARGEST, check_degree
+
+PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
+DRAWN = 130.0  # bytes for each edge while a graph is drawn
+KEPT = 16.0  # bytes for each edge of a CSR matrix
+DENSE = 32.0  # bytes for each entry while a Gaussian matrix is drawn
+
+
+@dataclass(frozen=True)
+class Size:
+    """Numbers of nodes, features and directions of the codes, and mean degree, of an instance to be drawn in a precision."""
+
+    nodes: int
+    features: float
+    degree: float | None
+    streamed: bool
+    dtype: np.dtype[Any]
+    device: Device = "cpu"
+    directions: int = 1
+
+    @classmethod
+    def of(  # noqa: PLR0917
+        cls,
+        function: str,
+        data: CSBM,
+        nodes: object,
+        degree: object,
+        streamed: object,
+        dtype: npt.DTypeLike | None,
+        device: Device = "cpu",
+    ) -> Size:
+        """Check what `sample` or `simulate` is given, at every point of the data."""
+        check_types(function, data=(data, CSBM))
+        backend_of(device)
+        if dtype is None:
+            dtype = np.float64 if device == "cpu" else np.float32
+        nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
+        streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
+        if degree is not None:
+            degree = check_degree(degree, nodes)  # type: ignore[arg-type]
+        width, directions = nodes / float(np.min(data.alpha)), data.fractions.size - 1
+        return cls(nodes, width, degree, streamed, dtype, device, directions)
+
+    def check_signals(self, data: CSBM) -> None:
+        """Refuse signals whose graph has no probabilities, or whose features cannot be squared."""
+        bound = LARGEST[self.dtype] / 10.0
+        if math.sqrt(np.max(data.mu) / self.nodes) > bound:
+            raise ParameterError(
+                f"mu = {np.max(data.mu):g} is not allowed in a simulation of {self.nodes} nodes in {self.dtype}; "
+                f"it must be at most {self.nodes * bound**2:.3g}"
+            )
+        for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
+            if self.degree is not None:
+                edge_probabilities(lam, self.nodes, self.degree, data.classes)
+            elif abs(lam) > bound:
+                raise ParameterError(
+                    f"lam = {lam:g} is not allowed in a simulation; it must be at most {bound:g} in size"
+                )
+
+    @property
+    def edges(self) -> float:
+        """Expected number of edges; of entries if the matrix is dense."""
+        return self.nodes * float(self.nodes if self.degree is None else self.degree)
+
+    def bytes(self) -> float:
+        """Memory that the instance takes while it is drawn."""
+        drawn, kept = (DENSE, 8.0) if self.degree is None else (DRAWN, KEPT)
+        return (
+            max(drawn * self.edges, kept * self.edges + self._feature_bytes())
+            + (48.0 + 16.0 * self.directions) * self.nodes
+        )
+
+    def _feature_bytes(self) -> float:
+        held = 1.0 + self.features
+        if self.streamed:
+            held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
+        return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
+
+    @property
+    def tiles(self) -> int:
+        """Number of tiles of streamed features."""
+        return math.ceil(self.features / backend_of(self.device).tile)
+
+    def device_bytes(self, points: int) -> float:
+        """Memory of one trial on a graphics card: the graph while it is sorted, a block of features, the columns of a filter."""
+        block = backend_of(self.device).blocks()[0]
+        return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * block + 20.0 * points * self.directions)
+
+    def remedy(self) -> str:
+        """How to take less memory."""
+        if self._feature_bytes() < self.bytes() / 2.0:
+            return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
+        if not self.streamed and replace(self, streamed=True).bytes() <= available():
+            return "write streamed=True, which stores no features"
+        return "take fewer nodes or a larger alpha"
+
+
+def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> float:
+    r"""Memory of the training at `points` parameters: operator, weights, outputs and, if they are needed, the training `rows`.
+
+    These are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
+    """
+    item, width = size.dtype.itemsize, 1.0 + size.features
+    operator = size.edges * (24.0 if size.degree is None else 64.0)
+    answers = 3.0 * points * size.directions * (size.nodes + width) * item
+    if not rows:
+        return operator + answers
+    held = labelled * width * (item + 12.0) + 16.0 * min(labelled, width) ** 2
+    at_once = size.nodes * (min(labelled, width) if size.streamed else min(labelled, 400.0))
+    propagated = 2.0 * item * max(at_once, min(size.nodes * labelled, PROPAGATED_AT_ONCE))
+    return operator + answers + held + propagated
+
+
+def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) -> Array:
+    r"""Edge probabilities :math:`\frac dN + \frac{\lambda}{\sqrt N}\sqrt{\frac dN (1 - \frac dN)}\, y_k \cdot y_l`.
+
+    >>> edge_probabilities(1.0, nodes=100, degree=50, classes=Classes.of(2))
+    array([[0.55, 0.45],
+           [0.45, 0.55]])
+    """
+    low, high = _allowed_signals(nodes, degree, classes)
+    if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
+        raise ParameterError(
+            f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must be at least {low:.6g} and "
+            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, degree, classes)}"
+        )
+    density = degree / nodes
+    overlap = np.diag(1.0 / classes.fractions) - 1.0
+    return np.clip(density + lam * math.sqrt(density * (1.0 - density) / nodes) * overlap, 0.0, 1.0)
+
+
+def _allowed_signals(nodes: int, degree: float, classes: Classes) -> tuple[float, float]:
+    r"""Bounds of :math:`\lambda`: the codes of two nodes overlap by -1, or by :math:`1/p_k - 1` within a class."""
+    density, largest = degree / nodes, 1.0 / float(np.min(classes.fractions)) - 1.0
+    spread = math.sqrt(density * (1.0 - density) / nodes)
+    return -min(density / largest, 1.0 - density) / spread, min(density, (1.0 - density) / largest) / spread
+
+
+def labelled_count(nodes: int, rho: float) -> int:
+    r"""Number of labelled nodes :math:`\rho N`, rounded."""
+    return math.floor(rho * nodes + 0.5)
+
+
+def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
+    r"""What allows the signal: a degree that solves :math:`\lambda^2 o^2 = d/(1 - d/N)`, or more nodes, or less of it.
+
+    :math:`-o` is the most negative product of a sign of :math:`\lambda` and an overlap of codes.
+    """
+    largest = 1.0 / float(np.min(classes.fractions)) - 1.0
+    weight = abs(lam) * (1.0 if lam > 0.0 else largest)
+    least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
+    if degree >= least:  # probabilities exceed 1
+        return "more nodes, a smaller degree or a weaker signal"
+    if least <= nodes / 2:
+        low, high = _allowed_signals(nodes, least, classes)
+        if low * (1.0 + 1e-9) <= lam <= high * (1.0 + 1e-9):
+            return f"a degree of at least {least:.4g}"
+    return "more nodes or a weaker signal"
+
+
+def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    try:
+        checked = np.dtype(dtype)
+    except TypeError:
+        checked = np.dtype(object)
+    if checked not in LARGEST:
+        raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
+    return checked

@@ -1,0 +1,1 @@
+"""Inference on an instance: approximate message passing and belief propagation."""

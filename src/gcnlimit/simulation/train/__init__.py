@@ -1,0 +1,1 @@
+"""Training a network on an instance: problem, solvers, bounds."""

@@ -1,0 +1,212 @@
+r"""Convex training of the weights on given training rows.
+
+Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
+and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
+:math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from gcnlimit._values import Array
+from gcnlimit.losses import Loss
+from gcnlimit.simulation.train.descent import logistic_descent
+from gcnlimit.simulation.train.krylov import solve_shifted
+
+TOLERANCE = 1e-10
+"""Optimality at which the training stops by default; see `gcnlimit.fit`."""
+
+
+class Solution(NamedTuple):
+    """Weights of one regularization, and the duality gap over the objective that they reach."""
+
+    weights: Array
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    r"""Signed training rows :math:`Z`, rows times columns, and what is shared by all losses and regularizations."""
+
+    Z: Array
+
+    @cached_property
+    def dual(self) -> bool:
+        """Whether there are fewer rows than columns."""
+        return bool(self.Z.shape[0] <= self.Z.shape[1])
+
+    @cached_property
+    def size(self) -> float:
+        """Mean square norm of the rows."""
+        return float(np.vdot(self.Z, self.Z) / self.Z.shape[0])
+
+    @cached_property
+    def gram(self) -> Array:
+        """Smaller of the two Gram matrices."""
+        return np.asarray(self.Z @ self.Z.T if self.dual else self.Z.T @ self.Z)
+
+    def ridge(self, reg: Array, tol: float = TOLERANCE, targets: Array | None = None) -> Array:
+        r"""Weights of the square loss for every `reg`, one row each, from one Krylov space or one diagonalisation.
+
+        :math:`w = Z^T (ZZ^T + r)^{-1} y = (Z^TZ + r)^{-1} Z^T y`, with the `targets` :math:`y`, 1 for signed rows.
+
+        >>> Z = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
+        >>> w = TrainingRows(Z).ridge(np.array([0.1, 1.0]))
+        >>> np.allclose(Z.T @ (Z @ w[1] - 1.0) + 1.0 * w[1], 0.0)
+        True
+        """
+        targets = np.ones(self.Z.shape[0]) if targets is None else targets
+        target = targets if self.dual else targets @ self.Z
+        steps = target.size // 5  # more would cost what a diagonalisation costs
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
+        if solution is None:
+            values, vectors = self._spectrum
+            rounding = np.finfo(float).eps * values.size * values[-1]
+            lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
+            solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
+        return np.asarray(solution @ self.Z if self.dual else solution)
+
+    @cached_property
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues and eigenvectors of the Gram matrix."""
+        values, vectors = eigh(self.gram, driver="evd")
+        return values, vectors
+
+    def _product(self, v: Array) -> Array:
+        """Smaller of the two Gram matrices times `v`, without forming it."""
+        return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
+
+    def _rough_product(self, v: Array) -> Array:
+        """The same in single precision."""
+        return np.asarray(self._single._product(v.astype(np.float32)), float)
+
+    @cached_property
+    def _single(self) -> TrainingRows:
+        return TrainingRows(self.Z.astype(np.float32))
+
+    def solve(
+        self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
+    ) -> tuple[Solution, Array]:
+        r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
+
+        The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
+        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
+        splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
+        times the objective, or cannot be improved.
+        """
+        if loss.has_descent and (found := logistic_descent(self.Z, reg, start, tol)):
+            return Solution(found.weights, found.gap(reg)), found.f
+        problem = _Problem(self, loss, reg)
+        f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
+        gap, patience = problem.gap(f), 10
+        while gap > tol and patience:
+            f = problem.newton(problem.split(f, steps=50))
+            before, gap = gap, problem.gap(f)
+            patience = 10 if gap < 0.5 * before else patience - 1
+        return Solution(np.asarray(f @ self.Z / reg), gap), f
+
+
+class _Problem:
+    """One loss and regularization on given rows."""
+
+    def __init__(self, rows: TrainingRows, loss: Loss, reg: float) -> None:
+        self.rows, self.loss, self.reg = rows, loss, reg
+        self.v = max(rows.size / reg, 1e-300)
+
+    def margins(self, f: Array) -> Array:
+        r"""Margins :math:`\mathcal K f`."""
+        Z = self.rows.Z
+        formed = self.rows.dual and "gram" in vars(self.rows)
+        return np.asarray((self.rows.gram @ f if formed else Z @ (f @ Z)) / self.reg)
+
+    def residual(self, f: Array) -> tuple[Array, Array]:
+        r""":math:`z - \mathrm{prox}(\omega)` and :math:`\omega = z - vf`."""
+        z = self.margins(f)
+        omega = z - self.v * f
+        return z - self.loss.prox(omega, self.v), omega
+
+    def feasible(self, f: Array) -> tuple[Array, Array]:
+        r"""Pair :math:`x = \mathrm{prox}(\omega)`, :math:`-\ell'(x)` next to `f`, where Fenchel's inequality is an equality."""
+        omega = self.margins(f) - self.v * f
+        x = self.loss.prox(omega, self.v)
+        return x, (x - omega) / self.v
+
+    def gap(self, f: Array) -> float:
+        r"""Duality gap :math:`\sum_i \ell(z_i) + z_i f_i + \ell^*(-f_i)` over the objective."""
+        x, f = self.feasible(f)
+        z = self.margins(f)
+        loss = self.loss.value(z)
+        gap = np.sum(loss - self.loss.value(x) + f * (z - x))
+        return float(abs(gap) / (np.sum(loss) + 0.5 * f @ z))
+
+    def split(self, f: Array, steps: int) -> Array:
+        r"""Douglas-Rachford: alternate the proximal operators of the loss and of :math:`\frac12 z^T \mathcal K^{-1} z`."""
+        rows = self.rows
+        matrix = rows.gram / self.reg
+        matrix[np.diag_indices_from(matrix)] += self.v
+        factor = cho_factor(matrix)
+        s = self.margins(f) - self.v * f
+        for _ in range(steps):
+            x = self.loss.prox(s, self.v)
+            q = 2 * x - s
+            y = q - self.v * cho_solve(factor, q) if rows.dual else rows.Z @ cho_solve(factor, q @ rows.Z) / self.reg
+            s = s + y - x
+        x = self.loss.prox(s, self.v)
+        return np.asarray((x - s) / self.v)
+
+    def newton(self, f: Array) -> Array:
+        """Newton's method for as long as each step halves the residual."""
+        residual, omega = self.residual(f)
+        size = float(np.linalg.norm(residual))
+        for _ in range(50):
+            try:
+                step = self._step(residual, omega)
+            except LinAlgError:
+                break
+            trial = self._search(f, step, size)
+            if trial is None:
+                break
+            f = trial
+            residual, omega = self.residual(f)
+            before, size = size, float(np.linalg.norm(residual))
+            if size > 0.9 * before or size <= 1e-15 * self.v * np.sqrt(f.size):
+                break
+        return f
+
+    def _search(self, f: Array, step: Array, size: float) -> Array | None:
+        """First of the step, a half, a quarter and an eighth of it, that lowers the residual."""
+        for fraction in (1.0, 0.5, 0.25, 0.125):
+            trial = f + fraction * step
+            if np.linalg.norm(self.residual(trial)[0]) < (1.0 - 0.1 * fraction) * size:
+                return np.asarray(trial)
+        return None
+
+    def _step(self, residual: Array, omega: Array) -> Array:
+        r"""Solution of :math:`[(1-P)\mathcal K + vP]\,\delta = -\epsilon`, :math:`P` the derivative of the proximal operator.
+
+        With :math:`\delta = E\eta - \epsilon/v` and :math:`E = \sqrt{1-P}`, it is the symmetric system
+        :math:`[E\mathcal K E + vP]\,\eta = E(\mathcal K\epsilon/v - \epsilon)`, in which nothing is singular or cancels at
+        :math:`P = 0` or 1.
+        """
+        rows, v = self.rows, self.v
+        P = np.clip(self.loss.prox_derivative(omega, v), 1e-13 if rows.dual else 1e-9, 1.0)
+        E = np.sqrt(1.0 - P)
+        target = E * (self.margins(residual) / v - residual)
+        if rows.dual:
+            matrix = rows.gram * (E[:, None] * (E / self.reg))
+            matrix[np.diag_indices_from(matrix)] += v * P
+            eta = cho_solve(cho_factor(matrix, overwrite_a=True), target)
+        else:
+            matrix = (rows.Z.T * (E**2 / (v * P))) @ rows.Z
+            matrix[np.diag_indices_from(matrix)] += self.reg
+            pull = cho_solve(cho_factor(matrix, overwrite_a=True), (E * target / (v * P)) @ rows.Z)
+            eta = (target - E * (rows.Z @ pull)) / (v * P)
+        return np.asarray(E * eta - residual / v)

@@ -1,0 +1,273 @@
+"""Train a network on what is observed of an instance: from its training rows, or by products alone."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.errors import ConvergenceError, ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
+from gcnlimit.network import GCN
+from gcnlimit.penalties import L2
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.train.bias import best_bias
+from gcnlimit.simulation.train.minimise import Minimum, Training
+from gcnlimit.simulation.train.penalized import penalized
+from gcnlimit.simulation.train.products import Products, train_by_products
+from gcnlimit.simulation.train.rows import rows_by_filter
+from gcnlimit.simulation.train.smooth import Slopes, at_best_bias, cross_entropy, of_margins
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
+
+
+def check_radius(filters: Filter, operator: Operator, signal: float) -> None:
+    """Refuse a filter that is not defined on the spectrum, and say if the graph is wider than that of the model."""
+    try:
+        filters.check_radius(operator.radius or 0.0)
+    except ParameterError as error:
+        expected = max(2.0, abs(signal) + 1.0 / max(abs(signal), 1.0))
+        if (operator.radius or 0.0) < 1.2 * expected:
+            raise
+        raise ParameterError(
+            f"{error}; the model would have a radius of {expected:.3g}, and nodes of very different degrees widen it: "
+            "divide the adjacency by the root of the degrees of both ends of each edge"
+        ) from None
+
+
+def check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
+    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
+    size = float(np.max(_sizes(filters, operator.radius or 2.0)))
+    if size > 0.48 * np.log(np.finfo(dtype).max):
+        raise ParameterError(
+            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square overflows {dtype}; "
+            "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
+        )
+
+
+def check_rounding(filters: Filter, operator: Operator, signal: npt.NDArray[Any], outputs: npt.NDArray[Any]) -> None:
+    r"""Refuse outputs that are lost in the rounding of the filter's series, a part of :math:`\sup |g|` on :math:`[-R, R]`.
+
+    The spectrum may reach one end of that interval only, and the filter be huge at the other.
+    """
+    radius, single = operator.radius or operator.growth, outputs.dtype == np.float32
+    relative = (1e-6 if single else 1e-12) if operator.symmetric else (1e-6 if single else 1e-15)
+    sizes = _sizes(filters, radius)
+    before, after = (np.linalg.norm(block.astype(np.float64), axis=0) for block in (signal, outputs))
+    if np.any((np.log(relative * before) + sizes > np.log(1e-3 * after)) & (after > 0.0)):
+        raise ParameterError(
+            f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
+            f"outputs are lost in rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
+        )
+
+
+def _sizes(filters: Filter, radius: float) -> Array:
+    r"""Logarithm of :math:`\sup |g|` on :math:`[-R, R]`, of each filter."""
+    return filters.normalized(np.linspace(-radius, radius, 65))[1]
+
+
+def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
+    r"""Refuse a finite reg at which weights :math:`\sim |Z|/r` and outputs :math:`\sim |Z|^2/r`, or their squares, underflow.
+
+    `size` is the mean square norm of the training rows.
+    """
+    least = np.finfo(dtype).tiny if loss.form is Form.CODES else max(float(np.finfo(dtype).tiny), 1e-152)
+    if size and reg and min(size, math.sqrt(size)) / reg < least:
+        raise ParameterError(
+            f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write reg=math.inf, which is its limit"
+        )
+
+
+_PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
+
+
+class Trained(NamedTuple):
+    r"""Networks trained at each of some points: weights, points x :math:`M` x :math:`(C - 1)`, outputs, bias and duality gap."""
+
+    weights: npt.NDArray[Any]
+    outputs: npt.NDArray[Any]
+    bias: Array
+    gap: Array
+
+
+def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: Device | None = None) -> Trained:
+    """Weights, outputs on all nodes, bias and duality gap of each parameter of the network, one row each."""
+    if not observation.train_mask.any():
+        raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
+    if not observation.classes.two:
+        gcn.require_l2(f"training on classes = {observation.classes}")
+    place = observation.device(device)
+    with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
+        return _train(observation, gcn, tol, place)
+
+
+def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
+    apart = device != "cpu" or streamed(observation.features)
+    by_products = apart and _trains_by_products(gcn, observation.classes)
+    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
+    filters = gcn.filter.ravel(gcn.shape)
+    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
+    check_size(filters, operator, observation.features.dtype)
+    reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
+    if by_products:
+        products = Products.of(observation, operator, device)
+        codes = _centred_codes(observation)[observation.train_mask]
+        check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
+        slopes = _slopes(observation, gcn.loss)
+        weights, outputs, signal, gap = train_by_products(
+            products, filters, slopes, reg * gain**2, codes, tol, biased=observation.biased
+        )
+        bias = _biases(observation, gcn.loss, reg, outputs[:, observation.train_mask])
+    else:
+        weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
+        outputs, signal = _outputs(observation, operator, filters, weights)
+    _check_outputs(filters, operator, weights, signal, outputs)
+    if gcn.normalize and isinstance(gcn.penalty, L2):  # trained with the filter as it is, at reg in its units
+        weights *= np.where(np.isinf(reg), 1.0 / gain, gain)[:, None, None].astype(weights.dtype)
+        outputs *= np.where(np.isinf(reg), gain**-2, 1.0)[:, None, None].astype(outputs.dtype)
+    return Trained(weights, outputs, bias, gap)
+
+
+def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
+    """Whether the training rows are held: at finite regularization, unless products with streamed features suffice."""
+    return bool(np.isfinite(gcn.reg).any()) and not (streamed and _trains_by_products(gcn, classes))
+
+
+def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
+    """Whether products with the features suffice to train, where the training rows are not to be stored."""
+    loss = gcn.loss.on(classes)
+    smooth = (loss.form is Form.LOGITS and classes.equal) or (gcn.loss.has_descent and classes.count == 2)
+    explicit = bool(np.isinf(gcn.reg).all()) and not loss.is_pinned
+    return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
+
+
+def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
+    """Smooth loss of the labelled nodes; None for the square loss."""
+    if loss.form is Form.CODES:
+        return None
+    if loss.form is Form.LOGITS:
+        return cross_entropy(observation.train_kinds, observation.classes.one_hot_basis)
+    slopes = of_margins(loss, _signs(observation))
+    return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
+
+
+def _signs(observation: Observation) -> Array:
+    """Labels of the labelled nodes of two classes, as a column of signs."""
+    return np.asarray(np.sign(observation.train_codes[observation.train_mask]))
+
+
+def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArray[Any]) -> Array:
+    """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
+    bias = np.zeros((reg.size, outputs.shape[2]))
+    if not observation.biased:
+        return bias
+    bias[:] = _limiting_bias(observation)
+    finite = np.flatnonzero(np.isfinite(reg))
+    if loss.form is Form.CODES:
+        targets = loss.on(observation.classes).targets[observation.train_kinds]
+        bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
+    else:
+        slopes = of_margins(loss, _signs(observation))
+        for k in finite:
+            bias[k] = best_bias(slopes, np.asarray(outputs[k], float))
+    return bias
+
+
+def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
+    """Weights, bias and gap of each point, from the training rows of its filter."""
+    filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    width, directions = observation.features.shape[1], observation.train_codes.shape[1]
+    weights = np.empty((reg.size, width, directions), observation.features.dtype)
+    bias, gap, infinite = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
+    explicit = infinite & (not gcn.loss.on(observation.classes).is_pinned)
+    if explicit.any():
+        weights[explicit] = _aligned(observation, operator, filters[explicit])
+    for where, F in rows_by_filter(observation, operator, filters, np.flatnonzero(~explicit)):
+        strong = np.where(infinite[where], _strong(F), 1.0)
+        scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
+        check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
+        if isinstance(gcn.penalty, L2):
+            task = Training(F, observation.train_kinds, observation.classes, gcn.loss)
+            weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
+            weights[where] *= strong[:, None, None]
+        else:
+            signed = _signs(observation) * F
+            for k in where:
+                weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
+    bias[infinite] = _limiting_bias(observation)
+    return Minimum(weights, bias, gap)
+
+
+def _strong(F: Array) -> float:
+    """Regularization at which no pull of a size up to 1 on each training row gives outputs above a thousandth."""
+    norms = np.linalg.norm(F, axis=1)
+    return float(1e3 * np.max(norms) * np.sum(norms)) or 1.0
+
+
+def _outputs(
+    observation: Observation, operator: Operator, filters: Filter, weights: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    r"""Outputs :math:`g(a) X w/\sqrt N` on all nodes, points x nodes x directions, and :math:`Xw/\sqrt N`."""
+    points, width, directions = weights.shape
+    signal = observation.features @ np.ascontiguousarray(np.moveaxis(weights, 1, 0).reshape(width, -1))
+    signal /= np.sqrt(observation.nodes).astype(signal.dtype)
+    each = filters[np.repeat(np.arange(points), directions)]
+    outputs = each.apply_each(operator, signal, radius=operator.radius)
+    shape = (observation.nodes, points, directions)
+    return np.ascontiguousarray(np.moveaxis(outputs.reshape(shape), 0, 1)), np.moveaxis(signal.reshape(shape), 0, 1)
+
+
+def _check_outputs(
+    filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
+) -> None:
+    """Refuse weights and outputs that are not finite, or lost in rounding."""
+    if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
+        raise ParameterError(
+            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
+            "take smaller parameters of the filter, or float64"
+        )
+    points, nodes, directions = outputs.shape
+    each = filters[np.repeat(np.arange(points), directions)]
+    check_rounding(each, operator, *(np.moveaxis(block, 1, 0).reshape(nodes, -1) for block in (signal, outputs)))
+
+
+def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float]:
+    """Weights with any penalty, and the residual of their training."""
+    weights, gap = penalized(Z, gcn.loss, gcn.penalty, reg, max(tol, 1e-8))
+    if not gap <= _PENALIZED:
+        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {gap:.1e}; raise reg")
+    return weights, gap
+
+
+def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
+    """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
+    codes, mask = observation.train_codes, observation.train_mask
+    centred = codes - mask[:, None] * codes[mask].mean(axis=0) if observation.biased else codes
+    return np.ascontiguousarray(centred.astype(observation.features.dtype))
+
+
+def _aligned(observation: Observation, operator: Operator, filters: Filter) -> npt.NDArray[Any]:
+    r"""Weights at infinite regularization, :math:`X^T g(a)^T R Y/\sqrt N`, one matrix for each filter."""
+    codes = _centred_codes(observation)
+    propagated = filters.apply(operator.T, codes, radius=operator.radius)
+    columns = np.ascontiguousarray(np.moveaxis(propagated, 1, 0).reshape(observation.nodes, -1))
+    aligned = observation.features.T @ columns / math.sqrt(observation.nodes)
+    return np.moveaxis(aligned.reshape(-1, *filters.shape, codes.shape[1]), 0, 1)
+
+
+def _limiting_bias(observation: Observation) -> float:
+    """Bias over the outputs as reg grows: of two unequal classes it decides for the one of more labelled nodes."""
+    if not observation.biased or observation.train_codes.shape[1] > 1:
+        return 0.0
+    codes = observation.train_codes[:, 0]
+    excess = np.count_nonzero(codes > 0.0) - np.count_nonzero(codes < 0.0)
+    return float(np.copysign(np.inf, excess)) if excess else 0.0

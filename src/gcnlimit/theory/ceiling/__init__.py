@@ -1,0 +1,1 @@
+"""The Bayes-optimal ceiling: evidence, posterior, state evolution; unequal classes; finite degree."""

@@ -1,0 +1,134 @@
+"""The ceiling at finite mean degree, with standard errors, from populations started from above and from below."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gcnlimit._runtime.memory import require
+from gcnlimit._validation import real
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
+from gcnlimit.theory.points import at_each_point
+
+_REPLICAS = 8  # independent populations for each of the two starts
+_LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
+_NUMBERS = 4.0  # held at once for each message and class
+_DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
+
+
+class _Start(NamedTuple):
+    """Time averages of each population, rows, over the fields of `Draw`, and the drift of their overlap."""
+
+    means: Array
+    drift: float
+
+
+def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
+    """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
+    real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
+    real("mu", data.mu, high=_LARGEST)
+    _require_memory(data, degree, population)
+    answer: BayesPrediction = at_each_point(
+        data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
+    )
+    return labelled(answer, data)
+
+
+def _require_memory(data: CSBM, degree: float, population: int) -> None:
+    """Refuse a population whose messages would not fit: a few numbers for each class along each edge."""
+    edges = population * (1.0 + degree * (2.0 if data.directed else 1.0))
+    needed = _NUMBERS * 8.0 * edges * (2.0 + data.fractions.size)
+    require(
+        f"a population of {population} nodes at degree {degree:g}",
+        needed,
+        "take a smaller population or leave out degree",
+    )
+
+
+def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> BayesPrediction:
+    streams = np.random.SeedSequence(seed).spawn(2)
+    below, above = (
+        _run(model, population, sweeps, informed, stream)
+        for informed, stream in zip((False, True), streams, strict=True)
+    )
+    if not _differ(below.means, above.means):
+        both = _Start(np.concatenate([below.means, above.means]), max(below.drift, above.drift))
+        best = reached = both
+    else:
+        reached = below
+        entropy = Draw._fields.index("free_entropy")
+        best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
+    return BayesPrediction.from_states(
+        _prediction(model, best, sweeps),
+        _prediction(model, reached, sweeps),
+        hard=best is not reached,
+        free_entropy=float(best.means[:, -1].mean()),
+    )
+
+
+def _run(model: SparseModel, population: int, sweeps: int, informed: bool, seed: np.random.SeedSequence) -> _Start:
+    """Several populations, each swept half of the time to forget its start and half to be measured."""
+    drawn = []
+    for stream in seed.spawn(_REPLICAS):
+        members = Population(model, population, informed, np.random.default_rng(stream))
+        for _ in range(sweeps // 2):
+            members.sweep()
+        drawn.append([members.measure() for _ in range(sweeps - sweeps // 2)])
+    values = np.array(drawn)  # population, sweep, field
+    overlap = values[:, :, Draw._fields.index("overlap")]
+    half = overlap.shape[1] // 2
+    drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
+    noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
+    size = abs(float(drift.mean()))
+    return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
+
+
+def _differ(below: Array, above: Array) -> bool:
+    """Whether the overlaps of two starts differ by more than four standard errors, and noticeably."""
+    column = Draw._fields.index("overlap")
+    first, second = below[:, column], above[:, column]
+    error = math.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / first.size)
+    return bool(abs(second.mean() - first.mean()) > max(4.0 * error, _DIFFERENT))
+
+
+def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
+    """Means over the populations, with their standard errors."""
+    mean = Draw(*start.means.mean(axis=0).tolist())
+    error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
+    wrong = 1.0 - mean.accuracy
+    two = model.fractions.size == 2
+    measured = Performance(
+        test_accuracy=mean.accuracy,
+        train_accuracy=1.0,
+        test_loss=mean.loss,
+        train_loss=0.0,
+        log_test_error=math.log(wrong) if wrong > 0.0 else -math.inf,
+        best_accuracy=mean.accuracy,
+        balanced_accuracy=mean.balanced,
+        roc_auc=mean.roc_auc if two else None,
+    )
+    uncertain = Performance(
+        test_accuracy=error.accuracy,
+        train_accuracy=0.0,
+        test_loss=error.loss,
+        train_loss=0.0,
+        log_test_error=error.accuracy / wrong if wrong > 0.0 else 0.0,
+        best_accuracy=error.accuracy,
+        balanced_accuracy=error.balanced,
+        roc_auc=error.roc_auc if two else None,
+    )
+    return Prediction.of(
+        measured,
+        standard_error=uncertain,
+        order_parameters=OrderParameters(math.nan, math.inf, overlap=mean.overlap),
+        status=Status.NOT_CONVERGED if start.drift else Status.CONVERGED,
+        residual=start.drift,
+        iterations=sweeps,
+    )

@@ -1,0 +1,298 @@
+r"""Averages over the posterior of a class, given Gaussian evidence: functions of one number, tabulated.
+
+Evidence on a node of class :math:`k` is :math:`b = m\,y_k + \sqrt m\,z` with the code :math:`y_k` of the class and
+:math:`z \sim \mathcal N(0, 1)` in each of :math:`d = C - 1` directions. The overlap of the posterior mean with the code,
+:math:`T(m)` in each direction, is :math:`\mathbb E\tanh(m + \sqrt m\,z)` for two equal classes; its complement
+:math:`U = 1 - T` is a one-dimensional integral of positive terms for two classes of any sizes,
+
+.. math:: U = \frac\Delta2\, e^{-m\Delta^2/8}\; \mathbb E\,\mathrm{sech}\,\tfrac12(L_0 + \Delta\sqrt m\, z), \qquad
+          \Delta^2 = \frac1{p(1-p)}, \quad L_0 = \log\frac p{1-p},
+
+and for any number of equal classes (Eqs. 8.9 and 8.10: the largest of Gaussian scores with Gumbel noise is a draw from the
+posterior). Two tables hold it to 1e-14: at small :math:`m` that of :math:`(m - T)/m^2`, which keeps the digits of the deficit
+at a transition, else that of :math:`\log U` less its leading behaviour :math:`-\gamma m - \frac12\log(1 + \gamma m)`,
+:math:`\gamma` an eighth of the smallest squared distance of two codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.polynomial import chebyshev, hermite_e, legendre
+
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes
+from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.chebyshev import Panels, chebyshev_nodes, powers
+
+_FROM = 0.09  # gamma m from which log U is tabulated, in its logarithm, up to gamma m = 40, where U is about 1e-18
+_WIDTH, _PANELS, _DEGREE = 0.47, 13, 14
+_SERIES = 14  # degree of the polynomial below
+_REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
+_STEP = 0.15  # of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2
+_SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
+
+
+class Overlap(NamedTuple):
+    """Overlap :math:`T`, deficit :math:`m - T` without cancellation, and slope :math:`T'`."""
+
+    overlap: Array
+    deficit: Array
+    slope: Array
+
+
+@lru_cache(maxsize=64)
+def posterior(classes: Classes) -> Posterior:
+    """Averages over the posterior of that number of equal classes, or of two classes of these fractions.
+
+    >>> m = np.array([0.5, 2.0])
+    >>> posterior(Classes.of(2)).at(m).overlap.round(8)
+    array([0.3501134 , 0.76898178])
+    >>> posterior(Classes.of(10)).at(m).overlap.round(8)
+    array([0.60021335, 0.98979504])
+    """
+    if classes.two:
+        return Posterior.of(_two_classes(0.5), directions=1, curvature=1.0, entropy=np.log(2.0), rate=0.5)
+    if classes.equal:
+        C = float(classes.count)
+        return Posterior.of(
+            _equal_classes(classes.count),
+            directions=classes.count - 1,
+            curvature=2.0 - 0.5 * C,
+            entropy=np.log(C),
+            rate=0.25 * C,
+        )
+    if classes.count > 2:
+        raise ParameterError(
+            f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
+            "two, or bayes_optimal, which solves for it at given signals"
+        )
+    p, other = classes.fractions
+    spread = 1.0 / (p * other)
+    entropy = -p * np.log(p) - other * np.log(other)
+    curvature = 1.0 - 0.5 * (other - p) ** 2 * spread
+    return Posterior.of(_two_classes(p), directions=1, curvature=curvature, entropy=entropy, rate=0.125 * spread)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    r"""Tables of :math:`T(m)` and of its integral, in `directions` :math:`d`.
+
+    `curvature` is the limit of :math:`(m - T)/m^2` at 0, `entropy` that of the classes, `rate` :math:`\gamma`.
+    """
+
+    directions: int
+    curvature: float
+    entropy: float
+    rate: float
+    near: Panels
+    far: Panels
+    near_integral: Panels
+    far_integral: Panels
+
+    @classmethod
+    def of(
+        cls, missing: Callable[[Array], Array], *, directions: int, curvature: float, entropy: float, rate: float
+    ) -> Self:
+        r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
+        near = Panels(0.0, _FROM, _series(missing, curvature, rate))
+        far = Panels.fit(lambda x: _height(missing(np.exp(x)), np.exp(x)), np.log(_FROM), _WIDTH, _PANELS, _DEGREE)
+        half = 0.5 * directions / rate
+        return cls(directions, curvature, entropy, rate, near, far, _from_zero(near), _to_infinity(far, half))
+
+    def at(self, m: Array) -> Overlap:
+        """Overlap, deficit and slope at each :math:`m >= 0`."""
+        s = self.rate * m
+        is_near = s < _FROM
+        if np.all(is_near):
+            return self._near(m, s)
+        if not np.any(is_near):
+            return self._far(m, s)
+        near, far = self._near(m, s), self._far(m, np.maximum(s, _FROM))
+        return Overlap(*(np.where(is_near, a, b) for a, b in zip(near, far, strict=True)))
+
+    def _near(self, m: Array, s: Array) -> Overlap:
+        rest, change = self.near(s)
+        bend = self.curvature + m * rest
+        deficit = m**2 * bend
+        return Overlap(m - deficit, deficit, 1.0 - 2.0 * m * bend - m**2 * (rest + s * change))
+
+    def _far(self, m: Array, s: Array) -> Overlap:
+        height, change = self.far(np.log(s))
+        missing = np.exp(height - s) / np.sqrt(1.0 + s)
+        slope = missing * self.rate * (1.0 + 0.5 / (1.0 + s) - change / s)
+        return Overlap(1.0 - missing, m - 1.0 + missing, slope)
+
+    @cached_property
+    def convexity(self) -> float:
+        r"""Largest :math:`m\,T' - T`, 0 if :math:`T` is concave.
+
+        With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
+        overlap over :math:`m` then falls, and so does the evidence over the overlap.
+
+        >>> posterior(Classes.of(4)).convexity, round(posterior(Classes.of(10)).convexity, 6)
+        (0.0, 0.017055)
+        """
+        if self.curvature >= 0.0:
+            return 0.0
+
+        def convexity(m: Array) -> Array:
+            T = self.at(m)
+            return np.asarray(m * T.slope - T.overlap)
+
+        return self.largest(convexity)[1]
+
+    @cached_property
+    def steepness(self) -> tuple[float, float]:
+        """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
+        return self.largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+
+    def largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+        """Return where a function of the evidence that has one maximum is largest, and its value there."""
+        low, high = np.log(1e-4 / self.rate), np.log(30.0 / self.rate)
+        for _ in range(12):
+            m = np.exp(np.linspace(low, high, 65))
+            best = int(np.argmax(function(m)))
+            low, high = np.log(m[max(best - 1, 0)]), np.log(m[min(best + 1, 64)])
+        return float(m[best]), float(function(m)[best])
+
+    def information(self, m: Array) -> tuple[Array, Array]:
+        r"""Free entropy :math:`\psi = \frac d2\int_0^m T` of the evidence, and cross-entropy of the posterior.
+
+        The latter is the entropy of the classes less :math:`\frac d2\int_0^m U`, which is :math:`\frac d2\int_m^\infty U`.
+
+        >>> psi, cross_entropy = posterior(Classes.of(10)).information(np.array([0.0, 2.0]))
+        >>> psi.round(7), cross_entropy.round(7)
+        (array([0.       , 6.7152955]), array([2.3025851, 0.0178806]))
+        """
+        half, s = 0.5 * self.directions, self.rate * m
+        is_near = s < _FROM
+        inner, outer = np.where(is_near, m, 0.0), np.where(is_near, _FROM, s)
+        rest = self.near_integral.value(self.rate * inner)
+        psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
+        left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
+        return (
+            np.where(is_near, psi, left - self.entropy + half * m),
+            np.where(is_near, self.entropy + psi - half * m, left),
+        )
+
+
+def _height(values: Array, s: Array) -> Array:
+    r"""Logarithm of values that fall like :math:`e^{-s}/\sqrt s`, without that."""
+    return np.asarray(np.log(values) + s + 0.5 * np.log1p(s))
+
+
+def _series(missing: Callable[[Array], Array], curvature: float, rate: float) -> Array:
+    r"""Coefficients of the polynomial :math:`[(m - T)/m^2 - \text{curvature}]/m` in :math:`s`, by least squares.
+
+    The deficit itself is fitted, so that the rounding of :math:`U` is not divided by powers of :math:`m`.
+    """
+    t = chebyshev_nodes(4 * _SERIES)
+    u, end = 0.5 * (1.0 + t), _FROM / rate
+    m = end * u
+    basis = chebyshev.chebvander(t, _SERIES) * u[:, None] ** 3
+    deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
+    series = np.linalg.lstsq(basis, deficit, rcond=None)[0]
+    return powers(np.asarray(chebyshev.chebval(chebyshev_nodes(_SERIES), series)[:, None], float))
+
+
+def _from_zero(near: Panels) -> Panels:
+    r"""Table of :math:`\int_0^1 u^3 P(us)\,du` from that of :math:`P(s)`."""
+    node, weight = _unit_legendre()
+    s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
+    return Panels(0.0, _FROM, powers((near.value(s * node) @ (weight * node**3))[:, None]))
+
+
+def _to_infinity(far: Panels, half: float) -> Panels:
+    r"""Table of the logarithm of :math:`\frac d{2\gamma}\int_s^\infty U`, like that of :math:`\log U`."""
+    node, weight = _unit_legendre()
+
+    def between(low: Array, high: Array) -> Array:
+        x = low[..., None] + (high - low)[..., None] * node
+        s = np.exp(x)
+        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ weight * (high - low) * half)
+
+    edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
+    panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
+    after = np.cumsum(panel[::-1])[::-1][1 : _PANELS + 1]
+    start, stop = edge[:_PANELS], edge[1 : _PANELS + 1]
+    x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
+    return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
+
+
+@lru_cache(maxsize=1)
+def _unit_legendre() -> tuple[Array, Array]:
+    node, weight = legendre.leggauss(24)
+    return 0.5 * (1.0 + node), 0.5 * weight
+
+
+def _two_classes(p: float) -> Callable[[Array], Array]:
+    """Return the function :math:`U` for two classes, the first with the fraction `p`."""
+    distance, odds = 1.0 / np.sqrt(p * (1.0 - p)), np.log(p / (1.0 - p))
+
+    def missing(s: Array) -> Array:
+        deviation = np.sqrt(2.0 * s)[..., None]
+        step = np.minimum(0.4, 0.2 / deviation)
+        z = np.arange(-420.0, 421.0) * step
+        sech = 1.0 / np.cosh(0.5 * odds + deviation * z)
+        average = np.sum(np.exp(-0.5 * z**2) * step * sech, axis=-1) / np.sqrt(2.0 * np.pi)
+        return np.asarray(0.5 * distance * np.exp(-s) * average)
+
+    return missing
+
+
+def _equal_classes(C: int) -> Callable[[Array], Array]:
+    r"""Return the function :math:`U` for `C` equal classes.
+
+    It is :math:`\frac C{C-1}\int f(y)\,[1 - F(a^2 + y)^{C-1}]\,dy` with :math:`a^2 = mC = 4s` (Eq. 8.9).
+    """
+
+    def one(s: float) -> float:
+        density, log_F = _scores(4.0 * s)
+        return float(C / (C - 1.0) * _STEP * np.sum(density * -np.expm1((C - 1.0) * log_F)))
+
+    return lambda s: np.array([one(float(x)) for x in np.ravel(s)]).reshape(np.shape(s))
+
+
+@lru_cache(maxsize=1024)
+def _scores(a2: float) -> tuple[Array, Array]:
+    r"""Density :math:`f(y)` of a Gaussian of variance :math:`a^2` plus a Gumbel variable, and :math:`\log F(a^2 + y)`, on a grid.
+
+    They serve every number of classes.
+    """
+    a = float(np.sqrt(a2))
+    y = np.arange(-np.ceil((_REACH * a + 4.0) / _STEP), np.ceil((_REACH * a + 42.0) / _STEP) + 1.0) * _STEP
+    tail = np.minimum(_smeared(_gumbel_tail, y + a2, a), 1.0)
+    with np.errstate(divide="ignore"):
+        return _smeared(_gumbel_density, y, a), np.log1p(-tail)
+
+
+def _gumbel_density(y: Array) -> Array:
+    weight = np.exp(-np.maximum(y, -6.5))
+    return np.asarray(weight * np.exp(-weight))
+
+
+def _gumbel_tail(y: Array) -> Array:
+    return np.asarray(-np.expm1(-np.exp(-np.maximum(y, -6.5))))
+
+
+def _smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
+    """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
+    if deviation < _SMOOTH:
+        z, weight = _hermite()
+        return np.asarray(function(y[:, None] - deviation * z) @ weight)
+    reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / _STEP))
+    shift = np.arange(-reach, reach + 1.0) * _STEP
+    weight = np.exp(-0.5 * (shift / deviation) ** 2)
+    wide = y[0] + np.arange(-reach, y.size + reach) * _STEP
+    return np.convolve(function(wide), weight / np.sum(weight), "valid")
+
+
+@lru_cache(maxsize=1)
+def _hermite() -> tuple[Array, Array]:
+    z, weight = hermite_e.hermegauss(48)
+    return z, weight / np.sum(weight)

@@ -1,0 +1,363 @@
+r"""Fixed points of the state evolution whose order parameter is a matrix (Eq. 8.18), and their free entropy (Eq. 8.19).
+
+In the order of symmetric matrices the evidence increases with the overlap, and the overlap with the evidence. The iteration
+from :math:`q = 1` therefore falls to the largest fixed point, and that from :math:`q = \rho` rises to the smallest.
+
+The hard phase of three or more unequal classes on a graph without features and labels.
+
+Without labels all fixed points of Eq. 8.18 on such a graph have :math:`m = \lambda_s^2\, T(m)`. They are followed along the trace
+of :math:`m`, from large to small: at a given trace :math:`m` is the multiple of :math:`T(m)` that has it, and
+:math:`\lambda_s^2 = \mathrm{tr}\,m/\mathrm{tr}\,T(m)`, which is the :math:`m/T(m)` of equal classes. Where the smallest class is
+recovered alone, the others being one to it, :math:`m` has rank one, and the signals are those of two classes.
+
+The ceiling of three or more unequal classes, by the fixed points of a matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from numpy.polynomial import Polynomial
+from scipy.optimize import brentq
+
+from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
+from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters, Output
+from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.unequal_posterior import GaussianRule, MatrixPosterior, gaussian_rules, posterior_log_error
+from gcnlimit.theory.points import at_each_point
+
+_LENGTH = 0.01  # relative change up to which small steps are lengthened
+_NEAR = (3e-4, 3e-5, 1e-6)  # relative changes below which the iteration is accelerated, in turn where that fails
+_STEPS = 1000  # down to one of them, at most
+_TOL = 1e-11
+_SURE = 320.0  # smallest squared distance of two classes from which nothing is left to infer: errors below exp(-320/8)
+_SEED = 1e-2  # overlap to start from without labels, where none at all is a fixed point
+
+
+class MatrixFixedPoint(NamedTuple):
+    """Overlap and evidence at a fixed point, its residual, the steps of the search, and whether they sufficed."""
+
+    overlap: Array
+    evidence: Array
+    residual: float
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixEvolution:
+    """State evolution of one point."""
+
+    source: Evidence
+    rho: float
+    posterior: MatrixPosterior
+
+    @classmethod
+    def of(cls, data: CSBM, posterior: MatrixPosterior) -> Self:
+        """State evolution of data whose parameters are single numbers."""
+        return cls(Evidence.of(data), float(data.rho), posterior)
+
+    def evidence(self, q: Array) -> Array:
+        """Evidence on a node at overlap `q` of the others (Eq. 8.18)."""
+        return matrix_function(q, self.source.at)
+
+    def overlap(self, m: Array) -> Array:
+        r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
+        one = np.eye(len(m))
+        distance = self.posterior.distances(m) + 2.0 * _SURE * np.eye(len(m) + 1)
+        if np.min(distance) > _SURE:
+            return one
+        return np.asarray(self.rho * one + (1.0 - self.rho) * self.posterior.overlap(m))
+
+    def free_entropy(self, q: Array) -> float:
+        r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
+        m = self.evidence(q)
+        shape = self.rho * float(np.trace(m)) + float(
+            np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float)))
+        )
+        return 0.5 * shape + (1.0 - self.rho) * self.posterior.information(m)[0]
+
+    def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
+        """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
+        one = np.eye(self.posterior.codes.shape[1])
+        if self.certain:
+            sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
+            return sure, sure
+        unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
+        none = MatrixFixedPoint(0.0 * one, 0.0 * one, 0.0, 0, True)
+        above = self._search(one)
+        below = none if unlabelled else self._search((self.rho or _SEED) * one)
+        apart = np.trace(above.overlap - below.overlap) > 1e-6 * np.trace(above.overlap) + 1e-9
+        if apart:
+            return above, below
+        return (none, none) if unlabelled else (above, above)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the labels alone leave nothing to infer."""
+        p = self.posterior.fractions
+        nearest = float(np.sum(1.0 / np.sort(p)[-2:]))  # squared distance of the two largest classes
+        return not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
+
+    def _search(self, start: Array) -> MatrixFixedPoint:
+        """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
+
+        The acceleration may turn back to another fixed point, such as none at all where that is unstable; the steps are then
+        continued until they are smaller.
+        """
+        q, total = start, 0
+        for near in _NEAR:
+            q, sign, steps = self._march(q, near)
+            found = self._accelerated(q)
+            total += steps + found.iterations
+            onward = sign * np.trace(found.overlap - q) > -1e-9
+            if found.converged and onward:
+                return found._replace(iterations=total)
+        return found._replace(iterations=total, converged=False)
+
+    def _march(self, start: Array, tolerance: float) -> tuple[Array, float, int]:
+        """Steps that keep their direction, small ones lengthened, until the relative change is below the tolerance.
+
+        Lengthened steps stay below the distance of two fixed points, unless these are about to merge. Returned are the overlap
+        there, the direction, 1 for up and -1 for down, and the number of steps.
+        """
+        q, step = start, self._step(start)
+        sign, steps = float(np.sign(np.trace(step))), 0
+        while steps < _STEPS and (change := _change(q, step)) > tolerance:
+            steps += 1
+            trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
+            ahead = self._step(trial)
+            if sign * np.trace(ahead) < 0.0:
+                trial = q + step
+                ahead = self._step(trial)
+            q, step = trial, ahead
+        return q, sign, steps
+
+    def _step(self, q: Array) -> Array:
+        return np.asarray(self.overlap(self.evidence(q)) - q)
+
+    def _accelerated(self, start: Array) -> MatrixFixedPoint:
+        """Fixed point by Anderson acceleration."""
+        size, upper = len(start), np.triu_indices(len(start))
+
+        def update(states: Array, _: npt.NDArray[np.intp]) -> Array:
+            overlaps = (self.overlap(self.evidence(_clipped(symmetric_matrix(x, size)))) for x in states)
+            return np.stack([q[upper] for q in overlaps])
+
+        found = fixed_point(update, start[upper][None], scale=_size, tol=_TOL, max_iterations=200, memory=4)
+        q = _clipped(symmetric_matrix(found.state[0], size))
+        residual, iterations, converged = float(found.residual[0]), int(found.iterations[0]), bool(found.converged[0])
+        return MatrixFixedPoint(q, self.evidence(q), residual, iterations, converged)
+
+
+def _change(q: Array, step: Array) -> float:
+    """Size of a step relative to that of the overlap."""
+    return float(np.max(np.abs(step)) / np.max(_size(q[None])))
+
+
+def _size(states: Array) -> Array:
+    """Size by which residuals are measured: that of the overlap, unless it vanishes."""
+    return np.broadcast_to(np.maximum(np.max(np.abs(states), axis=1, keepdims=True), 1e-3), states.shape)
+
+
+def _clipped(matrix: Array) -> Array:
+    """Nearest matrix with eigenvalues between 0 and 1."""
+    return matrix_function(matrix, lambda values: np.clip(values, 0.0, 1.0))
+
+
+def symmetric_matrix(entries: Array, size: int) -> Array:
+    """Symmetric matrix of these entries on and above the diagonal."""
+    matrix = np.zeros((size, size))
+    matrix[np.triu_indices(size)] = entries
+    return matrix + np.triu(matrix, 1).T
+
+
+_GRID = 24  # points at which the curve is first sampled
+_LEAST, _MOST = 0.02, 40.0  # evidence on the two nearest classes there: their squared distance
+_HARD_TOL = 1e-12
+_FLAT = 1e-6  # of the square of the signal, below which the transition counts as continuous
+
+
+def hard_phase_ends(fractions: Array) -> tuple[float, float]:
+    """Signals at the spinodal and at the transition of classes of these fractions; both are 1 if it is continuous.
+
+    >>> [round(signal, 6) for signal in hard_phase_ends(np.array([0.1, 0.9]))]  # two classes, as a matrix of one entry
+    [0.914518, 0.920595]
+    """
+    curve = _Curve.of(fractions)
+    sizes = curve.sizes()
+    squares = np.array([curve.square(x) for x in sizes])
+    if np.min(squares) > 1.0 - _FLAT:
+        return 1.0, 1.0
+    place, step = float(sizes[np.argmin(squares)]), 0.5 * float(sizes[0] - sizes[1])
+    for _ in range(5):
+        place, step = curve.lowest(place, step), 0.3 * step
+    stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
+    transition = float(brentq(curve.advantage, place, stop, xtol=1e-10))
+    return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """Fixed points by the logarithm of the trace of the evidence; those found are kept."""
+
+    posterior: MatrixPosterior
+    found: dict[float, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fractions: Array) -> Self:
+        """Curve of classes of these fractions; several random rules are taken as one."""
+        rules = gaussian_rules(fractions.size - 1)
+        nodes = np.concatenate([rule.nodes for rule in rules])
+        weights = np.concatenate([rule.weights for rule in rules]) / len(rules)
+        return cls(MatrixPosterior(fractions, GaussianRule(nodes, weights)))
+
+    def sizes(self) -> Array:
+        """Places from large to small, so that each point is found from the one before it."""
+        p = self.posterior.fractions
+        nearest = float(np.sum(1.0 / np.sort(p)[-2:])) / (p.size - 1)
+        return np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
+
+    def evidence(self, x: float) -> Array:
+        """Evidence at that place, its direction sought from that of the nearest point found before."""
+        if x in self.found:
+            return self.found[x]
+        size, count = float(np.exp(x)), self.posterior.codes.shape[1]
+        near = min(self.found, key=lambda other: abs(other - x), default=None)
+        start = np.eye(count) if near is None else self.found[near]
+        upper = np.triu_indices(count)
+
+        def update(states: Array, _: npt.NDArray[np.intp]) -> Array:
+            overlaps = [self.posterior.overlap(size * symmetric_matrix(state, count)) for state in states]
+            return np.stack([(q / np.trace(q))[upper] for q in overlaps])
+
+        first = (start / np.trace(start))[upper][None]  # of trace 1, so that residuals are relative as they are
+        found = fixed_point(update, first, scale=np.ones_like, tol=_HARD_TOL, max_iterations=300, memory=4)
+        self.found[x] = size * symmetric_matrix(found.state[0], count)
+        return self.found[x]
+
+    def square(self, x: float) -> float:
+        r"""Square :math:`\lambda_s^2` of the signal."""
+        return float(np.exp(x) / np.trace(self.posterior.overlap(self.evidence(x))))
+
+    def advantage(self, x: float) -> float:
+        """Free entropy (Eq. 8.19), which is 0 where nothing is recovered."""
+        m = self.evidence(x)
+        return float(self.posterior.information(m)[0] - 0.25 * np.sum(m * self.posterior.overlap(m)))
+
+    def lowest(self, x: float, step: float) -> float:
+        """Place of the lowest signal, from a polynomial through five points a step apart."""
+        points = x + step * np.arange(-2.0, 3.0)
+        fit = Polynomial.fit(points, [self.square(p) for p in points], 4)
+        fine = np.linspace(points[0], points[-1], 2001)
+        return float(fine[int(np.argmin(fit(fine)))])
+
+
+Found = list[MatrixFixedPoint]
+
+
+def unequal_ceiling(data: CSBM) -> BayesPrediction:
+    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`.
+
+    >>> answer = unequal_ceiling(CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.5, 0.3, 0.2]))
+    >>> round(answer.test_accuracy, 6), round(answer.test_loss, 6)
+    (0.940375, 0.157293)
+    """
+    with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
+        answer: BayesPrediction = at_each_point(data, _ceiling)
+    return replace(answer, algorithmic=labelled(answer.algorithmic, data))
+
+
+def _ceiling(data: CSBM) -> BayesPrediction:
+    """Answer at one point: the means over the rules, with their standard error if there are several."""
+    evolutions = [
+        MatrixEvolution.of(data, MatrixPosterior(data.fractions, rule))
+        for rule in gaussian_rules(data.fractions.size - 1)
+    ]
+    pairs = [evolution.fixed_points() for evolution in evolutions]
+    above, below = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    entropies = [
+        np.mean([e.free_entropy(x.overlap) for e, x in zip(evolutions, found, strict=True)]) for found in (above, below)
+    ]
+    best = below if entropies[1] > entropies[0] else above
+    hard = best is above and any(high is not low for high, low in pairs)
+    posteriors = [evolution.posterior for evolution in evolutions]
+    answer = _prediction(posteriors, best)
+    return BayesPrediction.from_states(
+        answer,
+        _prediction(posteriors, below) if hard else answer,
+        hard=hard,
+        free_entropy=float(max(entropies)),
+    )
+
+
+def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
+    """Prediction at these fixed points, one for each rule; their scatter is its standard error."""
+    p = posteriors[0].fractions
+    rules = [_fewer(posterior.rule, p.size - 2) for posterior in posteriors]
+    logs, balanced = (
+        np.array([posterior_log_error(x.evidence, p, prior, rule) for x, rule in zip(found, rules, strict=True)])
+        for prior in (p, np.full(p.size, 1.0 / p.size))
+    )
+    errors = np.exp(logs)
+    losses = np.array([a.information(x.evidence)[1] for a, x in zip(posteriors, found, strict=True)])
+    evidence, overlap = (
+        float(np.mean([np.trace(x) / len(x) for x in values]))
+        for values in ([x.evidence for x in found], [x.overlap for x in found])
+    )
+    law: Any = evidence, evidence, 0.0
+    accuracy = float(1.0 - np.mean(errors))
+    measured = Performance(
+        test_accuracy=accuracy,
+        train_accuracy=1.0,
+        test_loss=float(np.mean(losses)),
+        train_loss=0.0,
+        log_test_error=float(np.logaddexp.reduce(logs) - np.log(logs.size)),
+        best_accuracy=accuracy,
+        balanced_accuracy=float(1.0 - np.mean(np.exp(balanced))),
+        roc_auc=None,
+    )
+    uncertain = Performance(
+        test_accuracy=_spread(errors),
+        train_accuracy=0.0,
+        test_loss=_spread(losses),
+        train_loss=0.0,
+        log_test_error=_spread(logs),
+        best_accuracy=_spread(errors),
+        balanced_accuracy=_spread(np.exp(balanced)),
+        roc_auc=None,
+    )
+    return Prediction.of(
+        measured,
+        standard_error=uncertain,
+        order_parameters=OrderParameters(
+            test_margin=float(np.sqrt(evidence)),
+            train_margin=np.inf,
+            output=Output(*law),
+            overlap=overlap,
+        ),
+        status=Status.CONVERGED if all(x.converged for x in found) else Status.NOT_CONVERGED,
+        residual=max(x.residual for x in found),
+        iterations=max(x.iterations for x in found),
+    )
+
+
+def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:
+    """Rule for the decision, in one dimension fewer: a product rule of its own, or the first coordinates of random nodes."""
+    rules = gaussian_rules(dimensions)
+    return rules[0] if len(rules) == 1 and rule.nodes.shape[1] <= 3 else rule
+
+
+def _spread(values: Array) -> float:
+    """Standard error of the mean of random values; 0 for a single rule, which is exact to the digits kept."""
+    if values.size == 1 or not np.all(np.isfinite(values)):
+        return 0.0
+    return float(np.std(values, ddof=1) / np.sqrt(values.size))

@@ -1,0 +1,221 @@
+r"""Rules for averages over several Gaussian variables.
+
+In up to three dimensions a product of trapezoid rules, which converge exponentially for smooth functions, cut to a ball; in more
+dimensions scrambled Sobol points, made to have unit covariance, with their mirror images, several times independently:
+polynomials up to degree 3 are exact.
+
+Averages over the posterior of a class, given Gaussian evidence whose strength is a matrix.
+
+Evidence on a node of class :math:`k` is :math:`b = m\,y_k + m^{1/2} z` with the code :math:`y_k` of the class, a symmetric matrix
+:math:`m` and :math:`z \sim \mathcal N(0, 1)` in each of :math:`C - 1` directions. With
+:math:`d_{kl}^2 = (y_k - y_l)^T m\, (y_k - y_l)` and :math:`g_l = y_l \cdot m^{1/2} z` the posterior is
+
+.. math:: P(l|b) = \frac{p_l\, e^{g_l - g_k - d_{kl}^2/2}}{S_k}, \qquad S_k = \sum_l p_l\, e^{g_l - g_k - d_{kl}^2/2} \ge p_k .
+
+Errors of the posterior decision, given Gaussian evidence whose strength is a matrix.
+
+On a node of class :math:`l` the posterior under a prior :math:`w` prefers class :math:`k` if a standard normal variable
+:math:`g_k` exceeds
+
+.. math:: h_k = \frac{d_{kl}}2 + \frac1{d_{kl}} \log\frac{w_l}{w_k}, \qquad d_{kl}^2 = (y_k - y_l)^T m\, (y_k - y_l) .
+
+The error is the sum over the classes :math:`k` of the probability that :math:`g_k > h_k` and that no class before it exceeds its
+bound: positive terms, each an average over :math:`g_k` in its own tail and over the conditional laws of the others in turn, so
+that small errors keep their digits. With :math:`m` a multiple of the identity it is Eq. 8.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, logsumexp, ndtri, ndtri_exp
+
+from gcnlimit._values import Array
+from gcnlimit.classes import simplex_codes
+from gcnlimit.numerics.linear import matrix_function
+
+_STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
+_REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
+_REPLICAS, _LOG_POINTS = 4, 13  # independent sets of Sobol points, and the binary logarithm of half their size
+
+
+class GaussianRule(NamedTuple):
+    """Nodes, one in each row, and their weights, of sum 1."""
+
+    nodes: Array
+    weights: Array
+
+
+@lru_cache(maxsize=16)
+def gaussian_rules(dimensions: int) -> tuple[GaussianRule, ...]:
+    """Rules for the average over independent standard normal variables: one, or several random ones that tell the error.
+
+    >>> (rule,) = gaussian_rules(2)
+    >>> bool(abs(np.cos(rule.nodes[:, 0] + rule.nodes[:, 1]) @ rule.weights - np.exp(-1.0)) < 1e-13)
+    True
+    >>> values = [np.cos(0.5 * np.sum(rule.nodes, axis=1)) @ rule.weights for rule in gaussian_rules(4)]
+    >>> len(values), bool(np.allclose(values, np.exp(-0.5), atol=1e-3))
+    (4, True)
+    """
+    if dimensions in _STEP:
+        return (_product(dimensions, _STEP[dimensions], _REACH[dimensions]),)
+    return tuple(_sobol(dimensions, seed) for seed in range(_REPLICAS))
+
+
+def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
+    line = np.arange(-np.floor(reach / step), np.floor(reach / step) + 1.0) * step
+    nodes = np.stack(np.meshgrid(*[line] * dimensions, indexing="ij"), axis=-1).reshape(-1, dimensions)
+    square = np.sum(nodes**2, axis=1)
+    inside = square <= reach**2
+    weights = np.exp(-0.5 * square[inside])
+    return GaussianRule(nodes[inside], weights / np.sum(weights))
+
+
+def _sobol(dimensions: int, seed: int) -> GaussianRule:
+    """Scrambled Sobol points, made to have unit covariance, and their mirror images."""
+    from scipy.stats.qmc import Sobol  # slow to import, and rarely needed
+
+    half = ndtri(Sobol(dimensions, rng=np.random.default_rng(seed)).random_base2(_LOG_POINTS))
+    values, basis = np.linalg.eigh(half.T @ half / len(half))
+    half = half @ (basis / np.sqrt(values)) @ basis.T
+    return GaussianRule(np.concatenate([half, -half]), np.full(2 * len(half), 0.5 / len(half)))
+
+
+_LOWEST = -600.0  # exponent at which a class is left out, for good: its weight in the sums is far below rounding
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixPosterior:
+    """Averages for classes of these fractions, by a rule for Gaussian variables in one dimension fewer than classes."""
+
+    fractions: Array
+    rule: GaussianRule
+
+    @cached_property
+    def codes(self) -> Array:
+        """Codes of the classes (Eq. 8.1), one in each row."""
+        return simplex_codes(self.fractions)
+
+    def overlap(self, m: Array) -> Array:
+        r"""Overlap :math:`T(m) = \mathbb E\,\hat y\, y^T = \mathbb E\,\hat y\,\hat y^T` of the posterior mean with the code.
+
+        It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
+        is removed.
+
+        >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
+        >>> equal = MatrixPosterior(np.full(3, 1 / 3), *gaussian_rules(2))
+        >>> from gcnlimit.theory.ceiling.posterior import posterior
+        >>> from gcnlimit.classes import Classes
+        >>> T = posterior(Classes.of(3)).at(np.array(0.5)).overlap
+        >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), T * np.eye(2), atol=1e-9))
+        True
+        """
+        chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
+        together = self.fractions[:, None] * np.stack(chances)
+        return np.asarray(self.codes.T @ (0.5 * (together + together.T)) @ self.codes)
+
+    def information(self, m: Array) -> tuple[float, float]:
+        r"""Free entropy :math:`\psi` of the evidence, of gradient :math:`\frac12 T`, and cross-entropy of the posterior.
+
+        The latter is :math:`\mathbb E \log(S_k/p_k)`, and the former
+        :math:`\mathbb E\log\sum_l p_l\, e^{b\cdot y_l - \frac12 y_l^T m y_l} = \frac12 \mathrm{tr}\,m + \mathbb E\log S_k`.
+        """
+        if not np.all(np.isfinite(m)):
+            return np.inf, 0.0
+        cross_entropy = 0.0
+        for k, (p, ratios) in enumerate(zip(self.fractions, self._ratios(m), strict=True)):
+            others = np.sum(np.delete(ratios, k, axis=1), axis=1)
+            cross_entropy += float(p * (np.log1p(others / p) @ self.rule.weights))
+        entropy = -float(self.fractions @ np.log(self.fractions))
+        return cross_entropy - entropy + 0.5 * float(np.trace(m)), cross_entropy
+
+    def distances(self, m: Array) -> Array:
+        """Squared distances of the classes in units of the noise of the evidence."""
+        gap = self.codes[:, None] - self.codes
+        return np.asarray(np.einsum("kla,ab,klb->kl", gap, m, gap))
+
+    def _ratios(self, m: Array) -> Iterator[Array]:
+        r"""Terms of :math:`S_k` at the nodes, of shape (nodes, classes), for each true class in turn."""
+        root = matrix_function(m, lambda values: np.sqrt(np.maximum(values, 0.0)))
+        scores = self.rule.nodes @ (root @ self.codes.T)
+        weight = np.exp(np.maximum(scores - np.max(scores, axis=1, keepdims=True), _LOWEST))
+        prior = self.fractions * np.exp(-0.5 * self.distances(m))
+        for k in range(self.fractions.size):
+            yield weight * prior[k] / weight[:, k, None]
+
+
+def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: GaussianRule) -> float:
+    """Logarithm of the error of the posterior decision under a prior, averaged over it.
+
+    Parameters
+    ----------
+    m
+        Evidence.
+    fractions, prior
+        Of the classes: the codes follow from the former, the decision from the latter.
+    rule
+        For Gaussian variables, in two dimensions fewer than classes at least; of further ones the first serve.
+
+    Examples
+    --------
+    >>> from gcnlimit.theory.decision import best_log_error
+    >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
+    >>> from gcnlimit.classes import Classes
+    >>> p = np.array([0.2, 0.3, 0.5])
+    >>> here = posterior_log_error(4.0 * np.eye(2), p, p, *gaussian_rules(1))
+    >>> bool(abs(here - best_log_error(np.array([2.0]), Classes.of(p))[0]) < 1e-12)
+    True
+    """
+    if np.trace(m) <= 0.0:
+        return float(np.log1p(-np.max(prior)))
+    if not np.all(np.isfinite(m)):
+        return -np.inf
+    codes = simplex_codes(fractions)
+    return float(
+        np.logaddexp.reduce([np.log(w) + _class_log_error(m, codes, prior, k, rule) for k, w in enumerate(prior)])
+    )
+
+
+def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: GaussianRule) -> float:
+    """Logarithm of the error on the nodes of one class."""
+    gap = np.delete(codes, true, axis=0) - codes[true]
+    covariance = gap @ m @ gap.T
+    distance = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    bound = 0.5 * distance + np.log(prior[true] / np.delete(prior, true)) / distance
+    order = np.argsort(bound)
+    correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
+    bound = bound[order]
+    return float(
+        np.logaddexp.reduce([_first(correlation[: k + 1, : k + 1], bound[: k + 1], rule) for k in range(bound.size)])
+    )
+
+
+def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
+    """Logarithm of the probability that the last of several normal variables exceeds its bound and those before it do not."""
+    log_tail = float(log_ndtr(-bound[-1]))
+    if bound.size == 1 or log_tail == -np.inf:
+        return log_tail
+    factor = _factor(correlation[::-1, ::-1])
+    drawn = [-ndtri_exp(log_tail + log_ndtr(rule.nodes[:, 0]))]
+    log_chance = np.zeros(len(rule.nodes))
+    for j in range(1, bound.size):
+        shift = sum(factor[j, i] * drawn[i] for i in range(j))
+        below = log_ndtr((bound[-1 - j] - shift) / factor[j, j])
+        log_chance += below
+        if j + 1 < bound.size:
+            drawn.append(ndtri_exp(np.minimum(below + log_ndtr(rule.nodes[:, j]), -1e-300)))
+    return log_tail + float(logsumexp(log_chance, b=rule.weights))
+
+
+def _factor(correlation: Array) -> Array:
+    """Cholesky factor; a variable that follows from those before it keeps a trace of its own."""
+    factor = np.zeros_like(correlation)
+    for j in range(len(correlation)):
+        for i in range(j):
+            factor[j, i] = (correlation[j, i] - factor[j, :i] @ factor[i, :i]) / factor[i, i]
+        factor[j, j] = np.sqrt(max(correlation[j, j] - factor[j, :j] @ factor[j, :j], 1e-12))
+    return factor

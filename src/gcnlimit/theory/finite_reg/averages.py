@@ -1,0 +1,175 @@
+r"""Averages of a loss over a Gaussian output: three for the equations (Eq. 3.7), and the test and train losses (Eq. 3.12).
+
+The averages of the penalty over one weight in its Gaussian field (Eq. 3.31).
+
+A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field
+:math:`B = \sqrt{\hat Q_w}\,\varsigma + \hat m_w u` of variance :math:`\hat Q_w + \hat m_w^2`. By Stein's lemma, in
+:math:`\varsigma` and in :math:`u`,
+
+.. math::
+    V_w = \frac1\alpha \mathbb E \frac{\partial w^*}{\partial B}, \qquad m_w = \hat m_w V_w, \qquad
+    Q_w = \frac1\alpha \mathbb E (w^*)^2 .
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.losses import Loss
+from gcnlimit.numerics.gaussian import gaussian_grid
+from gcnlimit.numerics.linear import batches
+from gcnlimit.penalties import Penalty
+from gcnlimit.results.order_parameters import Output
+
+_WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
+_GRID = 1 << 20  # numbers held by the grid of one average
+_NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
+_WIDE = 1e-3  # deviation of the output over v, below which the grid resolves the corner all the same
+
+
+class Eta(NamedTuple):
+    r"""Averages of the pull :math:`f(\omega) = (\mathrm{prox}_{v\ell}(\omega) - \omega)/v` of the loss on a labelled node.
+
+    :math:`\eta_1 = \mathbb E f`, :math:`\eta_2 = \mathbb E f^2` and :math:`\eta_3 = -\mathbb E f'`, which is
+    :math:`\mathbb E[1 - \mathrm{prox}']/v` (Eq. 3.7), over :math:`\omega \sim \mathcal N(\bar\omega, \sigma^2)`.
+    """
+
+    pull: Array
+    square: Array
+    stiffness: Array
+
+
+def eta(loss: Loss, output: Output) -> Eta:
+    """Return the three averages, in closed form where the loss has one, else by quadrature.
+
+    They are NaN where the output is not that of a network: the search that met such a state then steps back.
+    """
+    closed = loss.gaussian_pull(*output)
+    if closed is not None:
+        return Eta(*closed)
+    groups = list(_alike(output))
+    if len(groups) == 1 and groups[0].size == output.v.size:
+        return _eta_by_quadrature(loss, output)
+    answer = Eta(*(np.full_like(output.v, np.nan) for _ in range(3)))
+    for rows in groups:
+        part = _eta_by_quadrature(loss, output.take(rows))
+        for whole, values in zip(answer, part, strict=True):
+            whole[rows] = values
+    return answer
+
+
+def eta_at_zero(loss: Loss, shape: tuple[int, ...]) -> Eta:
+    """Return the averages for an output that vanishes, as at infinite regularization."""
+    tiny = np.full(shape, loss.smallest_response)
+    return eta(loss, Output(np.zeros(shape), tiny**2, tiny))
+
+
+def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
+    omega, weight = _grid(loss, output)
+    pull, slope = loss.pull(omega, output.v[:, None])
+    stiffness = _average(weight, slope)
+    kinks = loss.breakpoints(output.v)
+    if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
+        mean, variance, v = output
+        away, deviation = omega - mean[:, None], np.sqrt(variance)
+        within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
+        narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
+        by_parts = -_average(weight, pull * away)
+        stiffness = np.where(narrow, np.maximum(by_parts, 0.0) / np.where(narrow, variance, 1.0), stiffness)
+    return Eta(_average(weight, pull), _average(weight, pull**2), stiffness)
+
+
+def _alike(output: Output) -> Iterator[npt.NDArray[np.intp]]:
+    """Rows that are outputs of a network, grouped by their deviation within a factor of two, which share a grid."""
+    mean, variance, v = output
+    allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2) & (v > 0.0) & np.isfinite(v)
+    if len(v) == 1:  # the usual case, at once
+        yield from (np.zeros(1, int),) if allowed[0] else ()
+        return
+    octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
+    for o in np.unique(octave[allowed]):
+        rows = np.flatnonzero(allowed & (octave == o))
+        together = max(1, int(_GRID / (60.0 * 2.0**o)))
+        yield from (rows[part] for part in batches(rows.size, together))
+
+
+def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
+    r"""Losses, Eq. 3.12: :math:`\mathbb E \ell(\omega)` and :math:`\mathbb E \ell(\mathrm{prox}_{v\ell}(\omega))`."""
+    closed = loss.gaussian_losses(*output)
+    if closed is not None:
+        return closed
+    test, train = (np.full_like(output.v, np.nan) for _ in range(2))
+    for rows in _alike(output):
+        omega, weight = _grid(loss, output.take(rows))
+        test[rows] = _average(weight, loss.value(omega))
+        train[rows] = _average(weight, loss.value(loss.prox(omega, output.v[rows, None])))
+    return test, train
+
+
+def expected_envelope(loss: Loss, output: Output) -> Array:
+    r"""Return the average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
+    omega, weight = _grid(loss, output)
+    v = output.v[:, None]
+    x = loss.prox(omega, v)
+    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v))
+
+
+def slope_at_zero(loss: Loss) -> float:
+    r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0.
+
+    >>> from gcnlimit import Logistic
+    >>> round(slope_at_zero(Logistic()), 12)
+    -0.5
+    """
+    if loss.slope_at_zero is not None:
+        return loss.slope_at_zero
+    from scipy.optimize import brentq
+
+    reach = 1.0
+    while not float(loss.prox(-reach, 1.0)) < 0.0 < float(loss.prox(reach, 1.0)):
+        reach *= 4.0
+        if reach > 1e12:
+            raise ParameterError(f"loss = {loss!r} has no finite slope at 0: its prox never changes sign")
+    slope = float(brentq(lambda omega: float(loss.prox(omega, 1.0)), -reach, reach, xtol=1e-15, rtol=1e-14))
+    if slope >= 0.0:
+        raise ParameterError(f"loss = {loss!r} must decrease at 0: its slope there is {slope:g}")
+    return slope
+
+
+def _grid(loss: Loss, output: Output) -> tuple[Array, Array]:
+    """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator."""
+    return gaussian_grid(output.mean, np.sqrt(np.maximum(output.variance, 1e-300)), loss.breakpoints(output.v))
+
+
+def _average(weight: Array, values: Array) -> Array:
+    return np.asarray(np.einsum("bn,bn->b", weight, values))
+
+
+class WeightLaw(NamedTuple):
+    r"""Law of the weights: `inertia` :math:`= 1/V_w` and `shape` :math:`= Q_w/(\alpha V_w^2 (\hat Q_w + \hat m_w^2))`.
+
+    The shape is 1 for squared weights.
+    """
+
+    inertia: Array
+    shape: Array
+
+
+def weight_law(penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, variance: Array) -> WeightLaw:
+    """Averages over a weight in a field of given variance."""
+    pull = reg + V_hat  # a field of this size moves a weight by about 1
+    v = reg / V_hat
+    kinks = penalty.breakpoints(v)
+    deviation = np.sqrt(variance) / pull
+    at, weight = gaussian_grid(np.zeros_like(pull), deviation, None if kinks is None else kinks * V_hat / pull)
+    omega, v = at * (pull / V_hat)[:, None], v[:, None]
+    w = penalty.prox(omega, v)
+    slope = np.sum(weight * penalty.prox_derivative(omega, v), axis=1) / V_hat
+    square = np.sum(weight * w**2, axis=1)
+    return WeightLaw(alpha / slope, square / (slope**2 * variance))

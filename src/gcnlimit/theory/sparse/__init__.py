@@ -1,1 +1,0 @@
-"""The ceiling at finite mean degree."""
