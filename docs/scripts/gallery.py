@@ -9,8 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from gcnlimit.figures.produce import read
-from gcnlimit.figures.registry import PAPER
+from gcnlimit.figures.registry import PAPER, read
 from gcnlimit.figures.style import picture
 
 DOCS = Path("docs")

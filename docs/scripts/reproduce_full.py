@@ -10,9 +10,8 @@ from pathlib import Path
 
 from gcnlimit._version import __version__
 from gcnlimit.figures.agreement import write_agreement
-from gcnlimit.figures.dots import FULL
-from gcnlimit.figures.produce import produce
-from gcnlimit.figures.registry import FIGURES
+from gcnlimit.figures.base import FULL
+from gcnlimit.figures.registry import FIGURES, produce
 
 PAGE = Path("docs") / "reproduce-full.md"
 HEAD = """# Every dot at the paper's size

@@ -11,7 +11,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.sanity import jump, prox_problem, value_problem
+from gcnlimit.losses.custom import jump, prox_problem, value_problem
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import eta, expected_losses

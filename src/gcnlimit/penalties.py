@@ -12,8 +12,7 @@ import numpy.typing as npt
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.custom import FromValue
-from gcnlimit.losses.sanity import check_own
+from gcnlimit.losses.custom import FromValue, check_own
 
 
 class Penalty(ABC):

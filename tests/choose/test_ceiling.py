@@ -11,7 +11,7 @@ from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.ceiling import spectral_ceiling
 from gcnlimit.choose.search import margin
 from gcnlimit.choose.spectral import SpectralMargin, maximize, stationarity, values
-from gcnlimit.numerics.panels import edge_panels, halved, panel_measure
+from gcnlimit.numerics.spectral import edge_panels, halved, panel_measure
 from gcnlimit.theory import limits
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points

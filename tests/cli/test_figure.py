@@ -1,6 +1,5 @@
 """The verbs figure and reproduce."""
 
-import pytest
 from click.testing import CliRunner
 
 from gcnlimit.cli.app import app
@@ -17,12 +16,11 @@ def test_the_list_names_every_figure():
     assert [line.split()[0] for line in answer.output.splitlines()] == list(registry.FIGURES)
 
 
-@pytest.mark.parametrize("form", ["pdf", "svg"])
-def test_a_figure_is_drawn_and_redrawn_from_its_numbers(tmp_path, form):
+def test_a_figure_is_drawn_and_redrawn_from_its_numbers(tmp_path):
     assert run("figure", "depth", "--out", tmp_path).exit_code == 0
-    answer = run("figure", "depth", "--data", tmp_path / "depth.nc", "--format", form, "--out", tmp_path / "again")
+    answer = run("figure", "depth", "--data", tmp_path / "depth.nc", "--format", "svg", "--out", tmp_path / "again")
     assert answer.exit_code == 0
-    assert (tmp_path / "again" / f"depth.{form}").stat().st_size > 1000
+    assert (tmp_path / "again" / "depth.svg").stat().st_size > 1000
 
 
 def test_bad_input_is_one_sentence(tmp_path):

@@ -10,10 +10,9 @@ from scipy.stats import norm, t
 
 from gcnlimit.figures import agreement as tables
 from gcnlimit.figures.agreement import agreement, write_agreement, z_scores
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import Simulation
 from gcnlimit.figures.paper import residual_strength, symmetry, train_error
-from gcnlimit.figures.produce import produce
-from gcnlimit.figures.registry import find
+from gcnlimit.figures.registry import find, produce
 from gcnlimit.numerics.gaussian import normal_deviate
 
 

@@ -8,8 +8,7 @@ import pytest
 from gcnlimit import ParameterError
 from gcnlimit.figures.agreement import statements
 from gcnlimit.figures.paper import depth, gap, introduction, learning_rates, networks, optimal_time
-from gcnlimit.figures.produce import read, write
-from gcnlimit.figures.registry import FIGURES, find
+from gcnlimit.figures.registry import FIGURES, find, read, write
 from gcnlimit.figures.style import picture
 
 FAILING = {

@@ -8,9 +8,8 @@ from reference import ROOT
 
 from gcnlimit import ParameterError
 from gcnlimit.figures.agreement import z_scores
-from gcnlimit.figures.dots import Simulation
-from gcnlimit.figures.produce import produce, read, write
-from gcnlimit.figures.registry import find
+from gcnlimit.figures.base import Simulation
+from gcnlimit.figures.registry import find, produce, read, write
 
 PAGE = (ROOT / "docs" / "how-to" / "add-a-figure.md").read_text()
 

@@ -12,7 +12,7 @@ import sweep_producers
 import xarray as xr
 
 import gcnlimit as gl
-from gcnlimit.sweeps import dask
+from gcnlimit.sweeps import execute
 from gcnlimit.sweeps.producers import as_producer
 
 AXES = {"x": np.arange(40.0)}
@@ -78,13 +78,13 @@ def scheduler():
 
 @pytest.mark.filterwarnings("default")
 def test_a_cluster_without_workers_is_said_to_have_none(scheduler, monkeypatch):
-    monkeypatch.setattr(dask, "_START", 0.5)
+    monkeypatch.setattr(execute, "_START", 0.5)
     with pytest.raises(gl.GCNLimitError, match="has no workers; start some with: dask worker"):
         gl.sweep(sweep_producers.draw, axes=AXES, scheduler=scheduler.scheduler_address)
 
 
 def interrupted_without_workers(cluster):
-    with dask.dask_executor(cluster.scheduler_address, as_producer(sweep_producers.draw)) as (executor, _):
+    with execute.dask_executor(cluster.scheduler_address, as_producer(sweep_producers.draw)) as (executor, _):
         cluster.scale(0)
         while cluster.workers:
             time.sleep(0.01)
@@ -108,17 +108,20 @@ class Client:
     def scheduler_info(self):
         return {"workers": self.workers}
 
+    def wait_for_workers(self, count, timeout):
+        pass
+
     def submit(self, function, producer, pure):
         raise ModuleNotFoundError("No module named\n 'mine'")
 
 
 def test_a_cluster_that_loses_its_workers_ends_the_sweep(monkeypatch):
-    monkeypatch.setattr(dask, "_PATIENCE", -1.0)
-    dask._Watch(Client({"one": {}}), "tcp://x")()
+    monkeypatch.setattr(execute, "_PATIENCE", -1.0)
+    execute._Watch(Client({"one": {}}), "tcp://x")()
     with pytest.raises(gl.GCNLimitError, match="has lost all its workers"):
-        dask._Watch(Client({}), "tcp://x")()
+        execute._Watch(Client({}), "tcp://x")()
 
 
 def test_a_function_that_the_cluster_cannot_import_is_named_before_any_point():
     with pytest.raises(gl.GCNLimitError, match=r"cannot load draw .No module named 'mine'.; install"):
-        dask._check_import(Client({}), "tcp://x", as_producer(sweep_producers.draw))
+        execute._check_cluster(Client({}), "tcp://x", as_producer(sweep_producers.draw))

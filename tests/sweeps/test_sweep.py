@@ -140,12 +140,6 @@ def test_a_given_seed_is_used_as_it_is():
     assert float(ds["mean"].sel(x=1.0, seed=2)) == sweep_producers.draw(1.0, 2)["mean"]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_numbers_do_not_depend_on_the_number_of_workers(workers):
-    ds = gl.sweep(sweep_producers.draw, axes={"x": np.arange(6.0)}, workers=workers)
-    xr.testing.assert_identical(ds, gl.sweep(sweep_producers.draw, axes={"x": np.arange(6.0)}))
-
-
 def test_theory_in_processes_is_bit_identical(monkeypatch):
     monkeypatch.setattr(plan_module, "_block_size", lambda *_: 50)
     axes = {"lam": np.linspace(0, 2, 20), "t": np.linspace(0, 2, 10), "symmetrize": [True, False]}
@@ -167,7 +161,6 @@ def test_the_answer_says_where_it_comes_from():
     ("arguments", "sentence"),
     [
         ({"what": "predcit"}, "choose one of predict"),
-        ({"what": 3}, "choose one of predict"),
         ({"axes": {}}, "at least one axis"),
         ({"axes": {"lamda": [1.0]}}, "did you mean 'lam'"),
         ({"axes": {"nodes": [10]}}, "'nodes' is not an axis of predict"),
@@ -199,18 +192,9 @@ def test_the_answer_says_where_it_comes_from():
         ({"scheduler": 3}, "scheduler = 3 is not allowed"),
         ({"store": 3}, "store = 3 is not allowed"),
         ({"axes": {"depth": [math.nan]}, "gcn": RESIDUAL}, "depth must be a whole number, got nan"),
-        ({"axes": {"nodes": [math.inf]}, "what": "simulate"}, "nodes must be a whole number, got inf"),
         ({"fixed": {"tol": "x"}}, "tol must be real numbers"),
-        ({"fixed": {"tol": math.nan}}, "tol contains NaN"),
-        ({"fixed": {"tol": 1.0}}, "tol = 1 is not allowed"),
-        ({"fixed": {"tol": -1e-8}}, "tol = -1e-08 is not allowed"),
         ({"fixed": {"max_iterations": []}}, "max_iterations = .* is not allowed"),
-        ({"fixed": {"max_iterations": 0}}, "max_iterations = 0 is not allowed"),
         ({"fixed": {"free": 3}, "what": "tune"}, "free = 3 must be a dictionary"),
-        (
-            {"axes": {f: np.linspace(0.01, 0.9, 3000) for f in ("alpha", "lam", "mu", "rho")}},
-            "a sweep of 8.1e.13 points needs",
-        ),
     ],
 )
 def test_a_mistake_gets_one_clear_sentence(arguments, sentence):

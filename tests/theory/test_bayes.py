@@ -7,9 +7,8 @@ from reference import CLASSES, REFERENCE
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
-from gcnlimit.theory.ceiling.evidence import Evidence
 from gcnlimit.theory.ceiling.posterior import posterior
-from gcnlimit.theory.ceiling.state_evolution import StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
 
 
 @pytest.mark.parametrize("row", REFERENCE["bayes_optimal"], ids=lambda row: str(row["data"]))

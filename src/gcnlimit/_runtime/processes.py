@@ -144,6 +144,10 @@ def broken(future: Future[Any]) -> bool:
     return future.cancelled() or isinstance(future.exception(), BrokenExecutor)
 
 
+_SWAPPED = threading.Lock()
+"""Held while an empty module stands in for ``__main__``: of two threads, the second would put it back for good."""
+
+
 class _Pool(Executor):
     """Spawned processes that import the caller's script only if the work needs something defined in it."""
 
@@ -161,12 +165,13 @@ class _Pool(Executor):
         """
         if b"__main__" in pickle.dumps((fn, args, kwargs)):
             return self._pool.submit(fn, *args, **kwargs)
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = types.ModuleType("__main__")
-        try:
-            return self._pool.submit(fn, *args, **kwargs)
-        finally:
-            sys.modules["__main__"] = main
+        with _SWAPPED:
+            main = sys.modules["__main__"]
+            sys.modules["__main__"] = types.ModuleType("__main__")
+            try:
+                return self._pool.submit(fn, *args, **kwargs)
+            finally:
+                sys.modules["__main__"] = main
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Let the processes end."""

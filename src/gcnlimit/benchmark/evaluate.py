@@ -20,13 +20,11 @@ from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_siz
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy
 from gcnlimit.errors import ParameterError
-from gcnlimit.sweeps.compute import Columns
 from gcnlimit.sweeps.execute import runner
-from gcnlimit.sweeps.grid import Block
-from gcnlimit.sweeps.keys import describe
+from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import Producer
-from gcnlimit.sweeps.store import Store
+from gcnlimit.sweeps.store import Store, describe
 
 Model = Callable[[Task], npt.ArrayLike]
 """From a task to scores: a row for each node and a column for each class."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral import Climbed, SpectralMargin, climb, maximize, values
 from gcnlimit.numerics.climb import spread
-from gcnlimit.numerics.panels import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
+from gcnlimit.numerics.spectral import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
 from gcnlimit.theory.points import Points
 
 _BLOCK = 48  # points searched together

@@ -11,10 +11,7 @@ def main() -> None:
         from gcnlimit.cli.app import app
     except ModuleNotFoundError as missing:
         sys.exit(
-            f"gcnlimit: the command line needs {missing.name}; install it with pip install 'gcnlimit[cli]' "
-            "(in a checkout: pip install '.[cli]')"
+            f"gcnlimit: the command line needs {missing.name}; install it with "
+            "pip install 'gcnlimit[cli]' (in a checkout: pip install '.[cli]')"
         )
-    except KeyboardInterrupt:  # before the verbs are there to say it
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
     app()

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import importlib
-import os
-import re
-import sys
 import warnings
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from gcnlimit._version import __version__
 from gcnlimit.errors import GCNLimitError
+from gcnlimit.parameters import suggestion
 
 VERBS = {
     "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
@@ -35,24 +30,15 @@ VERBS = {
 }
 """Name and one-line help of each verb; ``NAME`` is the command in ``gcnlimit.cli.NAME``."""
 
-_SPOKEN = [
-    (r"; write \w+\([^)]*\)", ""),
-    (r", or pass an? .*", ""),
-    (r",? ?\(?gcnlimit\.limits [^);]*\)?", ""),
-    (r"write (\w+)=\[([^\]]*)\] for one entry", r"write --\1 \2"),
-    (r"[,;] (?:or )?pass throw=False.*", ""),
-    (r"raise max_iterations or tol", "raise --max-iterations or --tol"),
-    (r"\bnormalize=True\b", "--normalize"),
-    (r"free=\{'(\w+)': \((\S+), (\S+)\)\}", r"--free \1=\2:\3"),
-    (r"\bmath\.inf\b", "inf"),
-    (r"\bstreamed=True\b", "--streamed"),
-    (r"\bworkers=(\d+)", r"--workers \1"),
-]
-"""Advice that names Python, and how the command line says it."""
+
+class Failure(click.ClickException):
+    """An error of the library: one sentence on standard error, and exit status 2."""
+
+    exit_code = 2
 
 
 class Verbs(click.Group):
-    """Group that imports a verb on demand and turns the library's errors into one sentence with exit status 2."""
+    """Group that imports a verb on demand; only errors that the library raises on purpose become a sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the verbs."""
@@ -70,10 +56,8 @@ class Verbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Verb and its arguments; an unknown one is answered with the nearest."""
         if args[0] not in VERBS and not args[0].startswith("-"):
-            import difflib
-
-            close = difflib.get_close_matches(args[0], VERBS, 1)
-            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {close[0]!r}?' if close else ''}")
+            near = suggestion(args[0], VERBS).capitalize()
+            ctx.fail(f"No such command {args[0]!r}. {near}".strip())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -82,60 +66,19 @@ class Verbs(click.Group):
             formatter.write_dl(list(VERBS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a verb: warnings are sentences, and Ctrl-C ends with exit status 130."""
+        """Run a verb: errors and warnings are sentences, and Ctrl-C ends with exit status 130."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # numbers out of range are reported as such
                 warnings.showwarning = _warn
                 return super().invoke(ctx)
+        except GCNLimitError as error:
+            raise Failure(str(error)) from None
+        except MemoryError:
+            raise Failure("not enough memory; take fewer values or smaller graphs") from None
         except KeyboardInterrupt as stop:
             click.echo("\n".join(getattr(stop, "__notes__", ["interrupted"])), err=True)
             raise SystemExit(130) from None
-
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
-        """Run, and report what is wrong in one sentence."""
-        with _explained():
-            try:
-                return super().main(args, *rest, **extra)
-            finally:
-                if sys.stdout is not None:  # it is, where the caller has closed it
-                    sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def _explained() -> Iterator[None]:
-    try:
-        yield
-    except GCNLimitError as error:
-        raise _failure(spoken(str(error)), 2) from None
-    except MemoryError:
-        raise _failure("not enough memory; take fewer values or smaller graphs", 2) from None
-    except (ArithmeticError, ValueError) as error:
-        raise _failure(
-            f"the computation failed ({type(error).__name__}: {error}); the values may be too extreme", 2
-        ) from None
-    except OSError as error:
-        with contextlib.suppress(OSError, ValueError):  # what is left in the buffer has nowhere to go
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if error.errno == errno.EPIPE:
-            raise SystemExit(1) from None
-        raise _failure(f"cannot write the answer: {error.strerror or error}", 1) from None
-
-
-def _failure(sentence: str, status: int) -> SystemExit:
-    click.echo(f"Error: {' '.join(sentence.split())}", err=True)
-    return SystemExit(status)
-
-
-def spoken(sentence: str) -> str:
-    """Sentence of the library as the command line says it.
-
-    >>> spoken("reg = 0 is not allowed; it must be > 0 (math.inf is allowed)")
-    'reg = 0 is not allowed; it must be > 0 (inf is allowed)'
-    """
-    for python, words in _SPOKEN:
-        sentence = re.sub(python, words, sentence)
-    return sentence
 
 
 def _warn(message: Warning | str, *rest: Any, **extra: Any) -> None:

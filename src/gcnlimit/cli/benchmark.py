@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
+from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark import Scores
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_LIMITS = ("features", "linear", "algorithmic", "bayes")
 
 
 @click.command("benchmark")
@@ -23,7 +26,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
 @click.option("--aside", is_flag=True, help="The problems that are kept aside.")
 @click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
-@click.option("--graphs", type=click.IntRange(1), default=5, show_default=True, help="Graphs of each problem.")
+@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs of each problem.")
 @click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--store", type=_FILE, help="File that keeps finished graphs; the same command resumes.")
@@ -51,14 +54,8 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
     scores = merge([*(Scores.load(part) for part in parts), *_run(methods, **given)])
     if out is not None:
         scores.save(out)
-    columns = scores.as_dict()
-    show(
-        columns,
-        len(scores.lines),
-        title="Test accuracy, and share of the way from features to ceiling",
-        form=form,
-        keys=2,
-    )
+    title = "Test accuracy, and share of the way from features to ceiling"
+    show(scores.as_dict(), len(scores.lines), title=title, form=form, keys=2)
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 
@@ -67,14 +64,18 @@ def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
     from gcnlimit.benchmark.problems import as_problems, problems
 
     chosen = as_problems(names) if names else problems(aside=aside)
-    exact = [problem.exact for problem in chosen]
+    exact = []
+    with progress_bar("exact accuracies", len(chosen), unit="problems") as bar:
+        for problem in chosen:
+            exact.append(problem.exact)
+            bar.advance(1)
     columns = {
         "problem": [problem.name for problem in chosen],
         "classes": [len(problem.data.fractions) for problem in chosen],
-        **{name: [getattr(problem.data, name) for problem in chosen] for name in ("alpha", "lam", "mu", "rho")},
+        **{name: [getattr(problem.data, name) for problem in chosen] for name in SIGNALS},
         "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
         "degree": [problem.degree for problem in chosen],
-        **{name: [getattr(e, name) for e in exact] for name in ("features", "linear", "algorithmic", "bayes")},
+        **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
 
@@ -86,4 +87,5 @@ def _run(methods: tuple[str, ...], *, problems: tuple[str, ...], aside: bool, **
     from gcnlimit.benchmark.problems import problems as suite
 
     chosen = as_problems(problems) if problems else suite(aside=aside)
-    return [evaluate(model, chosen, name=name, **given) for name, model in reference_methods(methods).items()]
+    models = reference_methods(methods).items()
+    return [evaluate(model, chosen, name=name, **given) for name, model in models]

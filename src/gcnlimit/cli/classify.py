@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.given import labelled
+from gcnlimit.cli.load import load_labelled
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
 from gcnlimit.errors import writing
@@ -43,7 +43,7 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
         check_file("--out", Path(out))
     from gcnlimit import GraphClassifier
 
-    data = labelled(file, nodes)
+    data = load_labelled(file, nodes)
     model = GraphClassifier(family).fit(data.X, data.training(split), graph=data.graph)
     if out is not None:
         _write(data, model, out)

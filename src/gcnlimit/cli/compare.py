@@ -37,11 +37,14 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     grid = Grid(given)
     check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
-    methods, size = comparison.methods, max(grid.size, 1)
-    columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
+    methods = comparison.methods
+    size = grid.size
+    axes = grid.columns()
+    columns: dict[str, Any] = {name: np.tile(axes[name], len(methods)) for name in axes}
     columns["method"] = np.repeat(methods, size)
     columns["test_accuracy"] = comparison.test_accuracy.reshape(-1)
-    columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
+    errors = [np.ravel(entry.log_test_error) for entry in comparison.entries]
+    columns["log_test_error"] = np.concatenate(errors)
     columns["gap"] = comparison.gap.reshape(-1)
     if form == "table":
         columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
@@ -50,15 +53,9 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     if plot is not None:
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
-    keys = len(grid.axes) + 1
-    show(
-        columns,
-        len(methods) * size,
-        title="Filter and regularization at their best",
-        form=form,
-        inputs=inputs,
-        keys=keys,
-    )
+    title = "Filter and regularization at their best"
+    rows = len(methods) * size
+    show(columns, rows, title=title, form=form, inputs=inputs, keys=len(grid.axes) + 1)
 
 
 def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:

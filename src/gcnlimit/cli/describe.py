@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.given import labelled
+from gcnlimit.cli.load import load_labelled
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
 
@@ -31,7 +31,7 @@ def command(*, file: str, nodes: str | None, split: int | None, plot: Path | Non
     from gcnlimit.real.describe import describe
 
     check_plot(plot, {}, fewest=0)
-    data = labelled(file, nodes)
+    data = load_labelled(file, nodes)
     known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
     found = describe(data.X, known, data.graph)
     if plot is not None:

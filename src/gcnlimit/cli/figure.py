@@ -28,9 +28,8 @@ def need_figures() -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before anything is computed, a folder that cannot be written."""
-    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if os.path.exists(part))
-    too_long = any(len(os.fsencode(part)) > 255 for part in folder.parts)
-    if too_long or not existing.is_dir() or not os.access(existing, os.W_OK):
+    existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
 
 
@@ -68,9 +67,8 @@ def command(
     if name is None and not listing:
         raise click.UsageError("give the NAME of a figure; --list shows them.")
     need_figures()
-    from gcnlimit.figures.dots import QUICK
-    from gcnlimit.figures.produce import produce, read, write
-    from gcnlimit.figures.registry import FIGURES, find
+    from gcnlimit.figures.base import QUICK
+    from gcnlimit.figures.registry import FIGURES, find, produce, read, write
 
     if name is None:
         width = max(map(len, FIGURES))

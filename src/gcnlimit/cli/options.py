@@ -9,7 +9,6 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
@@ -33,9 +32,9 @@ class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases of c
             if ":" in value:
                 return _range(param.human_readable_name if param else "it", *value.split(":"))
             return np.array([float(v) for v in value.split(",")] if value.strip() else [])
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ParameterError):
-                raise
+        except ParameterError:
+            raise
+        except (TypeError, ValueError):
             self.fail(f"{value!r} is not {_FORMS}", param, ctx)
 
 
@@ -118,7 +117,6 @@ class Grid:
         self._take_classes(given["classes"])
         if "symmetrize" in given and "reg" in given:
             self._take_network(given)
-        require(f"a table of {self.size:.3g} rows", 2000.0 * self.size, "take fewer values")
 
     @property
     def size(self) -> int:
@@ -146,6 +144,24 @@ class Grid:
     def place(self, index: int) -> str:
         """Where a combination is, in words."""
         return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
+
+    def refusal(self, index: int) -> str:
+        """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
+        from gcnlimit.theory.predict import predict
+
+        columns = self.columns()
+        point = self.inputs | {name: float(columns[name][index]) for name in columns}
+        try:
+            predict(build_data(point), build_network(point))
+        except ParameterError as error:
+            return str(error)
+        return ""
+
+    def ceiling(self) -> Array:
+        """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
+        from gcnlimit.theory.bayes import bayes_optimal
+
+        return np.broadcast_to(bayes_optimal(self.data()).test_accuracy, self.shape)
 
     def _take(self, name: str, values: Array) -> None:
         if values.size == 0:
@@ -187,6 +203,7 @@ class Grid:
 
     def _aligned(self) -> dict[str, Any]:
         """Each array with its own axis in the order of `axes`, single values as they are."""
-        names = list(self.axes)
-        arrays = {name: a.reshape([-1 if axis == name else 1 for axis in names]) for name, a in self.axes.items()}
-        return self.inputs | arrays
+        count = len(self.axes)
+        shapes = np.where(np.eye(count), -1, 1).tolist()
+        arrays = zip(self.axes.items(), shapes, strict=True)
+        return self.inputs | {name: values.reshape(shape) for (name, values), shape in arrays}

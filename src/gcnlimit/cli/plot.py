@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.parameters import long_name
+from gcnlimit.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +31,7 @@ def check_file(name: str, path: Path) -> None:
     if not folder.is_dir():
         raise ParameterError(f"{name} {path} cannot be written: the folder {folder} does not exist")
     if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise ParameterError(f"{name} {path} cannot be written: it is a folder, or not permitted; choose another file")
+        raise ParameterError(f"{name} {path} cannot be written; choose another file")
 
 
 def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, most: int = 2) -> None:
@@ -42,18 +41,15 @@ def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, m
     need("--plot", "figures", "matplotlib")
     from matplotlib.backend_bases import FigureCanvasBase
 
-    kinds = FigureCanvasBase.get_supported_filetypes()
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
     if path.suffix.removeprefix(".").lower() not in kinds:
-        raise ParameterError(
-            f"--plot {path} cannot be written: its name must end in one of .{', .'.join(sorted(kinds))}"
-        )
+        endings = ", ".join(f".{kind}" for kind in kinds)
+        raise ParameterError(f"--plot {path} cannot be written: its name must end in one of {endings}")
     check_file("--plot", path)
     if not fewest <= len(axes) <= most:
         wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
-        raise ParameterError(
-            f"--plot draws over {wanted} options with several values, got {len(axes)}"
-            + (f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count")
-        )
+        given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
+        raise ParameterError(f"--plot draws over {wanted} options with several values, got {len(axes)}{given}")
 
 
 def draw(path: Path, paint: Callable[[Axes], object]) -> None:
@@ -68,21 +64,15 @@ def draw(path: Path, paint: Callable[[Axes], object]) -> None:
         figure.savefig(path, dpi=200)
 
 
-def curves(axes: Mapping[str, Array], fields: Mapping[str, Array], label: str) -> Callable[[Axes], object]:
-    """Painter of fields, each of the shape of the axes: over the longest axis, a curve for each value of the other."""
-    names = sorted(axes, key=lambda name: -len(axes[name]))
-    x = np.asarray(axes[names[0]], float)
-    moved = {name: np.moveaxis(values, list(axes).index(names[0]), -1) for name, values in fields.items()}
+def beside_ceiling(found: Result, ceiling: Array) -> Callable[[Axes], object]:
+    """Painter of the test accuracy; over one axis, with the Bayes-optimal one as a dashed curve."""
 
     def paint(panel: Axes) -> None:
-        for style, (field, values) in zip(("-", "--", ":"), moved.items(), strict=False):
-            for number, row in enumerate(values.reshape(-1, x.size)):
-                tail = f", {names[1]} = {axes[names[1]][number]:g}" if len(names) > 1 else ""
-                panel.plot(x, row, style, color=f"C{number}", label=field.replace("_", " ") + tail)
-        if x.min() > 0 and x.max() / x.min() > 100 and math.isfinite(x.max()):
-            panel.set_xscale("log")
-        panel.set_xlabel(f"{names[0]}, {long_name(names[0])}")
-        panel.set_ylabel(label)
-        panel.legend(fontsize="small", frameon=False)
+        found.plot(axes=panel)
+        if np.ndim(ceiling) == 1:
+            (curve,) = panel.lines
+            curve.set_label("this network")
+            panel.plot(curve.get_xdata(), ceiling, "--", color="black", label="Bayes-optimal")
+            panel.legend(frameon=False)
 
     return paint

@@ -1,4 +1,4 @@
-"""Theory at every point of a grid: one that fails leaves the others intact."""
+"""Points without an answer: the reason of each, while the others are shown."""
 
 from __future__ import annotations
 
@@ -7,58 +7,53 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.app import spoken
 from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.sweeps.compute import STATUS_NAMES, compute, joined
-from gcnlimit.sweeps.grid import Block
-from gcnlimit.sweeps.producers import as_producer
+from gcnlimit.results.performance import Measurement, Prediction, Status
+from gcnlimit.sweeps.compute import LOST
 
-_EXPLICIT, _SOLVED = 4096, 64  # points computed together, by explicit formulas and by fixed points
 _SHOWN = 3
 
 
-class Answer:
-    """Fields at every point, beside the status of each and the reasons of those that failed."""
+class Failures:
+    """Status of every point of a grid, and the reasons of those that failed; raises if all of them did."""
 
-    def __init__(self, fields: dict[str, Any], errors: dict[int, str], grid: Grid) -> None:
-        self._errors, self._grid = errors, grid
-        self.status = np.array([STATUS_NAMES[int(code)] for code in fields["status"]])
-        self.fields = {name: values for name, values in fields.items() if name != "status"}
-        if len(errors) == grid.size and np.all(np.isnan(self.fields.get("test_accuracy", np.nan))):
-            raise GCNLimitError(f"{errors[0]}{f' (all {grid.size} points failed)' if grid.size > 1 else ''}")
+    def __init__(self, grid: Grid, found: Prediction | Measurement) -> None:
+        self._grid = grid
+        self._codes = np.broadcast_to(found.status, grid.shape).ravel().tolist()
+        lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
+        self.reasons = {
+            place: self._reason(place)
+            for place, code in enumerate(self._codes)
+            if code > Status.CONVERGED or lost[place]
+        }
+        if lost.all():
+            all_of_them = f" (all {grid.size} points failed)" if grid.size > 1 else ""
+            raise GCNLimitError(f"{self.reasons[0]}{all_of_them}")
 
-    def ending(self, form: str) -> dict[str, Any]:
-        """Columns that say how each point ended: always for machines, in a table where a point failed."""
-        if form == "table":
-            return {"status": self.status} if self._errors else {}
-        return {"status": self.status, "error": [self._errors.get(k) for k in range(self._grid.size)]}
+    def _reason(self, place: int) -> str:
+        """Sentence of the status; where a point is refused, the one that names the parameter at fault."""
+        code = Status(self._codes[place])
+        if code is Status.REFUSED:
+            return self._grid.refusal(place) or code.message
+        return code.message if code > Status.CONVERGED else LOST
+
+    def columns(self, form: str) -> dict[str, Any]:
+        """How each point ended: always for machines, in a table where a point failed."""
+        if form == "table" and not self.reasons:
+            return {}
+        status = {"status": [Status(code).name.lower() for code in self._codes]}
+        errors = [self.reasons.get(place) for place in range(self._grid.size)]
+        return status if form == "table" else status | {"error": errors}
 
     def report(self) -> None:
         """Say on standard error which points failed, and why."""
-        if not self._errors:
+        if not self.reasons:
             return
-        click.echo(f"{len(self._errors)} of {self._grid.size} points failed or did not converge:", err=True)
-        for place, reason in list(self._errors.items())[:_SHOWN]:
-            click.echo(f"  {self._grid.place(place)}: {spoken(reason)}", err=True)
-        if len(self._errors) > _SHOWN:
-            click.echo(f"  and {len(self._errors) - _SHOWN} others; --output json has the reason of each", err=True)
-
-
-def at_points(what: str, grid: Grid, **settings: Any) -> Answer:
-    """Answers of `predict` or `bayes_optimal` at every point of the grid."""
-    producer = as_producer(what)
-    common = {name: value for name, value in grid.inputs.items() if name in (producer.allowed or ())} | settings
-    columns = grid.columns()
-    solved = producer.network and not np.all(np.isinf(columns.get("reg", common.get("reg", np.inf))))
-    step = _SOLVED if solved else _EXPLICIT
-    parts = []
-    with progress_bar(what, grid.size, None if solved else False) as bar:
-        for start in range(0, grid.size, step):
-            size = min(step, grid.size - start)
-            arrays = {name: values[start : start + size] for name, values in columns.items()}
-            parts.append(compute(producer, Block(0, start, size, common, arrays)))
-            bar.advance(size)
-    found = joined(parts)
-    return Answer(found.fields, found.errors, grid)
+        count = len(self.reasons)
+        click.echo(f"{count} of {self._grid.size} points failed or did not converge:", err=True)
+        for place, reason in list(self.reasons.items())[:_SHOWN]:
+            where = self._grid.place(place)
+            click.echo(f"  {where}: {reason}" if where else f"  {reason}", err=True)
+        if count > _SHOWN:
+            click.echo(f"  and {count - _SHOWN} more; --output json has the reason of each", err=True)

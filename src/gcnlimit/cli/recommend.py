@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from gcnlimit.cli.given import labelled
+from gcnlimit.cli.load import load_labelled
 from gcnlimit.cli.output import output_options, show
 
 _WIDTH = 100
@@ -29,7 +29,7 @@ def command(*, file: str, nodes: str | None, split: int, form: str) -> None:
     """
     from gcnlimit import recommend
 
-    data = labelled(file, nodes)
+    data = load_labelled(file, nodes)
     advice = recommend(data.X, data.training(split), data.graph)
     if form == "table":
         for line in str(advice).splitlines():

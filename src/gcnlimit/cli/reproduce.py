@@ -42,9 +42,8 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
     need_figures()
     check_folder(out)
     from gcnlimit.figures.agreement import agreement, statements, write_agreement
-    from gcnlimit.figures.dots import FULL, QUICK
-    from gcnlimit.figures.produce import produce, write
-    from gcnlimit.figures.registry import FIGURES
+    from gcnlimit.figures.base import FULL, QUICK
+    from gcnlimit.figures.registry import FIGURES, produce, write
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
     datasets = {}
@@ -56,6 +55,7 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
         ("Simulation against theory, in standard errors", agreement(datasets)),
         ("Statements of the paper and of the pages", statements(datasets)),
     ):
-        show({key: [row[key] for row in rows] for key in rows[0]}, len(rows), title=title, form="table", keys=1)
+        columns = {key: [row[key] for row in rows] for key in rows[0]}
+        show(columns, len(rows), title=title, form="table", keys=1)
     tables = ", ".join(path.name for path in write_agreement(datasets, out))
     click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {tables}.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, graph_options
-from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.output import output_options, show, waiting
 from gcnlimit.cli.plot import check_file
 
 
@@ -32,8 +32,9 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
 
     grid = Grid(given)
     check_file("--out", out)
-    instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
-    instance.save(out)
+    with waiting("sampling"):
+        instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
+        instance.save(out)
     columns = {
         "file": str(out),
         "nodes": nodes,
@@ -47,5 +48,6 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
 
 def _edges(instance: Any) -> int:
     """Number of edges: a symmetric matrix holds each of them twice, but a self-loop once."""
-    held, loops = instance.adjacency.nnz, int(instance.adjacency.diagonal().sum())
+    held = instance.adjacency.nnz
+    loops = int(instance.adjacency.diagonal().sum())
     return int(held if instance.data.directed else (held + loops) // 2)

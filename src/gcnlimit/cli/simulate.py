@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
-from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
-from gcnlimit.results.performance import Measurement, Performance, Status
+from gcnlimit.results.performance import Measurement, Performance
 
-Columns = dict[str, Any]
-_OTHERS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
 
@@ -58,6 +57,7 @@ def command(
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --c 1,1 --loss logistic --reg 0.1,1,10 --nodes 3000 --json
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
+    from gcnlimit.cli.points import Failures
     from gcnlimit.simulation.simulate import simulate
     from gcnlimit.theory.predict import predict
 
@@ -65,30 +65,25 @@ def command(
     data, gcn = grid.problem()
     exact = predict(data, gcn, throw=False)
     where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
-    measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+    alone = grid.size == trials == 1 and not streamed and device == "cpu"  # else the library has a bar
+    with waiting("simulating") if alone else contextlib.nullcontext():
+        measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+    failures = Failures(grid, measured)
     fields = _beside(measured, exact, grid.size)
     inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
         title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
-        show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
+        rows = grid.size * len(fields)
+        show(_long(grid, fields), rows, title=title, form=form, keys=len(grid.axes) + 1)
     else:
-        wide = {name + end: column for name, columns in fields.items() for end, column in columns.items()}
-        show(grid.columns() | wide, grid.size, title="", form=form, inputs=inputs)
-    _report(measured)
+        wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
+        columns = grid.columns() | wide | failures.columns(form)
+        show(columns, grid.size, title="", form=form, inputs=inputs)
+    failures.report()
     if measured.trials < trials:
         click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
         raise SystemExit(130)
-
-
-def _report(measured: Measurement) -> None:
-    """Say on standard error which points have no answer, and end with status 2 if none has."""
-    failed = np.ravel(measured.status) > Status.CONVERGED
-    for status in np.unique(np.ravel(measured.status)[failed]):
-        count = np.count_nonzero(np.ravel(measured.status) == status)
-        click.echo(f"{count} of {failed.size} points: {Status(int(status)).message}", err=True)
-    if failed.all():
-        raise SystemExit(2)
 
 
 def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, dict[str, Any]]:
@@ -96,10 +91,8 @@ def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, d
 
     Accuracies at other thresholds follow where they differ from that of the network.
     """
-    names, fields = list(measured.as_dict()), {}
-    if np.any(np.ravel(exact.best_accuracy) > np.ravel(exact.test_accuracy) + _ROUNDING):
-        names += [name for name in _OTHERS if getattr(measured, name) is not None]
-    for name in names:
+    fields = {}
+    for name in fields_of(exact):
         sources = measured, measured.standard_error, exact
         value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
@@ -114,7 +107,8 @@ def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, d
 
 def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """One line for each combination and field."""
-    columns: dict[str, Any] = {name: np.repeat(values, len(fields)) for name, values in grid.columns().items()}
+    axes = grid.columns()
+    columns: dict[str, Any] = {name: np.repeat(axes[name], len(fields)) for name in axes}
     columns["what"] = np.tile([name.replace("_", " ") for name in fields], grid.size)
     for title, end, style in (
         ("mean", "", ".5g"),
@@ -122,6 +116,6 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
         ("exact", "_exact", ".5g"),
         ("z", "_z", "+.1f"),
     ):
-        table = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
-        columns[title] = np.array(["-" if value is None else format(value, style) for value in table])
+        values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
+        columns[title] = ["-" if value is None else format(value, style) for value in values]
     return columns

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
+from gcnlimit.cli.plot import check_plot, draw, plot_option
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
     import xarray
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_SHOWN = 3
 
 
 @click.command("sweep", no_args_is_help=True)
@@ -57,11 +58,11 @@ def command(
       gcnlimit sweep accuracy.toml --resume --workers 8 --out accuracy.csv
     """
     from gcnlimit.sweeps import sweep
-    from gcnlimit.sweeps.export import check_format, export
-    from gcnlimit.sweeps.file import read_file
+    from gcnlimit.sweeps.file import check_format, export, read_file
 
     asked = read_file(file)
-    out, store = out or asked.out, store or asked.store
+    out = out or asked.out
+    store = store or asked.store
     if out is not None:
         check_format(out)
     check_plot(plot, asked.axes)
@@ -72,22 +73,14 @@ def command(
             asked.what, axes=asked.axes, fixed=asked.fixed, store=store, workers=workers, scheduler=scheduler
         )
     except KeyboardInterrupt as stop:
-        done = "".join(getattr(stop, "__notes__", ["interrupted"])).removesuffix("; run the same sweep again to resume")
-        click.echo(f"{done}; to resume, give the same command with --resume", err=True)
-        raise SystemExit(130) from None
+        stop.add_note("give the same command with --resume")
+        raise
     if out is not None:
         export(answer, out)
     if plot is not None:
-        _draw(answer, plot)
+        x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
+        draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
-
-
-def _draw(answer: xarray.Dataset, path: Path) -> None:
-    axes = {str(name): answer[name].values for name in answer.sizes}
-    words = [name for name, values in axes.items() if values.dtype.kind not in "if"]
-    if words:
-        raise ParameterError(f"--plot draws over numbers, and {words[0]} has other values; draw the file of --out")
-    draw(path, curves(axes, {"test_accuracy": answer.test_accuracy.values}, "test accuracy"))
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:
@@ -95,9 +88,10 @@ def _report(answer: xarray.Dataset, where: str) -> None:
     reasons = [str(reason) for reason in answer.error.values.flat if reason]
     click.echo(f"{answer.error.size} points, {len(reasons)} failed; {where}")
     different = sorted(set(reasons))
-    for reason in different[:3]:
+    for reason in different[:_SHOWN]:
         click.echo(f"  {reason}", err=True)
-    if len(different) > 3:
-        click.echo(f"  and {len(different) - 3} other reasons, in the variable error of the answer", err=True)
+    if len(different) > _SHOWN:
+        others = len(different) - _SHOWN
+        click.echo(f"  and {others} other reasons, in the variable error of the answer", err=True)
     if len(reasons) == answer.error.size:
         raise SystemExit(2)

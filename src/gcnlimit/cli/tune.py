@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_plot, curves, draw, plot_option
+from gcnlimit.cli.output import fields_of, output_options, show, waiting
+from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 from gcnlimit.parameters import check_names, families, layered, starts
 
 Bounds = tuple[float, float]
@@ -51,7 +51,7 @@ def command(
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
     from gcnlimit.choose.tune import TuneStatus, tune
-    from gcnlimit.cli.predict import ceiling_column
+    from gcnlimit.results.result import status_names
 
     intervals: dict[str, Any] = _intervals(free)
     grid = Grid(given | _begin(intervals, given))
@@ -59,19 +59,19 @@ def command(
     if per_layer:
         intervals |= _each_layer(intervals, gcn.filter)
     check_plot(plot, grid.axes)
-    best = tune(data, gcn, intervals)
+    with waiting("tuning", grid.size):
+        best = tune(data, gcn, intervals)
+    ceiling = grid.ceiling()
     columns: dict[str, Any] = dict(grid.columns())
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    columns["test_accuracy"] = np.ravel(best.prediction.test_accuracy)
-    if not data.classes.equal:
-        columns["best_accuracy"] = np.ravel(best.prediction.best_accuracy)
-    columns |= (ceiling := ceiling_column(grid))
-    columns["status"] = np.array([TuneStatus(int(s)).name.lower() for s in np.ravel(best.status)])
+    shown = fields_of(best.prediction)
+    columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
+    columns["bayes_optimal"] = ceiling
+    columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
     if plot is not None:
-        shown = {name: np.reshape(columns[name], grid.shape) for name in ("test_accuracy", *ceiling)}
-        draw(plot, curves(grid.axes, shown, "test accuracy"))
+        draw(plot, beside_ceiling(best.prediction, ceiling))
     inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
     inputs |= {f"free_{name}": value for name, value in intervals.items()}
     title = "The best network of the family"
@@ -94,13 +94,13 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     named = {name for name in families() if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and given[name].size > 1
-        if several and not (name in families() and families()[name].deep and given["depth"] is None):
+        layers = name in families() and families()[name].deep and given["depth"] is None
+        if several and not layers:
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."
             )
-    if any(
-        families()[name].deep and not layered(families()[name]) for name in set(intervals) & set(families()) - named
-    ):
+    begun = [families()[name] for name in intervals if name in families() and name not in named]
+    if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
 
@@ -116,4 +116,5 @@ def _spell(name: str, values: Any) -> dict[str, Any]:
     """One column, or one for each layer."""
     if values.shape[1] == 1:
         return {name: values[:, 0]}
-    return {f"{name}{k}": column for k, column in enumerate(values.T, start=0 if "coef" in name else 1)}
+    first = 0 if "coef" in name else 1  # coefficients are counted from the constant term, layers from 1
+    return {f"{name}{k}": column for k, column in enumerate(values.T, start=first)}

@@ -1,14 +1,109 @@
-"""A figure of the paper: numbers, a drawing of them, and the statements that they should support."""
+"""A figure: numbers, simulated dots, a drawing of them, and the statements that they should support."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.csbm import CSBM
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.network import GCN
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How to simulate the dots of a figure.
+
+    Parameters
+    ----------
+    nodes, degree, trials
+        Size and average degree of the graphs, and how many are drawn for each dot.
+    device
+        Where the graphs are drawn and the networks trained, as for `simulate`.
+    store
+        File that keeps every finished point, from which an interrupted run resumes; ``None`` for none.
+    executor
+        Executor of the simulations; by default one process for each core.
+    advance
+        Called after each curve of dots.
+    """
+
+    nodes: int = 3000
+    degree: float = 30.0
+    trials: int = 5
+    device: str = "cpu"
+    store: Path | None = None
+    executor: Executor | None = None
+    advance: Callable[[], None] = lambda: None
+
+    def sized(self, nodes: int | None, trials: int | None) -> Simulation | None:
+        """The same at another size; without trials there is nothing to simulate.
+
+        >>> Simulation().sized(500, 3).nodes, Simulation().sized(None, 0)
+        (500, None)
+        """
+        if trials == 0:
+            return None
+        if trials == 1:
+            raise ParameterError("trials = 1 leaves no standard error; give 0 for the theory alone, or at least 2")
+        return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
+
+    def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
+        """Simulated values of the named fields and their standard errors, at every combination of the axes.
+
+        Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
+        differ in the other axes alone are measured on the same graphs, and share the propagation through them.
+        """
+        (first, values), *others = axes.items()
+        seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
+        trials = xarray.concat(
+            [
+                self._trials(data, gcn, {first: [value], **dict(others)}, seed + k * self.trials)[list(names)]
+                for k, value in enumerate(values)
+            ],
+            first,
+        )
+        self.advance()
+        error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
+        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
+        dots = mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
+
+    def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
+        """Simulated values of each trial, on graphs of consecutive seeds."""
+        from gcnlimit.sweeps import sweep
+
+        answer = sweep(
+            "simulate",
+            data=data,
+            gcn=gcn,
+            axes={"seed": range(seed, seed + self.trials), **axes},
+            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | self._where(),
+            store=self.store,
+            executor=self.executor,
+            progress=False,
+        )
+        reasons = [str(reason) for reason in answer.error.values.flat if reason]
+        if reasons:
+            raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
+        return answer.assign_coords(seed=np.arange(self.trials))
+
+    def _where(self) -> dict[str, str]:
+        """On a card in double precision, as on the processor: single precision does not settle at small regularization."""
+        return {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
+
+
+QUICK = Simulation()
+FULL = Simulation(nodes=10_000, trials=10)
+
 
 LITTLE, FEW_PERCENT = 0.02, 0.05
 """Accuracies that stand for the words "little" or "close to the limit", and "a few percent", of the paper.

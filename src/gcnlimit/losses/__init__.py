@@ -2,9 +2,6 @@
 
 from gcnlimit.losses.base import Loss
 from gcnlimit.losses.custom import FromValue, as_loss
-from gcnlimit.losses.hinge import Hinge
-from gcnlimit.losses.logistic import Logistic
-from gcnlimit.losses.softmax import Softmax
-from gcnlimit.losses.square import Square
+from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
 
 __all__ = ["FromValue", "Hinge", "Logistic", "Loss", "Softmax", "Square", "as_loss"]

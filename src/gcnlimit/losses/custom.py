@@ -1,9 +1,13 @@
-"""A loss as users give it: by name, as a function of the margin, or as a `Loss`."""
+"""A loss as users give it: by name, as a function of the margin, or as a `Loss`.
+
+What users define is checked for what would make every answer wrong.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,11 +16,166 @@ import numpy.typing as npt
 from gcnlimit._values import Array, Value, brief
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses.base import Loss
-from gcnlimit.losses.hinge import Hinge
-from gcnlimit.losses.logistic import Logistic
-from gcnlimit.losses.sanity import check_own
-from gcnlimit.losses.softmax import Softmax
-from gcnlimit.losses.square import Square
+from gcnlimit.losses.standard import Hinge, Logistic, Softmax, Square
+
+_OMEGA = np.array([-2.317, -0.413, 0.371, 1.129, 2.903])[:, None]
+_V = np.array([0.713, 3.31])
+_STEP = 1e-5
+_Z = np.linspace(-6.0, 6.0, 1201)
+
+
+def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
+    r"""What is wrong with the values of a loss at margins from -6 to 6, if something is.
+
+    They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
+    derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
+
+    >>> from gcnlimit.losses import FromValue
+    >>> value_problem(FromValue(lambda z: np.logaddexp(0.0, -z)))
+    >>> value_problem(FromValue(lambda z: np.maximum(0.0, 1.0 - z)))
+    'a derivative of value jumps at z = 1; declare it, as in kinks = (1,) of losses.FromValue'
+    """
+    with np.errstate(all="ignore"):
+        value = np.asarray(loss.value(_Z.copy()))
+        problem = _form(value) or _shape(value, least_at_0)
+        return problem if problem or not isinstance(loss, Loss) else _order(loss) or _kink(loss)
+
+
+def _form(value: Array) -> str | None:
+    if value.shape != _Z.shape:
+        return f"value gives shape {value.shape} for margins of shape {_Z.shape}; compute it elementwise"
+    if value.dtype.kind not in "biuf" or value.dtype in (np.float16, np.float32):
+        return f"value has dtype {value.dtype}; compute it as real numbers in double precision"
+    bad = ~np.isfinite(value)
+    return f"value is {value[bad][0]} at z = {_Z[bad][0]:g}; it must be finite" if bad.any() else None
+
+
+def _shape(value: Array, least_at_0: bool) -> str | None:
+    concave = value[2:] + value[:-2] - 2.0 * value[1:-1] < -1e-12 * (1.0 + np.abs(value[1:-1]))
+    if concave.any():
+        return f"value is not convex near z = {_Z[1:-1][concave][0]:g}; take a convex function"
+    if least_at_0:
+        return None if np.argmin(value) == _Z.size // 2 else "value is not least at 0; take a penalty that is"
+    if not value[601] < value[599]:
+        return "value does not decrease at z = 0, so that outputs are not pushed towards their labels"
+    return None
+
+
+def _order(loss: Loss) -> str | None:
+    """Kinks are places in increasing order, which the search for the proximal point relies on."""
+    kinks = np.asarray(loss.kinks)
+    whole = kinks.ndim == 1 and (kinks.dtype.kind in "iuf" or not kinks.size)
+    if not whole or not np.all(np.isfinite(kinks)) or np.any(np.diff(kinks) <= 0):
+        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
+    return None
+
+
+def _kink(loss: Loss) -> str | None:
+    if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
+        return None
+
+    def slope(z: Array) -> Array:
+        return np.asarray((loss.value(z + 1e-7) - loss.value(z - 1e-7)) / 2e-7)
+
+    def curvature(z: Array) -> Array:
+        return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
+
+    for derivative, width in ((slope, 1e-5), (curvature, 1e-3)):
+        found = jump(derivative, np.asarray(loss.kinks), width)
+        if found is not None:
+            return f"a derivative of value jumps at z = {found:.3g}; declare it, as in kinks = ({found:.3g},) of losses.FromValue"
+    return None
+
+
+def jump(function: Callable[[Array], Array], known: Array, width: float) -> float | None:
+    """First point of [-6, 6] away from the `known` ones where the function jumps within `width`, by bisection."""
+
+    def jumps(low: Array, high: Array) -> Array:
+        ends = function(low), function(high)
+        return np.asarray(np.abs(ends[1] - ends[0]) / (1.0 + np.minimum(*np.abs(ends))))
+
+    low = _Z + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
+    low = low[jumps(low, low + 0.01) > 0.02]
+    step = 0.01
+    while low.size and step > width:
+        step *= 0.5
+        low = np.where(jumps(low, low + step) >= jumps(low + step, low + 2.0 * step), low, low + step)
+    low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
+    low = low[jumps(low, low + step) > 0.02]
+    return float(low[0] + 0.5 * step) if low.size else None
+
+
+def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
+    """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never.
+
+    >>> from gcnlimit.losses import FromValue
+    >>> check_own("loss", FromValue(lambda z: 1.0 / (1.0 + np.exp(z))))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: loss = ...: value is not convex near z = -5.99; take a convex function
+    """
+    try:
+        problem = _problem(given, least_at_0)
+    except TypeError as error:  # a function of a user that does not take one array
+        raise ParameterError(
+            f"{name} = {given!r} fails on an array of margins ({error}); write it with NumPy"
+        ) from None
+    if problem:
+        raise ParameterError(f"{name} = {given!r}: {problem}")
+
+
+@lru_cache(maxsize=256)
+def _problem(given: Any, least_at_0: bool) -> str | None:
+    with np.errstate(all="ignore"):
+        return (
+            value_problem(given, least_at_0=least_at_0) or prox_problem(given, _OMEGA, _V) or _derivative_problem(given)
+        )
+
+
+def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
+    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimise.
+
+    The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
+    """
+    shape = np.broadcast_shapes(omega.shape, v.shape)
+    x = np.asarray(given.prox(omega, v))
+    if x.shape != shape:
+        return (
+            f"prox gives shape {x.shape} for omega of shape {omega.shape} and v of shape {v.shape}; let them broadcast"
+        )
+
+    def objective(x: Array) -> Array:
+        return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
+
+    least = objective(x)
+    for move in (step * sign for step in (1e-3, 1e-2, 0.1, 1.0, 10.0) for sign in (1, -1)):
+        lower = ~(objective(x + move) >= least - 1e-11 * (1.0 + np.abs(least)))
+        if lower.any():
+            i, j = np.argwhere(lower)[0]
+            place = f"prox is {x[i, j]:g} at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
+            return f"{place}, but value(x) + (x - omega)^2/2v is lower at x = {x[i, j] + move:g}"
+    return None
+
+
+def _derivative_problem(given: Any) -> str | None:
+    """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
+    low, here, high = (np.asarray(given.prox(_OMEGA + step, _V)) for step in (-_STEP, 0.0, _STEP))
+    slope, kink = (high - low) / (2.0 * _STEP), np.abs(high + low - 2.0 * here) > 1e-3 * _STEP
+    found = np.broadcast_to(given.prox_derivative(_OMEGA, _V), slope.shape)
+    wrong = np.argwhere(~kink & ~(np.abs(found - slope) <= 1e-3 * (1.0 + np.abs(slope))))
+    steep = np.argwhere(~kink & ((slope < -1e-3) | (slope > 1.0 + 1e-3)))
+    if len(wrong):
+        i, j = wrong[0]
+        return (
+            f"prox_derivative is {found[i, j]:g} at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}, where prox changes by "
+            f"{slope[i, j]:g} per unit of omega; correct one of them"
+        )
+    if len(steep):
+        i, j = steep[0]
+        change = f"prox changes by {slope[i, j]:g} per unit of omega at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}"
+        return f"{change}, and that of a convex function by 0 to 1; take a convex one"
+    return None
+
 
 _BY_NAME: dict[str, type[Loss]] = {"square": Square, "logistic": Logistic, "hinge": Hinge, "softmax": Softmax}
 

@@ -1,9 +1,9 @@
-"""Results as text: one line, or a table in HTML."""
+"""Results as text: one line, a table of text, or a table in HTML."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,58 @@ def number(value: Any) -> str:
     ('0.123457', '2', 'CONVERGED', 'True')
     """
     return f"{value:.6g}" if isinstance(value, int | float | np.number) and not isinstance(value, bool) else str(value)
+
+
+def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, keys: int = 1) -> str:
+    """Columns side by side, words to the left and numbers to the right.
+
+    Columns that do not fit into `width` follow below, beside the first `keys` columns, which name the rows.
+
+    >>> print(table({"method": ["PCA", "diffusion"], "accuracy": ["0.84", "0.882"], "gap": ["0.07", "-"]}))
+    method      accuracy    gap
+    ───────────────────────────
+    PCA             0.84   0.07
+    diffusion      0.882      -
+    >>> print(table({"t": ["1"], "test accuracy": ["0.87"], "test loss": ["0.5"]}, width=18))
+    t   test accuracy
+    ─────────────────
+    1            0.87
+    <BLANKLINE>
+    t   test loss
+    ─────────────
+    1         0.5
+    """
+    cells = {name: _aligned(name, rows) for name, rows in columns.items()}
+    names = list(cells)
+    parts = [names[:keys]]
+    for name in names[keys:]:
+        wide = sum(len(cells[one][0]) + 3 for one in (*parts[-1], name)) - 3
+        if width is not None and wide > width and len(parts[-1]) > keys:
+            parts.append(names[:keys])
+        parts[-1] = [*parts[-1], name]
+    return "\n\n".join(_lines([cells[name] for name in part]) for part in parts)
+
+
+def _aligned(name: str, rows: Sequence[str]) -> list[str]:
+    """Heading and cells of one width, numbers to the right."""
+    size = max(map(len, [name, *rows]))
+    right = all(_is_number(cell) for cell in rows)
+    return [cell.rjust(size) if right else cell.ljust(size) for cell in (name, *rows)]
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell begins with a number, or says by a dash that there is none."""
+    try:
+        float(cell.split(maxsplit=1)[0])
+    except (IndexError, ValueError):
+        return cell in ("", "-")
+    return True
+
+
+def _lines(columns: list[list[str]]) -> str:
+    head, *rows = ("   ".join(row).rstrip() for row in zip(*columns, strict=True))
+    rule = "─" * (sum(len(column[0]) + 3 for column in columns) - 3)
+    return "\n".join([head, rule, *rows])
 
 
 def summary(kind: str, axes: Mapping[str, int], shown: Mapping[str, npt.NDArray[Any]]) -> str:

@@ -25,7 +25,7 @@ from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
-from gcnlimit.simulation.train.bias import balancing_bias
+from gcnlimit.simulation.train.minimise import balancing_bias
 
 FIELDS = (
     "test_accuracy",

@@ -14,9 +14,9 @@ import scipy
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.parameters import long_name
-from gcnlimit.sweeps.compute import STATUS_NAMES, Columns
-from gcnlimit.sweeps.grid import Axis, Block, Grid
-from gcnlimit.sweeps.keys import plain
+from gcnlimit.sweeps.compute import STATUS_NAMES
+from gcnlimit.sweeps.grid import Axis, Block, Columns, Grid
+from gcnlimit.sweeps.store import plain
 
 if TYPE_CHECKING:
     import xarray
@@ -57,7 +57,8 @@ class Answers:
     def _field(self, name: str, kind: np.dtype[Any]) -> npt.NDArray[Any]:
         if name not in self._fields:
             missing = math.nan if kind.kind == "f" else -1
-            self._fields[name] = np.full((self._grid.rows, self._grid.columns), missing, kind.newbyteorder("="))
+            shape = (self._grid.rows, self._grid.columns)
+            self._fields[name] = np.full(shape, missing, kind.newbyteorder("="))
         return self._fields[name]
 
     def dataset(self, what: str) -> xarray.Dataset:
@@ -70,27 +71,26 @@ class Answers:
             name: (names, self._grid.shaped(values), _attributes(name))
             for name, values in (fields | {"error": self._errors}).items()
         }
-        coordinates = {axis.name: (axis.name, axis.labels, _axis_attributes(axis)) for axis in self._grid.axes}
+        axes = self._grid.axes
+        coordinates = {axis.name: (axis.name, axis.labels, _axis_attributes(axis)) for axis in axes}
         return xarray.Dataset(variables, coordinates, _provenance(what, self._grid.common))
 
 
 def _attributes(name: str) -> dict[str, Any]:
-    if name == "status":
-        flags = {"flag_values": np.array(list(STATUS_NAMES), np.int8), "flag_meanings": " ".join(STATUS_NAMES.values())}
-        return {"long_name": _FIELD_NAMES[name], **flags}
+    """What a variable is, in words; every number of the model is a pure one."""
     base = name.removesuffix("_standard_error")
     words = _FIELD_NAMES.get(base) or long_name(base)
-    return {"long_name": f"standard error of the {words}" if base != name else words} | _units(name)
+    if name == "status":
+        flags = np.array(list(STATUS_NAMES), np.int8)
+        meanings = " ".join(STATUS_NAMES.values())
+        return {"long_name": words, "flag_values": flags, "flag_meanings": meanings}
+    named = {"long_name": words if base == name else f"standard error of the {words}"}
+    return named if name == "error" else named | {"units": "1"}
 
 
 def _axis_attributes(axis: Axis) -> dict[str, Any]:
-    numbers = _units(axis.name) if axis.labels.dtype.kind in "if" else {}
-    return {"long_name": long_name(axis.name)} | numbers
-
-
-def _units(name: str) -> dict[str, str]:
-    """Everything in the model is a pure number; losses are in nats where the loss is a cross-entropy, so also pure."""
-    return {} if name == "error" else {"units": "1"}
+    units = {"units": "1"} if axis.labels.dtype.kind in "if" else {}
+    return {"long_name": long_name(axis.name)} | units
 
 
 def _provenance(what: str, common: Mapping[str, Any]) -> dict[str, Any]:

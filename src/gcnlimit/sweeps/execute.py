@@ -1,25 +1,30 @@
-"""Who computes the blocks: this process, a pool of processes, or any executor, and what happens when a worker dies."""
+"""Who computes the blocks: this process, a pool, any executor or a Dask cluster; and what happens when a worker dies."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
+from typing import Any
 
+from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.processes import as_finished, broken, check_pickle, process_pool, submitted
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns, compute, failed, reason
-from gcnlimit.sweeps.dask import dask_executor
-from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.compute import compute, failed, reason
+from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.producers import Producer
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size
+_START = 10.0  # seconds to wait for a Dask scheduler and for its first worker
+_PATIENCE = 60.0  # seconds without any worker after which a sweep on a cluster ends
 
 Answers = Iterator[tuple[Block, Columns]]
+Waiting = Callable[[], None]
 
 
 @contextlib.contextmanager
@@ -45,8 +50,15 @@ def runner(
         yield lambda blocks: ((block, compute(producer, block)) for block in blocks)
 
 
+def _count(workers: int | None, producer: Producer) -> int:
+    """Number of processes; by default one for each core in a simulation, else this process alone."""
+    if workers is None:
+        return cores() if producer.name == "simulate" else 1
+    return whole("workers", workers, low=1)
+
+
 def in_executor(
-    producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Callable[[], None] | None = None
+    producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Waiting | None = None
 ) -> Answers:
     """Blocks as they finish in an executor that someone else owns; `waiting` is called while nothing finishes."""
     for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT, waiting):
@@ -61,7 +73,8 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
     If a process dies, the blocks in flight are suspects: each is tried alone in a new pool, so that one which kills its
     process every time is found and reported, and costs nothing to the others.
     """
-    rest, started = iter(blocks), False
+    rest = iter(blocks)
+    started = False
     suspects: list[Block] = []
     while True:
         suspects.clear()
@@ -82,11 +95,7 @@ def in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> A
 
 
 def _as_finished(
-    producer: Producer,
-    blocks: Iterable[Block],
-    executor: Executor,
-    window: int,
-    waiting: Callable[[], None] | None = None,
+    producer: Producer, blocks: Iterable[Block], executor: Executor, window: int, waiting: Waiting | None = None
 ) -> Iterator[tuple[Block, Future[Columns]]]:
     """Blocks and their futures as they finish."""
     pairs = ((block, block) for block in blocks)
@@ -119,8 +128,57 @@ def _check_start(producer: Producer) -> None:
             )
 
 
-def _count(workers: int | None, producer: Producer) -> int:
-    """Number of processes; by default one for each core in a simulation, else this process alone."""
-    if workers is None:
-        return cores() if producer.name == "simulate" else 1
-    return whole("workers", workers, low=1)
+@contextlib.contextmanager
+def dask_executor(address: str, producer: Producer) -> Iterator[tuple[Executor, Waiting]]:
+    """Executor of a cluster, and a function that raises if the cluster has been without workers for too long."""
+    if not isinstance(address, str):
+        raise ParameterError(f"scheduler = {address!r} is not allowed; it must be an address such as 'tcp://host:8786'")
+    need("a Dask cluster", "dist", "distributed")
+    from distributed import Client
+
+    try:
+        client: Any = Client(address, timeout=f"{_START:g} s")  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise GCNLimitError(f"no Dask scheduler answers at {address!r} ({error}); check the address") from None
+    with client:
+        _check_cluster(client, address, producer)
+        executor = client.get_executor()
+        try:
+            yield executor, _Watch(client, address)
+        finally:
+            executor.shutdown(wait=False)  # cancels what is left; to wait for it would never end without workers
+
+
+def _check_cluster(client: Any, address: str, producer: Producer) -> None:
+    """Wait for a worker, and send it the producer: a module that it does not have fails at once, not at every point."""
+    try:
+        client.wait_for_workers(1, timeout=_START)
+    except TimeoutError:
+        raise GCNLimitError(
+            f"the Dask scheduler at {address!r} has no workers; start some with: dask worker {address}"
+        ) from None
+    try:
+        client.submit(repr, producer, pure=False).result()
+    except Exception as error:
+        raise GCNLimitError(
+            f"the cluster at {address!r} cannot load {producer.name} ({error}); "
+            "install gcnlimit and the module that defines it on the scheduler and its workers"
+        ) from None
+
+
+class _Watch:
+    """Called while nothing finishes: raises when the cluster has been without workers for too long."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._seen = time.monotonic()
+
+    def __call__(self) -> None:
+        if self._client.scheduler_info()["workers"]:
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > _PATIENCE:
+            raise GCNLimitError(
+                f"the Dask cluster at {self._address!r} has lost all its workers; start new ones, "
+                "and with a store the same sweep resumes"
+            )

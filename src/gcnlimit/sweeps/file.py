@@ -1,16 +1,17 @@
-"""A sweep written as a TOML file: read, checked, and turned into the arguments of `sweep`."""
+"""A sweep as files: read from TOML and turned into the arguments of `sweep`; its answer written as NetCDF, CSV or Parquet."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gcnlimit.errors import ParameterError
+from gcnlimit._runtime.extras import need
+from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.parameters import (
     DATA,
     SIMULATION,
@@ -24,8 +25,12 @@ from gcnlimit.parameters import (
 )
 from gcnlimit.sweeps.producers import PRODUCERS
 
-_DOTTED = re.compile(r"(?<![\w\"'-])(?:[\w\"'-]+[ \t]*\.[ \t]*){100}")  # the time of tomllib grows with their square
+if TYPE_CHECKING:
+    import xarray
+
 _RANGE = ("start", "stop", "num", "scale")
+_FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
+"""Endings, and the package that writes each."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +47,22 @@ class SweepFile:
 def read_file(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
     path = Path(path)
-    content, tables = _load(path), _tables()
+    content = _load(path)
+    tables = _tables()
     check_names(content, ("what", "store", "out", *tables), f"a key of {path.name}")
     for table, names in tables.items():
         if not isinstance(content.get(table, {}), dict):
             raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
         check_names(content.get(table, {}), names, f"a key of [{table}]")
-    what = _what(content, path.name)
-    fixed = {name: value for table in tables if table != "axes" for name, value in content.get(table, {}).items()}
+    fixed: dict[str, Any] = {}
+    for table in tables:
+        fixed |= content.get(table, {}) if table != "axes" else {}
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
     axes = {name: _axis(name, value) for name, value in content.get("axes", {}).items()}
-    fixed = {name: value for name, value in fixed.items() if name not in axes}
     return SweepFile(
-        what=what,
-        fixed=fixed,
+        what=_what(content, path.name),
+        fixed={name: value for name, value in fixed.items() if name not in axes},
         axes=axes,
         store=path.parent / _text(content, "store", f"{path.stem}.sqlite"),
         out=path.parent / _text(content, "out", "") if "out" in content else None,
@@ -65,15 +71,12 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
 
 def _what(content: Mapping[str, Any], file: str) -> str:
     """What to compute, by the name of the function or of the verb."""
-    if "what" not in content:
-        raise ParameterError(f"what is missing in {file}; write what = 'predict', or one of {', '.join(PRODUCERS)}")
-    what = {"bayes": "bayes_optimal"}.get(str(content["what"]), content["what"])
-    if not isinstance(what, str):
-        raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}")
-    if what not in PRODUCERS:
+    what = content.get("what", "")
+    what = "bayes_optimal" if what == "bayes" else what
+    if what not in list(PRODUCERS):
         near = suggestion(what, PRODUCERS)
         raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}; {near}".rstrip("; "))
-    return what
+    return str(what)
 
 
 def _tables() -> dict[str, tuple[str, ...]]:
@@ -90,17 +93,12 @@ def _tables() -> dict[str, tuple[str, ...]]:
 
 def _load(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8-sig")
-        if _DOTTED.search(text):
-            raise RecursionError
-        return tomllib.loads(text)
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
-    except RecursionError:
-        raise ParameterError(f"{path} is not a sweep: its brackets or dotted keys are nested too deeply") from None
-    except ValueError as error:  # not TOML, or a number of thousands of digits
+    except ValueError as error:
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
 
 
@@ -144,3 +142,49 @@ def _filter(table: Any) -> Any:
     if len(parameters) - ("depth" in parameters) != 1:
         raise ParameterError(f"a filter has one parameter among {filter_choices()}, got {table!r}")
     return build_filter(parameters)
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse, before anything is computed, a file that could not be written afterwards.
+
+    >>> check_format("answer.xlsx")
+    Traceback (most recent call last):
+    gcnlimit.errors.ParameterError: cannot export to answer.xlsx; the name must end in .nc, .csv or .parquet
+    """
+    path = Path(path)
+    folder = path.absolute().parent
+    package = _FORMATS.get(path.suffix)
+    if package is None:
+        raise ParameterError(f"cannot export to {path}; the name must end in .nc, .csv or .parquet")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ParameterError(f"cannot export to {path}; choose a file in a folder that exists and can be written")
+    if package == "pyarrow" and importlib.util.find_spec(package) is None:
+        raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
+    need(f"a {path.suffix} file", "sweep", package)
+
+
+def export(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
+    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet).
+
+    The file appears under its name only when it is complete.
+    """
+    check_format(path)
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        with writing(path):
+            _write(dataset, partial, path.suffix)
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write(dataset: xarray.Dataset, path: Path, ending: str) -> None:
+    if ending == ".nc":
+        dataset.to_netcdf(path, engine="h5netcdf")
+        return
+    table = dataset.to_dataframe().reset_index()
+    if ending == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        table.to_parquet(path, engine="pyarrow", index=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,8 @@ class Axis:
                 f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
             )
         values = read(name, list(values))
-        return cls._checked(name, values, values if _plain(values) else [_label(value) for value in values])
+        labels = values if _plain(values) else [_label(value) for value in values]
+        return cls._checked(name, values, labels)
 
     @classmethod
     def _checked(cls, name: str, values: Sequence[Any], labels: Sequence[Any]) -> Axis:
@@ -66,6 +67,18 @@ class Block:
     common: dict[str, Any]
     arrays: dict[str, npt.NDArray[np.float64]]
     key: bytes = b""
+
+
+class Columns(NamedTuple):
+    """Numbers of the points of a block by name, and the reasons of failure by place.
+
+    A block is `final` if computing it again can only give the same: it is then kept in the store. A point that failed
+    for a reason other than its parameters (memory, a dead worker) is tried again by the next sweep.
+    """
+
+    fields: dict[str, npt.NDArray[Any]]
+    errors: dict[int, str]
+    final: bool = True
 
 
 class Grid:
@@ -113,8 +126,10 @@ class Grid:
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
     family = families().get(name)
-    if family is not None and family.deep and (name not in real_names() or any(np.ndim(value) for value in values)):
-        return [tuple(np.atleast_1d(real(name, value, minimum_axes=1)).tolist()) for value in values]
+    lists = name not in real_names() or any(np.ndim(value) for value in values)
+    if family is not None and family.deep and lists:
+        layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
+        return [tuple(layer.tolist()) for layer in layers]
     if name in real_names():
         return _numbers(name, values)
     if name in WHOLE:
@@ -134,8 +149,8 @@ def _numbers(name: str, values: Sequence[Any]) -> list[float]:
 
 
 def _whole(name: str, value: Any) -> int:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and math.isfinite(value)
-    if not number or value != int(value):
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value != int(value):
         raise ParameterError(f"{name} must be a whole number, got {value!r}")
     return int(value)
 

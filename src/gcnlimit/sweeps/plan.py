@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Filter
+from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
-from gcnlimit.parameters import DATA, SETTINGS, build_data, build_network, check_names, families, network_names, starts
-from gcnlimit.sweeps.flatten import flatten
+from gcnlimit.parameters import (
+    DATA,
+    LEARNING,
+    SETTINGS,
+    build_data,
+    build_network,
+    check_names,
+    defaults,
+    families,
+    filter_choices,
+    filter_names,
+    layered,
+    network_names,
+    starts,
+)
+from gcnlimit.penalties import as_penalty
+from gcnlimit.spectrum import as_spectrum
 from gcnlimit.sweeps.grid import Axis, Block, Grid, read
-from gcnlimit.sweeps.keys import block_key, point_seed
 from gcnlimit.sweeps.producers import Producer
+from gcnlimit.sweeps.store import block_key, point_seed
 
-_LATER = [("normalize", False)]  # parameters that came later, at values that change nothing: seeds stay what they were
-_BYTES = 250.0  # of memory for each point of the answer
+_ADDED_PARAMETERS = [("normalize", False)]  # at values that change nothing: seeds stay what they were
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
+
+Axes = Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -44,18 +61,13 @@ class Plan:
         """Check what the user gave, in the order in which it is easiest to explain."""
         _check_names(producer, axes, data, gcn, fixed)
         read_axes = [Axis.of(name, values) for name, values in axes.items()]
-        values = {axis.name: axis.values for axis in read_axes}
         given = {name: read(name, [value])[0] for name, value in fixed.items()}
-        common = _flat(producer, data, gcn, given, values)
+        common = _common(producer, data, gcn, given, {axis.name: axis.values for axis in read_axes})
         for name in producer.needed:
             if name not in common and name not in axes:
-                raise ParameterError(
-                    f"{producer.name} needs {name}; give it in axes, or where the fixed parameters are"
-                )
-        points = math.prod(len(axis.values) for axis in read_axes)
-        require(f"a sweep of {points:.3g} points", _BYTES * points, "take fewer values of its axes")
-        grid = Grid(read_axes, common, vectorised=producer.vectorised, block=_block_size(producer, common, read_axes))
-        plan = cls(producer, grid)
+                raise ParameterError(f"{producer.name} needs {name}; give it in axes, data or fixed")
+        block = _block_size(producer, common, read_axes)
+        plan = cls(producer, Grid(read_axes, common, vectorised=producer.vectorised, block=block))
         if not producer.identity:
             plan._check_values()
         return plan
@@ -66,9 +78,10 @@ class Plan:
         for block in self.grid.blocks():
             common = block.common
             if self.producer.seeded and "seed" not in common:
-                known = {name: value for name, value in common.items() if (name, value) not in _LATER}
+                known = dict(item for item in common.items() if item not in _ADDED_PARAMETERS)
                 common = common | {"seed": point_seed(identity, known)}
-            yield replace(block, common=common, key=block_key(identity, self.producer.defaults | common, block.arrays))
+            key = block_key(identity, self.producer.defaults | common, block.arrays)
+            yield replace(block, common=common, key=key)
 
     def _check_values(self) -> None:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
@@ -98,15 +111,13 @@ def _check_names(producer: Producer, axes: object, data: object, gcn: object, fi
         check_names(axes, swept, f"an axis of {producer.name}")
         check_names(fixed, allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
-        raise ParameterError(
-            f"{producer.name} is your own function: give its parameters in axes and fixed, not in data or gcn"
-        )
+        raise ParameterError(f"{producer.name} is your own function: give its parameters in axes and fixed")
     if gcn is not None and not producer.network:
         raise ParameterError(f"{producer.name} takes no network; leave gcn out")
 
 
-def _flat(
-    producer: Producer, data: CSBM | None, gcn: GCN | None, fixed: dict[str, Any], axes: Mapping[str, Any]
+def _common(
+    producer: Producer, data: CSBM | None, gcn: GCN | None, fixed: dict[str, Any], axes: Axes
 ) -> dict[str, Any]:
     """Parameters that are not swept; those of your own function are left as they are."""
     if not producer.identity:
@@ -133,8 +144,86 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def _block_size(producer: Producer, common: Mapping[str, Any], axes: list[Axis]) -> int:
-    """Points of a block: fewer where each is a fixed point of its own."""
+    """Points of a block: fewer where each takes long, and one where each may fail by itself."""
+    if common.get("degree") is not None and producer.name == "bayes_optimal":
+        return 1
     swept = [axis.labels for axis in axes if axis.name == "reg"]
     reg = swept[0] if swept else common.get("reg", np.inf)
     explicit = producer.name == "simulate" or bool(np.all(np.isinf(reg)))
     return producer.block if explicit else min(producer.block, _SOLVED_BLOCK)
+
+
+def flatten(
+    data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes, *, network: bool
+) -> dict[str, Any]:
+    """Parameters of data and, if there is one, of the network by name, without those that are swept.
+
+    Defaults are filled in, so that what identifies a point does not depend on them.
+
+    >>> list(flatten(CSBM(4, 1.0, 2.0, 0.1), None, {"t": 1.5}, {"lam": [0.5, 1.0]}, network=False))
+    ['alpha', 'mu', 'rho', 'directed', 'classes', 'features', 't']
+    """
+    flat: dict[str, Any] = {}
+    for name, value, kind, names in (("data", data, CSBM, DATA), ("gcn", gcn, GCN, LEARNING)):
+        if value is not None and not isinstance(value, kind):
+            raise ParameterError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+        if value is not None:
+            kept = [field for field in names if field not in axes]
+            flat |= {field: _single(field, getattr(value, field)) for field in kept}
+    for name in fixed:
+        if name in axes or name in flat or (gcn is not None and name in filter_names()):
+            other = "axes" if name in axes else "data or gcn"
+            raise ParameterError(f"{name} is given twice: in fixed, and in {other}")
+    flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
+    usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
+    flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
+    named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of}
+    named |= {"loss": as_loss, "penalty": as_penalty} if network else {}
+    return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
+
+
+def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:
+    """What the network's filter keeps, once its swept parameters are set aside."""
+    names = [name for name in filter_names() if name in fixed or name in axes]
+    lone = [name for name in names if name != "depth"]
+    deep = [name for name, family in families().items() if layered(family)]
+    if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
+        raise ParameterError(
+            f"{' and '.join(names)} belong to different filters; sweep one of {filter_choices()}, "
+            "or use the axis filter to compare filters"
+        )
+    if gcn is None or names == ["filter"]:
+        return {}
+    filter = gcn.filter
+    if filter.shape:
+        _single(filter.parameter, np.empty(filter.shape))
+    if not names:
+        return {"filter": filter}
+    if filter.parameter not in (lone or deep):
+        owners = [families()[name].__name__ for name in lone or deep]
+        raise ParameterError(
+            f"{names[0]} is a parameter of {' or '.join(owners)}, but gcn has a {type(filter).__name__} filter"
+        )
+    return _rest_of_layers(filter, axes) if layered(type(filter)) else {}
+
+
+def _rest_of_layers(filter: Filter, axes: Axes) -> dict[str, Any]:
+    """Depth or shared value of the layers, whichever is not swept."""
+    name = filter.parameter
+    values = np.asarray(getattr(filter, name))
+    if name in axes:
+        has_depth = "depth" in axes or isinstance(axes[name][0], tuple)
+        return {} if has_depth else {"depth": values.shape[-1]}
+    if np.unique(values).size != 1:
+        raise ParameterError(
+            f"depth needs one value of {name} shared by all layers, but gcn has {name} = {values.tolist()}"
+        )
+    return {name: float(values[0])}
+
+
+def _single(name: str, value: Any) -> Any:
+    if np.ndim(value):
+        raise ParameterError(
+            f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
+        )
+    return value

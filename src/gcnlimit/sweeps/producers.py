@@ -23,9 +23,12 @@ from gcnlimit.parameters import (
     real_names,
 )
 from gcnlimit.results.performance import Performance, Status
-from gcnlimit.sweeps.keys import describe
+from gcnlimit.sweeps.store import describe
 
 Answer = Mapping[str, Any]
+
+DONE = 100
+"""Status of a point of a producer that reports none."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Producer:
     """A function from parameters to numbers, and how it is swept."""
 
     name: str
-    evaluate: Callable[[dict[str, Any]], Answer]  # arrays, if some parameters are arrays
+    evaluate: Callable[[dict[str, Any]], Answer]  # arrays, if some are; raises at a refused point with "throw"
     allowed: tuple[str, ...] | None  # names of the parameters; None for any
     needed: tuple[str, ...] = ()  # those without a default
     vectorised: tuple[str, ...] = ()  # those that may be arrays of one axis, computed together
@@ -101,10 +104,8 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
-    data, network = build_data(parameters), build_network(parameters)
-    prediction = predict(data, network, **options, throw=False)
-    if np.any(np.asarray(prediction.status) == Status.REFUSED):  # raises the sentence that names the parameter
-        predict(data, network, **options)
+    data = build_data(parameters)
+    prediction = predict(data, build_network(parameters), **options, throw="throw" in parameters)
     return _numbers(prediction) | {"status": prediction.status}
 
 
@@ -126,23 +127,27 @@ def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
 def _simulate(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
-    settings = _simulating().defaults | {
-        name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters
-    }
-    measured = simulate(build_data(parameters), build_network(parameters), workers=1, progress=False, **settings)
+    given = {name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters}
+    settings = _simulating().defaults | given | {"workers": 1, "progress": False}
+    throw = "throw" in parameters
+    measured = simulate(build_data(parameters), build_network(parameters), **settings, throw=throw)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
+    status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
     errors = _numbers(measured.standard_error)
-    return _numbers(measured) | {f"{name}_standard_error": error for name, error in errors.items()}
+    named = {f"{name}_standard_error": error for name, error in errors.items()}
+    return _numbers(measured) | named | {"status": status}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    tuned = tune(build_data(parameters), build_network(parameters), free=parameters["free"])
-    answer = _numbers(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
+    throw = "throw" in parameters
+    tuned = tune(build_data(parameters), build_network(parameters), parameters["free"], throw=throw, progress=False)
+    found = tuned.prediction
+    answer = _numbers(found) | {"status": found.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
-        answer |= _best(name, np.asarray(values, float), np.ndim(tuned.prediction.test_accuracy))
+        answer |= _best(name, np.asarray(values, float), np.ndim(found.test_accuracy))
     return answer
 
 
@@ -202,4 +207,4 @@ PRODUCERS: dict[str, Callable[[], Producer]] = {
     "simulate": _simulating,
     "tune": _tuning,
 }
-"""The producers of the library by name, made when they are asked for: a filter defined meanwhile is then among the names."""
+"""The producers of the library by name, made when asked for, so that a filter defined meanwhile is among the names."""

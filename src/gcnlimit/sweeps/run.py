@@ -12,14 +12,15 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIMULATION, build_data
+from gcnlimit.sweeps.answers import Answers
+from gcnlimit.sweeps.execute import runner
+from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.plan import Plan
+from gcnlimit.sweeps.producers import as_producer
+from gcnlimit.sweeps.store import Store
 
 if TYPE_CHECKING:
     import xarray
-
-    from gcnlimit.sweeps.answers import Answers
-    from gcnlimit.sweeps.grid import Block
-    from gcnlimit.sweeps.plan import Plan
-    from gcnlimit.sweeps.store import Store
 
 
 def sweep(
@@ -75,12 +76,6 @@ def sweep(
     >>> float(ds.test_accuracy.sel(lam=1.0, t=1.0)) == gl.predict(data, gcn).test_accuracy
     True
     """
-    from gcnlimit.sweeps.answers import Answers
-    from gcnlimit.sweeps.execute import runner
-    from gcnlimit.sweeps.plan import Plan
-    from gcnlimit.sweeps.producers import as_producer
-    from gcnlimit.sweeps.store import Store
-
     need("a sweep", "sweep", "xarray")
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
     alone = workers is None and executor is None and scheduler is None

@@ -1,55 +1,56 @@
-"""The store: finished blocks in one SQLite file, each written durably and checked when it is read."""
+"""The store: finished blocks in one SQLite file, each written durably and checked when it is read; and their keys."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
+import inspect
+import json
 import os
 import sqlite3
 import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Any, Self, TypeVar
 
+import numpy as np
+
+from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import Columns
-from gcnlimit.sweeps.encoding import decode, encode
-from gcnlimit.sweeps.salvage import (
-    APPLICATION,
-    LAYOUT,
-    SCHEMA,
-    DamageError,
-    alone_in,
-    begins_well,
-    free_name,
-    is_damage,
-    is_marked,
-    legible,
-    salvage,
-    swap,
-)
+from gcnlimit.sweeps.grid import Columns
 
+R = TypeVar("R")
+
+_MARK = 0x67636E6C  # of our files, in the header of SQLite: the letters gcnl
+_TABLE = "blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
+_READ = "SELECT payload, checksum FROM blocks WHERE key = ?"
 _WRITE = (
     "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
     "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
 )
-_Place = tuple[int, int, bool]
 _PATIENCE = 60.0  # seconds to wait for another process that writes
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
+"""Errors that speak against the content of the file, not of locks, disk or permissions."""
 
 
 class StoreError(GCNLimitError):
     """The store cannot be used; the message names the file and the remedy."""
 
 
+class DamageError(sqlite3.DatabaseError):
+    """What the check of the file found."""
+
+
 class Store:
     """Finished blocks of any number of sweeps, by key; without a path, in memory.
 
-    A write is on disk when `put` returns. Several processes on one machine may share a store. A block whose checksum
-    does not match is reported and counts as missing; a damaged file is set aside, and what can be read of it is kept.
+    A write is on disk when `put` returns. Several processes on one machine may share a store. A block whose checksum does
+    not match counts as missing; a damaged file is set aside, and all its blocks count as missing. Both give a warning.
 
     Examples
     --------
-    >>> import numpy as np
     >>> with Store() as store:
     ...     store.put(b"key", Columns({"x": np.array([1.0, 2.0])}, {}))
     ...     store.get(b"key").fields["x"], store.get(b"other")
@@ -58,43 +59,22 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = None if path is None else _as_path(path)
-        self._file = None if self.path is None else self.path.resolve()
-        self._place: _Place | None = None
-        self._indexed = False
         self._connection = self._open()
-        self._place = self._look()
 
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
-        try:
-            with self._turn(), legible():
-                row = self._connection.execute("SELECT payload, checksum FROM blocks WHERE key = ?", (key,)).fetchone()
-        except sqlite3.Error as error:
-            self._reopen(error)
-            return self.get(key)
+        row = self._trying(lambda: self._connection.execute(_READ, (key,)).fetchone())
         if row is None:
             return None
         if isinstance(row[0], bytes) and row[1] == _checksum(key, row[0]):
             return decode(row[0])
-        if not self._indexed:  # perhaps only the index is wrong, and names the row of another key
-            self._index()
-            return self.get(key)
-        self._warn("a block of it does not match its checksum, and is computed again")
+        self._warn("a block does not match its checksum, and is computed again")
         return None
 
     def put(self, key: bytes, columns: Columns) -> None:
         """Write a block durably."""
-        if self._look() != self._place:
-            self._move()
         payload = encode(columns)
-        row = (key, payload, _checksum(key, payload))
-        try:
-            self._write(row)
-        except sqlite3.Error as error:
-            if not is_damage(error, self._file):
-                raise self._unwritten(error) from error
-            self._reopen(error)
-            self._write(row)
+        self._trying(lambda: self._write((key, payload, _checksum(key, payload))))
 
     def __len__(self) -> int:
         """Number of blocks."""
@@ -102,209 +82,201 @@ class Store:
 
     def close(self) -> None:
         """Close the file, and remove its journal."""
-        _close(self._connection)
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _write(self, row: tuple[bytes, bytes, bytes]) -> None:
-        with self._turn(), legible(), self._connection:
+        with self._connection:
             self._connection.execute(_WRITE, row)
 
-    def _turn(self) -> contextlib.AbstractContextManager[None]:
-        """Queue behind other processes that use the store; SQLite alone would ask again and again, and may ask in vain."""
-        return contextlib.nullcontext() if self._file is None else alone_in(self._file.parent)
-
-    def _index(self) -> None:
-        """Make the index anew, once; if that fails, the whole file."""
-        self._indexed = True
+    def _trying(self, action: Callable[[], R]) -> R:
+        """Do something with the file; if it turns out to be damaged, once more with a new one."""
         try:
-            with legible(), self._connection:
-                self._connection.execute("REINDEX blocks")
-        except sqlite3.Error as error:
-            self._reopen(error)
-
-    def _look(self) -> _Place | None:
-        """What distinguishes the file from another of the same name, and a store from another file."""
-        if self._file is None:
-            return None
-        try:
-            with self._file.open("rb") as file:
-                status = os.fstat(file.fileno())
-                return status.st_dev, status.st_ino, is_marked(file.read(100))
-        except OSError:
-            return None
-
-    def _move(self) -> None:
-        """Go on in a new file, with the blocks of the one that is gone; stop if a foreign file has taken its place."""
-        gone = self._connection
-        try:
-            self._connection = self._open()
-        except StoreError:
-            if self._file is None or not self._file.exists():
-                raise
-            raise self._replaced(self._file) from None
-        self._place = self._look()
-        _copy(gone, self._connection)
-        _close(gone)
-        self._warn(
-            "the file was moved, removed or emptied while it was in use; blocks are kept in a new one from here on"
-        )
-
-    def _replaced(self, file: Path) -> StoreError:
-        """Keep what can still be read in a file beside, and say where it is."""
-        aside = free_name(file, "kept")
-        kept = self._connect(aside)
-        number = _copy(self._connection, kept)
-        _close(kept)
-        self._connection.close()  # and nothing else is asked of it, for it may have the foreign file open
-        file.with_name(f"{file.name}-journal").unlink(missing_ok=True)
-        if number:
-            told = f"its {number} blocks are kept in {aside}: give that as the store and run the same sweep again to resume"
-        else:
-            aside.unlink()
-            told = "its blocks are lost: choose another store and run the same sweep again"
-        return StoreError(
-            f"another file took the place of the store {self.path} while it was in use, and is left as it is; {told}"
-        )
-
-    def _reopen(self, error: sqlite3.Error) -> None:
-        self.close()
-        self._connection = self._recovered(error)
-        self._place = self._look()
+            return action()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            if not self._is_damaged(error):
+                raise self._unusable(error) from error
+            self._connection.close()
+            self._connection = self._fresh(error)
+            return action()
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return self._connect()
-        except sqlite3.Error as error:
-            return self._recovered(error)
+            if self.path is not None and self.path.exists() and self.path.stat().st_size:
+                _check_mark(self.path)
+            return _connect(self.path)
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+            if not self._is_damaged(error):
+                raise self._unusable(error) from None
+            return self._fresh(error)
 
-    def _connect(self, file: Path | None = None) -> sqlite3.Connection:
-        file = file or self._file
-        if file is not None and file.exists() and 0 < file.stat().st_size < 100:
-            raise DamageError("it is shorter than the header of a store")
-        connection = sqlite3.connect(file or ":memory:", timeout=_PATIENCE)
-        connection.text_factory = bytes  # a damaged cell may claim to be text
-        try:
-            with legible():
-                self._check(connection, file)
-                _prepare(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def _is_damaged(self, error: Exception) -> bool:
+        """Whether the content of the file is at fault; the message of an error that quotes it may not be text."""
+        if self.path is None or not self.path.is_file() or isinstance(error, OSError):
+            return False
+        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _DAMAGE
 
-    def _check(self, connection: sqlite3.Connection, file: Path | None) -> None:
-        """Refuse a damaged file, and the file of another program."""
-        if file is None or not file.stat().st_size:
-            return
-        ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
-        if problem not in (b"ok", "ok"):
-            raise DamageError(problem.decode(errors="replace"))
-        ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
-        tables = connection.execute("SELECT sql FROM sqlite_schema WHERE type = 'table'").fetchall()
-        if not tables or (owner == APPLICATION and tables == [(LAYOUT.encode(),)]):
-            return
-        if owner != APPLICATION and tables != [(LAYOUT.encode(),)]:
-            raise StoreError(f"{self.path} is a database of another program; choose another file for the store")
-        raise DamageError("its header or the description of its table has changed")
+    def _fresh(self, error: Exception) -> sqlite3.Connection:
+        """Give the damaged file a free name, and begin a new one: its blocks are computed again."""
+        path = self.path or Path()
+        _check_mark(path)
+        names = (path.with_name(f"{path.name}.damaged-{n}") for n in range(1, 10_000))
+        aside = next(name for name in names if not name.exists())
+        for ending in ("-journal", ""):  # the journal first: it must not be applied to the new file
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + ending).rename(aside.with_name(aside.name + ending))
+        self._warn(f"the file is damaged ({error}); it is kept as {aside}, and everything is computed again")
+        return _connect(path)
 
-    def _recovered(self, error: sqlite3.Error) -> sqlite3.Connection:
-        """If the file is damaged, set it aside and put a new one in its place, with the blocks that can still be read."""
-        place = self._place
-        if self._file is None or not is_damage(error, self._file):
-            raise self._closed(error) from None
-        with alone_in(self._file.parent):
-            if place is not None and place == self._look():  # it passed the check, and is damaged nevertheless
-                return self._rebuilt(error)
-            try:
-                return self._connect()  # another process has repaired it meanwhile
-            except sqlite3.Error as still:
-                if not is_damage(still, self._file):
-                    raise self._closed(still) from None
-                return self._rebuilt(still)
-
-    def _rebuilt(self, error: sqlite3.Error) -> sqlite3.Connection:
-        file, reason = self._file or Path(), " ".join(str(error).split())
-        rows = [row for row in salvage(file) if row[2] == _checksum(row[0], row[1])]
-        if not rows and not begins_well(file):
-            raise StoreError(
-                f"{self.path} is not a store of sweeps, or nothing of it can be read ({reason}); "
-                "move it away or choose another file, and every point is computed again"
-            ) from None
-        fresh = file.with_name(f"{file.name}.new")
-        fresh.unlink(missing_ok=True)
-        connection = self._connect(fresh)
-        with connection:
-            connection.executemany(_WRITE, rows)
-        _close(connection)
-        damaged = swap(fresh, file)
-        self._warn(
-            f"the file is damaged ({reason}); {len(rows)} blocks were saved, the rest is computed again, "
-            f"and the damaged file is kept as {damaged}"
+    def _unusable(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"cannot use the store {self.path}: {error}; check that its folder exists and is writable, that the disk has "
+            "space and that nobody locks the file; every block written is safe, and the same sweep resumes"
         )
-        return self._connect()
 
     def _warn(self, message: str) -> None:
-        warnings.warn(f"store {self.path}: {message}", stacklevel=2)
-
-    def _closed(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(
-            f"cannot open the store {self.path}: {error}; "
-            "check that its folder exists and is writable, that the disk has space and nobody else locks the file"
-        )
-
-    def _unwritten(self, error: sqlite3.Error) -> StoreError:
-        remedy = "free some space" if "full" in str(error) or "I/O" in str(error) else "try again"
-        return StoreError(
-            f"cannot write to the store {self.path}: {error}; every block written so far is safe, "
-            f"{remedy} and run the same sweep again to resume"
-        )
+        warnings.warn(f"store {self.path}: {' '.join(message.split())}", stacklevel=2)
 
 
 def _as_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+    if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
-    if str(path) == ":memory:":
-        raise ParameterError("store = ':memory:' is not allowed; leave store out to keep nothing on disk")
     if Path(path).is_dir():
         raise ParameterError(f"store = {str(path)!r} is a folder; give the name of a file in it")
     return Path(path)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the table if the file is new; several processes may do so at once.
+def _check_mark(path: Path) -> None:
+    """Refuse a file without our mark: it is left as it is."""
+    with path.open("rb") as file:
+        header = file.read(72)
+    if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
+        raise StoreError(
+            f"{path} is not a store of sweeps, or its beginning is damaged; move it away or choose another file"
+        )
 
-    A block is written to the file itself, never to a log that would later be copied into whatever file has the name then.
-    """
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file and check it, or begin a new one; several processes may do so at once."""
+    connection = sqlite3.connect(path or ":memory:", timeout=_PATIENCE)
+    connection.text_factory = bytes  # a damaged cell may claim to be text
+    try:
+        ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+        if problem not in (b"ok", "ok"):
+            raise DamageError(problem.decode(errors="replace"))
+        _prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Mark the file and make the table if it is new; a block is on disk when its transaction ends."""
     connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")
-    ((owner,),) = connection.execute("PRAGMA application_id").fetchall()
-    if owner != APPLICATION:
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
+        connection.execute(f"PRAGMA application_id = {_MARK}")
     with connection:
-        connection.execute(SCHEMA)
-
-
-def _close(connection: sqlite3.Connection) -> None:
-    with contextlib.suppress(sqlite3.Error):
-        connection.execute("PRAGMA journal_mode = DELETE")
-    with contextlib.suppress(sqlite3.Error):
-        connection.close()
-
-
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
-    """Copy the blocks that can be read, and return their number; those that do not match are found when they are read."""
-    with contextlib.suppress(sqlite3.Error, DamageError), legible(), target:
-        rows = source.execute("SELECT key, payload, checksum FROM blocks")
-        return target.executemany(_WRITE, rows).rowcount
-    return 0
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
     return hashlib.blake2b(key + payload, digest_size=16).digest()
+
+
+def encode(columns: Columns) -> bytes:
+    """Columns as bytes: a line of JSON that names them, then the arrays, little-endian.
+
+    >>> columns = Columns({"x": np.array([1.0, np.nan])}, {1: "too large"})
+    >>> decode(encode(columns)).errors
+    {1: 'too large'}
+    """
+    arrays = {name: v.astype(v.dtype.newbyteorder("<")) for name, v in columns.fields.items()}
+    header = {
+        "fields": {name: values.dtype.str for name, values in arrays.items()},
+        "size": next(iter(arrays.values())).size,
+        "version": __version__,
+        "errors": {str(place): reason for place, reason in columns.errors.items()},
+    }
+    body = b"".join(values.tobytes() for values in arrays.values())
+    return json.dumps(header).encode() + b"\n" + body
+
+
+def decode(payload: bytes) -> Columns:
+    """Columns of the bytes; the failures of another version of the library are not final."""
+    line, _, body = payload.partition(b"\n")
+    header = json.loads(line)
+    fields = {}
+    at = 0
+    for name, kind in header["fields"].items():
+        fields[name] = np.frombuffer(body, kind, header["size"], at)
+        at += fields[name].nbytes
+    errors = {int(place): reason for place, reason in header["errors"].items()}
+    return Columns(fields, errors, final=not errors or header["version"] == __version__)
+
+
+def block_key(identity: str, common: Mapping[str, Any], arrays: Mapping[str, Any]) -> bytes:
+    """Hash of the producer, the numerical version of the library and the inputs of each point of the block.
+
+    >>> block_key("predict", {"t": 1.0}, {}) == block_key("predict", {"t": 1.0}, {})
+    True
+    >>> block_key("predict", {"t": 1.0}, {}) == block_key("predict", {"t": 1.1}, {})
+    False
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(_canonical([identity, NUMERICAL_VERSION, common, sorted(arrays)]))
+    for name in sorted(arrays):
+        digest.update(np.ascontiguousarray(arrays[name], "<f8").tobytes())
+    return digest.digest()
+
+
+def point_seed(identity: str, common: Mapping[str, Any]) -> int:
+    """Seed of a point that was given none: 63 bits of the hash of its inputs, the same in every version."""
+    digest = hashlib.blake2b(_canonical([identity, common]), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def describe(function: Callable[..., Any]) -> str:
+    """Text that changes when the code of a function does: its name, source and captured values."""
+    if isinstance(function, functools.partial):
+        return json.dumps([describe(function.func), plain(function.args), plain(function.keywords)])
+    if not inspect.isfunction(function):
+        raise ParameterError(f"cannot sweep {function!r}: its code is not known; wrap it in a function")
+    try:
+        source = inspect.getsource(function)
+    except OSError:
+        source = function.__code__.co_code.hex() + repr(function.__code__.co_consts)
+    captured = [plain(cell.cell_contents) for cell in function.__closure__ or ()]
+    return json.dumps([f"{function.__module__}.{function.__qualname__}", source, captured])
+
+
+def _canonical(value: Any) -> bytes:
+    return json.dumps(plain(value), sort_keys=True).encode()
+
+
+def plain(value: Any) -> Any:
+    """Value as JSON can hold it, without loss: the same text for the same inputs."""
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, np.longdouble | np.clongdouble):
+        raise ParameterError(f"cannot store a result for {value!r}; use numbers of double precision")
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        named = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {"": type(value).__qualname__} | named
+    if inspect.isfunction(value):
+        return describe(value)
+    raise ParameterError(f"cannot store a result for {value!r}; use numbers, strings, lists or frozen dataclasses")

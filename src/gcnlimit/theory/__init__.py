@@ -1,7 +1,7 @@
 """Exact answers in the large-size limit."""
 
+from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
-from gcnlimit.theory.degree_correction import degree_correction
 from gcnlimit.theory.expansion import large_reg_expansion
 from gcnlimit.theory.finite_reg.free_entropy import free_entropy
 

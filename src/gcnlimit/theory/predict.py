@@ -28,8 +28,7 @@ from gcnlimit.theory.finite_reg.class_losses import (
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points
-from gcnlimit.theory.uncertainty import with_errors
+from gcnlimit.theory.points import Points, with_errors
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB

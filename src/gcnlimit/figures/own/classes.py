@@ -17,8 +17,7 @@ from matplotlib.axes import Axes
 
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, shades
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN

@@ -16,8 +16,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, draw_dots, label_panels, legend_below
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN

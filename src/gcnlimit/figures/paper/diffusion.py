@@ -20,8 +20,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement
 from gcnlimit.figures.paper.networks import infinity_is_nearly_best
 from gcnlimit.figures.style import (
     MARKERS,

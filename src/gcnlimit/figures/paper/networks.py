@@ -12,8 +12,7 @@ import xarray
 from gcnlimit._values import Array
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import Simulation, Statement
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 

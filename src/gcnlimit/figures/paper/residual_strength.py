@@ -16,8 +16,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement
 from gcnlimit.figures.paper.networks import growth_with_depth, infinity_is_nearly_best, strength_dots
 from gcnlimit.figures.style import (
     BLACK,

@@ -16,8 +16,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement
-from gcnlimit.figures.dots import Simulation
+from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement
 from gcnlimit.figures.paper.networks import strength_dots
 from gcnlimit.figures.style import COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, name_reg
 from gcnlimit.filters import Residual

@@ -14,9 +14,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.edge_messages import normalized
-from gcnlimit.simulation.infer.feature_messages import FeatureMessages
 from gcnlimit.simulation.infer.inference import Inference, iterate, log_prior
+from gcnlimit.simulation.infer.messages import FeatureMessages, normalized
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 

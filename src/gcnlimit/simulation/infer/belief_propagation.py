@@ -16,9 +16,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.edge_messages import Affinity, EdgeMessages, normalized
-from gcnlimit.simulation.infer.feature_messages import FeatureMessages
 from gcnlimit.simulation.infer.inference import Inference, iterate, log_prior
+from gcnlimit.simulation.infer.messages import Affinity, EdgeMessages, FeatureMessages, normalized
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class AbsentEdges:
     Parameters
     ----------
     repulsion
-        :math:`\theta`, of :class:`gcnlimit.simulation.infer.edge_messages.Affinity`.
+        :math:`\theta`, of :class:`gcnlimit.simulation.infer.messages.Affinity`.
     observations
         :math:`c`, 2 on a directed graph, else 1.
     codes

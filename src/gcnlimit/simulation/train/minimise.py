@@ -2,26 +2,67 @@ r"""Weights that minimise the loss on given training rows, for any classes.
 
 Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
 square loss it is the mean of the targets less that of the outputs, with a loss of the margin one monotone equation.
+
+Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimise
+:math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
+projection onto the constraint, one linear system that is factorised once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import LinAlgError
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.optimize import brentq
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.base import Form
-from gcnlimit.simulation.train.bias import decreasing_root
+from gcnlimit.losses.base import Form, resting_bias
+from gcnlimit.penalties import Penalty
 from gcnlimit.simulation.train.multinomial import Multinomial
+from gcnlimit.simulation.train.smooth import Slopes
 from gcnlimit.simulation.train.solvers import TrainingRows
+
+
+def balancing_bias(loss: Loss, kinds: Indices) -> float:
+    r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
+
+    >>> from gcnlimit import Logistic
+    >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
+    -1.09861229
+    """
+    first = float(np.mean(kinds == 0))
+    return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
+
+
+def decreasing_root(function: Callable[[float], float]) -> float:
+    """Root of a decreasing function of one number, near 0."""
+    value = function(0.0)
+    if value == 0.0:
+        return 0.0
+    near, far = 0.0, float(np.copysign(1.0, value))
+    while value * function(far) > 0.0:
+        near, far = far, 2.0 * far
+        if abs(far) > 1e6:
+            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
+    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
+
+
+def best_bias(slopes: Slopes, outputs: Array) -> float:
+    """Bias at which the pulls of a smooth loss on outputs sum to 0.
+
+    >>> from gcnlimit import Logistic
+    >>> from gcnlimit.simulation.train.smooth import of_margins
+    >>> round(best_bias(of_margins(Logistic(), np.array([[1.0], [-1.0]])), np.array([[3.0], [1.0]])), 9)
+    -2.0
+    """
+    return decreasing_root(lambda bias: float(np.sum(slopes.pull(outputs + bias))))
 
 
 class Minimum(NamedTuple):
@@ -160,3 +201,46 @@ class Shifted(Loss):
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Derivative of it."""
         return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
+
+
+_MOST = 20_000  # iterations
+_RELAXATION = 1.6
+_CHECK = 25  # iterations between two looks at the residual
+
+
+def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
+    r"""Weights on signed training rows, and the residual of the optimality conditions that they reach.
+
+    With :math:`f_i = -\ell'(z_i)`, they are :math:`z = Zw` and :math:`w = \mathrm{prox}_{\gamma}(w + Z^T f/r)`; the residual is
+    relative to the norms of :math:`z` and :math:`w`.
+
+    >>> from gcnlimit import ElasticNet, Square
+    >>> Z = np.array([[1.0, 2.0, 0.1], [0.0, 1.0, -0.1]])
+    >>> w, residual = penalized(Z, Square(), ElasticNet(0.5), 0.5, 1e-10)
+    >>> residual < 1e-10, (Z.T @ (1.0 - Z @ w))[1].round(8) == (0.25 + 0.25 * w[1]).round(8)  # stationary where w > 0
+    (True, np.True_)
+    """
+    rows, columns = Z.shape
+    size = max(float(np.vdot(Z, Z)) / max(rows, columns), 1e-300)  # square of a typical gain of Z
+    v = size / reg
+    factor = cho_factor(np.eye(columns) + Z.T @ Z / size)
+    w, z, off_w, off_z = (np.zeros(n) for n in (columns, rows, columns, rows))
+    residual = np.inf
+    for iteration in range(1, _MOST + 1):
+        near_w, near_z = penalty.prox(w - off_w, 1.0), loss.prox(z - off_z, v)
+        if iteration % _CHECK == 0:
+            pull = (near_z - z + off_z) / v
+            moved = penalty.prox(near_w + Z.T @ pull / reg, 1.0)
+            residual = max(_relative(Z @ near_w - near_z, near_z), _relative(moved - near_w, near_w))
+            if residual <= tol:
+                break
+        ahead_w, ahead_z = (_RELAXATION * a + (1.0 - _RELAXATION) * b for a, b in ((near_w, w), (near_z, z)))
+        target_w, target_z = ahead_w + off_w, ahead_z + off_z
+        w = cho_solve(factor, target_w + Z.T @ target_z / size)
+        z = Z @ w
+        off_w, off_z = target_w - w, target_z - z
+    return np.asarray(near_w), float(residual)
+
+
+def _relative(difference: Array, whole: Array) -> float:
+    return float(np.linalg.norm(difference) / max(float(np.linalg.norm(whole)), 1e-300))

@@ -20,9 +20,7 @@ from gcnlimit.penalties import L2
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.observation import Observation, streamed
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.bias import best_bias
-from gcnlimit.simulation.train.minimise import Minimum, Training
-from gcnlimit.simulation.train.penalized import penalized
+from gcnlimit.simulation.train.minimise import Minimum, Training, best_bias, penalized
 from gcnlimit.simulation.train.products import Products, train_by_products
 from gcnlimit.simulation.train.rows import rows_by_filter
 from gcnlimit.simulation.train.smooth import Slopes, at_best_bias, cross_entropy, of_margins

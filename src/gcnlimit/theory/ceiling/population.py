@@ -20,7 +20,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.linear import matrix_function
-from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.state_evolution import Evidence
 
 _TINY = 1e-300  # least factor of an edge, so that its logarithm stays finite
 _HINT = (

@@ -30,7 +30,7 @@ from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
-from gcnlimit.theory.ceiling.evidence import Evidence
+from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal_posterior import GaussianRule, MatrixPosterior, gaussian_rules, posterior_log_error
 from gcnlimit.theory.points import at_each_point
 

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics import positive
-from gcnlimit.numerics.linear import hankel, solve_each
+from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
 from gcnlimit.theory.points import Points
@@ -118,12 +117,12 @@ class Medium(NamedTuple):
     def pack(self, peak: Array) -> Array:
         r"""One row per point; :math:`\hat V` is multiplied by the `peak` of the squared gain."""
         V, V_hat, X, Y = self
-        return np.concatenate([positive.pack(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
+        return np.concatenate([pack_positive(A) for A in (V, V_hat * peak[:, None, None], X, Y)], axis=1)
 
     @classmethod
     def unpack(cls, rows: Array, depth: int, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V, V_hat, X, Y = (positive.unpack(part, depth) for part in np.split(rows, 4, axis=1))
+        V, V_hat, X, Y = (unpack_positive(part, depth) for part in np.split(rows, 4, axis=1))
         return cls(V, V_hat / peak[:, None, None], X, Y)
 
 
@@ -177,7 +176,7 @@ class DirectedEquations(Equations):
         r"""Size of the unknowns; conjugates are weighted by their share of :math:`V^{-1}`."""
         K = self.chain.depth
         V, V_hat = np.split(rest, 4, axis=1)[:2]
-        effect = positive.log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
+        effect = log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
         one, conjugate = np.ones_like(V), np.exp(-np.maximum(effect, -60.0))
         return np.concatenate([one, conjugate, one, conjugate], axis=1)
 

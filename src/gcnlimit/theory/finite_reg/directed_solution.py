@@ -22,9 +22,8 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
-from gcnlimit.numerics import positive
 from gcnlimit.numerics.fixed_point import fixed_point
-from gcnlimit.numerics.linear import solve_each
+from gcnlimit.numerics.linear import pack_positive, solve_each, unpack_positive
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, outer, relative_stiffness, response
 from gcnlimit.theory.finite_reg.solution import ACCURACY, FollowedSolution, scaled_chain
@@ -98,10 +97,10 @@ def _overlaps(node: _Node, source: Array) -> tuple[Array, Array]:
     K = source.shape[-1]
 
     def pack(overlaps: Array) -> Array:
-        return np.concatenate([positive.pack(overlaps[:, 0]), positive.pack(overlaps[:, 1])], axis=1)
+        return np.concatenate([pack_positive(overlaps[:, 0]), pack_positive(overlaps[:, 1])], axis=1)
 
     def unpack(rows: Array) -> Array:
-        return np.stack([positive.unpack(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
+        return np.stack([unpack_positive(part, K) for part in np.split(rows, 2, axis=1)], axis=1)
 
     def around(rows: Array, points: npt.NDArray[np.intp]) -> Array:
         there = _Node(*(part[points] for part in node))

@@ -7,7 +7,7 @@ from typing import Any
 from gcnlimit.errors import ParameterError
 
 
-def labelled(file: str, nodes: str | None) -> Any:
+def load_labelled(file: str, nodes: str | None) -> Any:
     """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels."""
     from gcnlimit import real
 
