@@ -22,8 +22,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
-from gcnlimit.theory.ceiling.evidence import Evidence
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
+from gcnlimit.theory.ceiling.state_evolution import Evidence
 
 _SWEEPS = 3000  # of the map itself at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
