@@ -21,7 +21,7 @@ from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.averages import Eta, eta, eta_at_zero
 from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms
 from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations
+from gcnlimit.theory.finite_reg.symmetric import Grids, SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
 
 
@@ -126,3 +126,20 @@ class PropensityEquations(SymmetricEquations):
         feedback = gain.noise * kappa**2 * WW
         Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
         return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * kappa**2 * WW, kappa * graph.W)
+
+
+class PropensityGrids(Grids):
+    """Grids over the spectrum, for the equations with propensities."""
+
+    kind = PropensityEquations
+
+
+class PropensitySolution(SymmetricSolution):
+    """Solution on a symmetric graph with heterogeneous degrees."""
+
+    @classmethod
+    def _grids(cls, points: Points, scaled: ScaledChain | None) -> Grids:
+        return PropensityGrids.of(points, scaled)
+
+    def layers(self) -> None:
+        """Return nothing: the order functions of the layers are those of degrees that are alike."""

@@ -60,10 +60,8 @@ class Solution(ABC):
         """Order functions at the layers of the chain that stands for the filter."""
 
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if the filter has none, a long series, or degrees differ."""
+        """Order functions at the layers of a network; None if the filter has none, or too long a series."""
         filter = self.points.filter
-        if self.points.degrees is not None:
-            return None
         long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
         return None if long else self.chain_layers()
 
