@@ -128,10 +128,6 @@ FUNCTIONS = {
         lambda v: gl.depth.learning_rate(_data(v), _gcn(v), signals=[3.0, v["top"]]),
         DATA | {"t": 1.0, "top": 4.0},
     ),
-    "integral_residuals": (
-        lambda v: max(gl.depth.integral_residuals(_data(v), _gcn(v), v["nodes"]).values()),
-        DATA | {"t": 1.0, "nodes": 4},
-    ),
     "measure_order_functions": (
         lambda v: gl.depth.measure_order_functions(_instance(DATA), _gcn(v), [v["x"]], probes=v["probes"]),
         {"t": 1.0, "x": 0.5, "probes": 4},

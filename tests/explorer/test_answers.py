@@ -1,4 +1,4 @@
-"""Many clients: each part is computed once, quick ones at once, and the latest state wins."""
+"""Many clients: each number is computed once, quick ones at once, and the latest state wins."""
 
 import threading
 import time
@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import FIRST, MORE, Answers, Computed
-from gcnlimit.explorer.parts import PARTS
+from gcnlimit.explorer.answers import FIRST, MORE, Answers, Computed, Worker
+from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.state import State
-from gcnlimit.explorer.worker import Worker
 
 
 class Here:
@@ -21,7 +20,7 @@ class Here:
 
 
 class Counted:
-    """In place of the computation of parts: their names, and the seconds that each is said to take."""
+    """In place of the computations: their names, and the seconds that each is said to take."""
 
     def __init__(self, **seconds):
         self.names, self.seconds = [], seconds
@@ -43,7 +42,7 @@ def rested(served, state):
     return dict(served.later(state, "me", 1, []))
 
 
-def test_a_part_is_computed_once_for_all_states_that_it_does_not_depend_on(counted):
+def test_a_number_is_computed_once_for_all_states_that_it_does_not_depend_on(counted):
     served = Answers(Here(), Here())
     for t in (0.5, 1.0, 1.5):
         served.complete("strength-diffusion", State(t=t))
@@ -78,9 +77,11 @@ def test_a_later_state_of_the_same_client_wins(counted):
 
 
 @pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "gap"])
-def test_a_part_depends_on_nothing_else_than_it_says(name):
-    state = State(lam=0.7, mu=1.3, rho=0.2, t=0.5, classes="3", symmetrize=False, axis="mu", gap="network", nodes=300)
-    np.testing.assert_equal(PARTS[name].compute(state), PARTS[name].compute(PARTS[name].key(state)))
+def test_a_number_depends_on_nothing_else_than_it_says(name):
+    data = {"lam": 0.7, "mu": 40.0, "rho": 0.2, "classes": "3"}
+    state = State(**data, t=7.0, symmetrize=False, axis="mu", gap="network", nodes=300)
+    one = COMPUTATIONS[name]
+    np.testing.assert_equal(one.compute(state), one.compute(one.key(state)))
 
 
 def test_an_unwanted_call_is_ended_and_the_next_one_answered():

@@ -8,15 +8,14 @@ pytest.importorskip("dash")
 
 import gcnlimit as gl
 from gcnlimit.explorer.app import Explorer
-from gcnlimit.explorer.serve import guard
+from gcnlimit.explorer.serve import server_of
 from gcnlimit.explorer.state import State
 
 
 @pytest.fixture(scope="module")
 def client():
     explorer = Explorer(State())
-    guard(explorer.app.server, {"127.0.0.1", "localhost"})
-    yield explorer.app.server.test_client()
+    yield server_of(explorer, {"127.0.0.1", "localhost"}).test_client()
     explorer.close()
 
 
@@ -65,6 +64,26 @@ def test_the_layout_names_every_control(client):
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
     answer = client.post("/pictures", data=body, content_type="application/json", headers={"Host": "localhost"})
     assert word in json.loads(answer.text)["refused"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        b"[1, 2]",
+        b'"text"',
+        b'{"output": "no such callback", "inputs": []}',
+        b'{"output": "csv.data", "outputs": {}, "inputs": 3, "changedPropIds": []}',
+        b'{"output": [], "inputs": [{"id": {"a": []}}], "changedPropIds": [[]]}',
+    ],
+)
+def test_a_callback_that_the_page_does_not_have_is_refused_without_a_traceback(client, body, caplog):
+    answer = client.post(
+        "/_dash-update-component", data=body, content_type="application/json", headers={"Host": "localhost"}
+    )
+    assert answer.status_code == 400
+    assert "reload" in answer.text
+    assert "Traceback" not in caplog.text
 
 
 def test_an_answer_holds_the_numbers_of_the_library(client):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import gcnlimit as gl
 from gcnlimit.explorer.presets import PRESETS
-from gcnlimit.explorer.state import CHOICES, LIMITS, State
+from gcnlimit.explorer.state import CHOICES, LIMITS, SWITCHES, State
 
 
 def _values(name):
@@ -29,7 +29,10 @@ def test_a_link_leads_back_to_its_state(values):
     assert State.of_query(state.query()) == state
 
 
-@pytest.mark.parametrize("state", PRESETS.values(), ids=PRESETS.keys())
+EXAMPLES = {name: state for group in PRESETS.values() for name, state in group.items()}
+
+
+@pytest.mark.parametrize("state", EXAMPLES.values(), ids=EXAMPLES.keys())
 def test_presets_are_states_that_the_library_answers(state):
     assert State.of_query(state.query()) == state
     p = gl.predict(state.data, state.gcn)
@@ -40,7 +43,8 @@ def test_presets_are_states_that_the_library_answers(state):
     "query, word",
     [
         ("?rho=7", "rho"),
-        ("?rho=", "rho"),
+        ("?rho=", "rho is empty"),
+        ("?alpha=0", "alpha = 0 is out of range; choose a number from 0.001 to 100000"),
         ("?lam=nan", "lam"),
         ("?lam=1e400", "lam"),
         ("?reg=-1", "reg"),
@@ -71,4 +75,8 @@ def test_infinite_regularization_travels_in_a_link():
 
 
 def test_every_field_is_a_control():
-    assert {f.name for f in fields(State)} == {*LIMITS, *CHOICES, "classes", "coefficients", "directed", "symmetrize"}
+    assert {f.name for f in fields(State)} == {*LIMITS, *CHOICES, *SWITCHES, "classes", "coefficients"}
+
+
+def test_every_example_has_a_name_of_its_own():
+    assert len(EXAMPLES) == sum(map(len, PRESETS.values()))

@@ -7,12 +7,12 @@ import gcnlimit as gl
 from gcnlimit.explorer.state import CHOICES, State
 from gcnlimit.explorer.trials import Run, trial
 
-STATE = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.0, nodes=1000)
+STATE = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.0, nodes=500)
 
 
 @pytest.fixture(scope="module")
 def run():
-    return Run(STATE, [trial(STATE, seed) for seed in range(8)])
+    return Run(STATE, [trial(STATE, seed) for seed in range(16)])
 
 
 @pytest.mark.parametrize("measure", CHOICES["measure"])

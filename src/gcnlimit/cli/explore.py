@@ -30,8 +30,8 @@ def command(*, file: str | None, nodes: str | None, port: int, host: str, no_bro
     from gcnlimit.explorer.state import State
     from gcnlimit.explorer.upload import describe_file
 
-    start, sentence = State(), ""
+    start = State()
+    sentence = ""
     if file is not None:
-        start, sentences = describe_file(start, Path(file), None if nodes is None else Path(nodes))
-        sentence = "\n".join(sentences)
+        start, sentence = describe_file(start, Path(file), None if nodes is None else Path(nodes))
     serve(start, sentence, host=host, port=port, browser=not no_browser)

@@ -1,6 +1,7 @@
 """The page in the browser: controls, pictures that follow them, and graphs sampled beside the curves.
 
-`state` is what the page shows; `pictures` computes from it without any web code, of `parts` that are kept, and `verdict` says
-it in words; `draw` makes Plotly figures; `page` lays them out; `route` answers a movement of the controls, `answers` and
-`trials` compute in other processes by `worker`; `app` and `connect` join the parts, and `serve` serves them.
+`state` is what the page shows. Without any web code, `computations` are the numbers behind it, `pictures` what each picture
+shows, `sentences` the answers in words and `code` the lines that give the same; `upload` reads a graph of your own. `answers`
+computes for many clients, some of it in other processes, and `trials` samples graphs there. `picture`
+makes Plotly figures, `page` lays them out, `app` connects the controls and `serve` answers the browser.
 """

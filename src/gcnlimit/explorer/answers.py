@@ -2,30 +2,122 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from gcnlimit._runtime.processes import process_pool
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.accuracies import Parts
-from gcnlimit.explorer.parts import PARTS
+from gcnlimit.explorer.computations import COMPUTATIONS, Results
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.recent import Recent
 from gcnlimit.explorer.state import State
-from gcnlimit.explorer.worker import Worker
 
 FIRST, MORE = 0.25, 0.05
 """Processor seconds that the first picture of the answer to a movement may take, and that the others may take together."""
+
+_LOOK = 0.1  # seconds between two looks at whether a call is still wanted
 _met: set[str] = set()
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(Generic[K, V]):
+    """Dictionary of bounded size that forgets what was not used for longest; safe among threads.
+
+    >>> r = Recent(2)
+    >>> for key in "abc":
+    ...     r.put(key, key.upper())
+    >>> r.get("a"), r.get("c")
+    (None, 'C')
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._lock = threading.Lock()
+        self._values: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """Value of a key, None if there is none."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+            return self._values.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value."""
+        with self._lock:
+            self._values[key] = value
+            self._values.move_to_end(key)
+            while len(self._values) > self._size:
+                self._values.popitem(last=False)
+
+
+class _EndedError(Exception):
+    """The process is ended in the middle of a call."""
+
+
+class Worker:
+    """One process, started when it is first needed, that answers one call at a time.
+
+    `patience` is for how many seconds an unwanted call may go on before its process is ended: starting another one takes as long.
+    """
+
+    def __init__(self, patience: float = 1.5) -> None:
+        self._patience = patience
+        self._turn = threading.Lock()
+        self._context: contextlib.AbstractContextManager[Executor] | None = None
+        self._pool: Executor | None = None
+
+    def run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
+        """Result of a call, None if it became unwanted before it ended."""
+        while not self._turn.acquire(timeout=_LOOK):
+            if unwanted():
+                return None
+        try:
+            return None if unwanted() else self._run(call, *given, unwanted=unwanted)
+        except BrokenExecutor:
+            self._end()
+            raise GCNLimitError("the computing process died, perhaps for lack of memory; try again") from None
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """End the process."""
+        with self._turn:
+            self._end()
+
+    def _run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
+        if self._pool is None:
+            self._context = process_pool(1)
+            self._pool = self._context.__enter__()
+        future = self._pool.submit(call, *given)
+        began = time.monotonic()
+        while True:
+            try:
+                return future.result(timeout=_LOOK)
+            except TimeoutError:
+                if unwanted() and time.monotonic() - began > self._patience:
+                    self._end()
+                    return None
+
+    def _end(self) -> None:
+        context, self._context, self._pool = self._context, None, None
+        if context is not None:
+            with contextlib.suppress(_EndedError):
+                context.__exit__(_EndedError, _EndedError(), None)
 
 
 @dataclass(frozen=True)
 class Computed:
-    """Value of a part, None with a sentence if the library refuses it, and the processor seconds that it took."""
+    """Result of a computation, None with a sentence if the library refuses it, and the processor seconds that it took."""
 
     value: Any
     sentence: str
@@ -33,7 +125,7 @@ class Computed:
 
 
 def compute(name: str, state: State) -> Computed:
-    """Compute a part; the first time in a process twice if it is quick, so that its time is not that of imports and tables."""
+    """Compute; the first time in a process twice if it is quick, so that its time is not that of imports and tables."""
     found = _timed(name, state)
     if name in _met or found.seconds > 1.0:
         return found
@@ -44,68 +136,62 @@ def compute(name: str, state: State) -> Computed:
 def _timed(name: str, state: State) -> Computed:
     began, value, sentence = time.thread_time(), None, ""
     try:
-        value = PARTS[name].compute(state)
+        value = COMPUTATIONS[name].compute(state)
     except GCNLimitError as error:
         sentence = f"{str(error).rstrip('.')}."
     return Computed(value, sentence, time.thread_time() - began)
 
 
 class Answers:
-    """Pictures of states, each part computed once.
-
-    Parameters
-    ----------
-    quick, slow
-        Processes for the parts that belong to the answer to a movement, and for the others.
-    """
+    """Pictures of states, each number computed once, by a `quick` process if a moving slider waits for it, else a `slow` one."""
 
     def __init__(self, quick: Worker, slow: Worker) -> None:
         self._workers = {True: quick, False: slow}
-        self._parts: Recent[tuple[str, State], Computed] = Recent(1024)
+        self._computed: Recent[tuple[str, State], Computed] = Recent(1024)
         self._seconds: Recent[Hashable, float] = Recent(1024)
         self._latest: Recent[str, int] = Recent(4096)
         self._turn = threading.Lock()
 
     def now(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
-        """Pictures that are seen, each with the parts that are known or quick; `number` counts the states of a client."""
+        """Pictures that are seen, with what is known or quick; `number` counts the states of a client."""
         self._latest.put(client, max(number, self._latest.get(client) or 0))
         left = FIRST
         for name in seen:
             if self._passed(client, number):
                 return
             first = name == seen[0]
-            parts = (*(("ceiling", "here") if first else ()), *needs(name, state))
+            wanted = (*(("ceiling", "here") if first else ()), *needs(name, state))
             with self._turn:  # many clients are answered picture by picture, and none waits for all
-                left -= self._compute_quick(parts, state, left)
+                left -= self._compute_quick(wanted, state, left)
             yield name, self._draw(name, state)
             left = MORE if first else left
 
     def later(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
-        """Every picture, those that are seen first and quick parts before slow ones, until a later state of the client comes."""
+        """Every picture, those that are seen first and quick numbers before slow ones, until a later state comes."""
         for prompt in (True, False):
             for name in dict.fromkeys((*seen, *PICTURES)):
-                parts = [part for part in needs(name, state) if PARTS[part].prompt is prompt]
-                if not self._fetch(parts, state, lambda: self._passed(client, number)):
+                wanted = [one for one in needs(name, state) if COMPUTATIONS[one].prompt is prompt]
+                if not self._fetch(wanted, state, lambda: self._passed(client, number)):
                     return
-                if prompt or parts:
+                if prompt or wanted:
                     yield name, self._draw(name, state)
 
     def complete(self, name: str, state: State) -> Picture:
-        """One picture with all of its parts."""
+        """One picture with all of its numbers."""
         self._fetch(needs(name, state), state, lambda: False)
         return self._draw(name, state)
 
     def waiting(self, state: State) -> list[str]:
-        """Pictures of which some part is not known."""
-        return [name for name in PICTURES if any(self._get(part, state) is None for part in needs(name, state))]
+        """Pictures of which something is not known."""
+        return [name for name in PICTURES if any(self._get(one, state) is None for one in needs(name, state))]
 
-    def parts(self, names: Iterable[str], state: State) -> Parts:
-        """Those of some parts that are known."""
+    def results(self, names: Iterable[str], state: State) -> Results:
+        """Those of some results that are known."""
         found = {name: self._get(name, state) for name in names}
         return {name: one.value for name, one in found.items() if one is not None and not one.sentence}
 
-    def _get(self, part: str, state: State) -> Computed | None:
-        return self._parts.get((part, PARTS[part].key(state)))
+    def _get(self, name: str, state: State) -> Computed | None:
+        return self._computed.get((name, COMPUTATIONS[name].key(state)))
 
     def _passed(self, client: str, number: int) -> bool:
         """Whether a later state of the client has come."""
@@ -113,48 +199,39 @@ class Answers:
 
     def _draw(self, name: str, state: State) -> Picture:
         wanted = needs(name, state)
-        found = [self._get(part, state) for part in wanted]
-        picture = PICTURES[name].draw(state, self.parts(wanted, state))
+        found = [self._get(one, state) for one in wanted]
+        picture = PICTURES[name].draw(state, self.results(wanted, state))
         sentences = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
         return picture.with_state(complete=None not in found, sentences=tuple(sentences))
 
-    def _compute_quick(self, parts: Iterable[str], state: State, left: float) -> float:
-        """Compute those of some parts that are known to fit into the seconds that are left; the seconds that they took."""
+    def _compute_quick(self, names: Iterable[str], state: State, left: float) -> float:
+        """Compute what is known to fit into the seconds that are left; the seconds that it took."""
         spent = 0.0
-        for part in parts:
-            seconds = self._seconds.get(_kind(part, state)) or math.inf
-            if PARTS[part].prompt and seconds < left - spent and self._get(part, state) is None:
-                found = compute(part, PARTS[part].key(state))
+        for name in names:
+            seconds = self._seconds.get(_kind(name, state)) or math.inf
+            if COMPUTATIONS[name].prompt and seconds < left - spent and self._get(name, state) is None:
+                found = compute(name, COMPUTATIONS[name].key(state))
                 spent += found.seconds
-                self._keep(part, state, found)
+                self._keep(name, state, found)
         return spent
 
-    def _fetch(self, parts: Iterable[str], state: State, unwanted: Callable[[], bool]) -> bool:
-        """Compute in other processes those parts that are not known; false if they became unwanted."""
-        for part in parts:
-            if self._get(part, state) is None:
-                found = self._workers[PARTS[part].prompt].run(compute, part, PARTS[part].key(state), unwanted=unwanted)
+    def _fetch(self, names: Iterable[str], state: State, unwanted: Callable[[], bool]) -> bool:
+        """Compute in other processes what is not known; false if it became unwanted."""
+        for name in names:
+            if self._get(name, state) is None:
+                one = COMPUTATIONS[name]
+                found = self._workers[one.prompt].run(compute, name, one.key(state), unwanted=unwanted)
                 if found is None:
                     return False
-                self._keep(part, state, found)
+                self._keep(name, state, found)
         return True
 
-    def _keep(self, part: str, state: State, found: Computed) -> None:
-        self._parts.put((part, PARTS[part].key(state)), found)
-        self._seconds.put(_kind(part, state), found.seconds)
+    def _keep(self, name: str, state: State, found: Computed) -> None:
+        self._computed.put((name, COMPUTATIONS[name].key(state)), found)
+        self._seconds.put(_kind(name, state), found.seconds)
 
 
-def _kind(part: str, state: State) -> Hashable:
-    """What the time of a part depends on: states of one kind take about as long."""
-    symmetric = state.symmetrize or not state.directed
-    return (
-        part,
-        math.isinf(state.reg),
-        state.loss,
-        symmetric,
-        state.classes,
-        state.family,
-        state.depth,
-        state.gap,
-        state.axis,
-    )
+def _kind(name: str, state: State) -> Hashable:
+    """What the time of a computation depends on: states of one kind take about as long."""
+    network = state.loss, math.isinf(state.reg), state.symmetric, state.family, state.depth
+    return name, network, state.classes, state.gap, state.axis

@@ -1,41 +1,182 @@
-"""The application: the page, and the processes that compute for it."""
+"""The application: what follows what among controls, the address of the page, sampled graphs and downloads.
+
+Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of the
+address, and one function sets the controls from it. Pictures go around Dash, by `serve`.
+"""
 
 from __future__ import annotations
 
-from dash import Dash
+from collections.abc import Callable
+from typing import Any
 
-from gcnlimit.explorer.answers import Answers
-from gcnlimit.explorer.connect import connect_controls, connect_downloads, connect_trials
-from gcnlimit.explorer.page import layout
-from gcnlimit.explorer.route import connect_pictures
-from gcnlimit.explorer.state import State
+from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, dcc, no_update
+from dash import State as Held
+
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.explorer.answers import Answers, Worker
+from gcnlimit.explorer.computations import tuned
+from gcnlimit.explorer.page import layout, position
+from gcnlimit.explorer.pictures import PICTURES
+from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
 from gcnlimit.explorer.trials import Trials
-from gcnlimit.explorer.worker import Worker
+from gcnlimit.explorer.upload import describe_upload
 
 
 class Explorer:
-    """The explorer as a web application, `app`; `close` ends its processes.
-
-    Parameters
-    ----------
-    start
-        What the page shows at first.
-    sentence
-        What it says at first.
-    """
+    """The explorer as a web application, `app`, that shows a state and a sentence at first; `close` ends its processes."""
 
     def __init__(self, start: State | None = None, sentence: str = "") -> None:
         self._workers = Worker(), Worker(), Worker()
+        self.answers = Answers(*self._workers[:2])
+        self.trials = Trials(self._workers[2])
         self.app = Dash("gcnlimit.explorer", title="gcnlimit explorer", update_title="", serve_locally=True)
         self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
         self.app.layout = lambda: layout(start or State(), sentence)
-        answers, trials = Answers(*self._workers[:2]), Trials(self._workers[2])
-        connect_controls(self.app)
-        connect_pictures(self.app.server, answers, trials)
-        connect_downloads(self.app, answers, trials)
-        connect_trials(self.app, trials)
+        _connect_controls(self.app)
+        _connect_downloads(self.app, self.answers, self.trials)
+        _connect_trials(self.app, self.trials)
 
     def close(self) -> None:
         """End the processes that compute."""
         for worker in self._workers:
             worker.close()
+
+
+def _connect_controls(app: Dash) -> None:
+    """Controls to the state of the page and its address, and back."""
+    for name in LIMITS:
+        inputs = [Input(name, "value"), Held("limits", "data")]
+        slider = Output(f"{name}-slider", "value")
+        app.clientside_callback(_in_page("follow"), slider, *inputs, prevent_initial_call=True)
+    values = [Input(name, "value") for name in (*FIELDS, "infinite")]
+    collected = [Output("state", "data"), Output("link", "content")]
+    app.clientside_callback(_in_page("collect"), *collected, *values, Held("limits", "data"), Held("examples", "data"))
+    app.clientside_callback(_in_page("theme"), Output("theme", "data"), Input("mode", "value"))
+    asked = [Input("state", "data"), Input("theme", "data"), Input("dots", "data"), Held("client", "data")]
+    app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
+
+    controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
+    controls += [Output(f"{name}-slider", "value", allow_duplicate=True) for name in LIMITS]
+    link = [Input("url", "search"), Held("start", "data")]
+    app.callback(*controls, _said(), *link, prevent_initial_call="initial_duplicate")(_from_link)
+
+    way = Output("url", "search", allow_duplicate=True)
+    held = Held("state", "data")
+    app.callback(way, _said(), Input({"preset": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
+    app.callback(way, _said(), Input("best", "n_clicks"), held, prevent_initial_call=True)(_to_best)
+    app.callback(way, _said(), Input("gap-shown", "clickData"), held, prevent_initial_call=True)(_to_click)
+    files = [Input("upload", "contents"), Held("upload", "filename"), held]
+    busy = [(Output("reading", "children"), "Reading your graph; a large one takes a minute ...", "")]
+    app.callback(way, _said(), *files, running=busy, prevent_initial_call=True)(_to_upload)
+
+
+def _connect_downloads(app: Dash, answers: Answers, trials: Trials) -> None:
+    """Each picture to its files."""
+    for name in PICTURES:
+        for kind in () if name == "table" else ("png", "svg"):
+            saved = (Output(f"{name}-{kind}", "title"), Input(f"{name}-{kind}", "n_clicks"))
+            app.clientside_callback(_in_page("save"), *saved, prevent_initial_call=True)
+
+    def csv(clicks: list[int | None], held: dict[str, Any], client: str) -> Any:
+        chosen = ctx.triggered_id
+        if not any(clicks) or not isinstance(chosen, dict):
+            return no_update
+        name = chosen["of"]
+        state = State.of(held)
+        picture = trials.with_dots(name, answers.complete(name, state), client, state)
+        return dcc.send_string(picture.csv() + "\n", f"gcnlimit-{name}.csv")
+
+    page = [Held("state", "data"), Held("client", "data")]
+    buttons = Input({"take": "csv", "of": ALL}, "n_clicks")
+    app.callback(Output("csv", "data"), buttons, *page, prevent_initial_call=True)(csv)
+
+
+def _connect_trials(app: Dash, trials: Trials) -> None:
+    """Buttons and progress of the sampled graphs."""
+
+    def start(clicks: int, held: dict[str, Any], client: str) -> Any:
+        try:
+            trials.start(client, State.of(held))
+        except GCNLimitError as error:
+            return no_update, str(error)
+        return False, ""
+
+    def stop(clicks: int, client: str) -> Any:
+        trials.stop(client)
+        return no_update
+
+    def follow(ticks: int, client: str) -> Any:
+        run = trials.of(client)
+        if run is None:
+            return no_update, "0", "", True, True, False
+        done, total = len(run.results), run.state.trials
+        end = "" if run.running else "; done" if done == total else "; stopped"
+        words = run.sentence or f"{done} of {total} graphs{end}"
+        return done, str(done / total), words, not run.running, not run.running, run.running
+
+    client = Held("client", "data")
+    ticking = Output("tick", "disabled", allow_duplicate=True)
+    begin = [Input("sample", "n_clicks"), Held("state", "data"), client]
+    app.callback(ticking, _said(), *begin, prevent_initial_call=True)(start)
+    app.callback(Output("stop", "title"), Input("stop", "n_clicks"), client, prevent_initial_call=True)(stop)
+    shown = [Output("dots", "data"), Output("progress", "value"), Output("progress-text", "children"), ticking]
+    shown += [Output("stop", "disabled"), Output("sample", "disabled")]
+    app.callback(*shown, Input("tick", "n_intervals"), client, prevent_initial_call=True)(follow)
+
+
+def _in_page(function: str) -> ClientsideFunction:
+    """A function of the scripts in `assets`."""
+    return ClientsideFunction("explorer", function)
+
+
+def _said() -> Output:
+    return Output("message", "children", allow_duplicate=True)
+
+
+def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
+    """Values of the controls for the query of a link, and a sentence if it is impossible."""
+    sentence: Any = no_update
+    try:
+        state = State.of_query(search or start)
+    except GCNLimitError as error:
+        state = State.of_query(start)
+        sentence = f"The link cannot be shown: {error}."
+    infinite = state.reg == float("inf")
+    state = state.replaced(reg=1.0) if infinite else state
+    values = {name: getattr(state, name) for name in FIELDS}
+    values |= {name: ["yes"] if values[name] else [] for name in SWITCHES}
+    sliders = [position(name, values[name]) for name in LIMITS]
+    return (*values.values(), ["yes"] if infinite else [], *sliders, sentence)
+
+
+def _to_preset(clicks: list[int | None]) -> Any:
+    chosen = ctx.triggered_id
+    if not any(clicks) or not isinstance(chosen, dict):
+        return no_update, no_update
+    name = chosen["preset"]
+    return next(group[name].query() for group in PRESETS.values() if name in group), ""
+
+
+def _to_best(clicks: int, held: dict[str, Any]) -> Any:
+    return _moved(lambda: (tuned(State.of(held)), ""))
+
+
+def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
+    point = click["points"][0]
+    return _moved(lambda: (State.of(held | {"lam": point["x"], "mu": point["y"]}).rounded(), ""))
+
+
+def _to_upload(contents: list[str] | None, names: list[str], held: dict[str, Any]) -> Any:
+    if not contents:
+        return no_update, no_update
+    return _moved(lambda: describe_upload(State.of(held), contents, names))
+
+
+def _moved(go: Callable[[], tuple[State, str]]) -> tuple[Any, Any]:
+    """Query of a new state and what is said of it, or a sentence that says why there is none."""
+    try:
+        state, sentence = go()
+    except GCNLimitError as error:
+        return no_update, str(error)
+    return state.query(), sentence

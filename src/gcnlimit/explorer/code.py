@@ -8,12 +8,14 @@ from typing import Any
 
 from gcnlimit.explorer.state import State
 
-_CLASS = {"residual": "Residual", "diffusion": "Diffusion", "pagerank": "PageRank", "polynomial": "Polynomial"}
+_SIGNALS = ("alpha", "lam", "mu", "rho")
+_CLASS = {"diffusion": "Diffusion", "pagerank": "PageRank", "polynomial": "Polynomial"}
 
 
 def script(*lines: str) -> str:
     """Lines of Python after the imports."""
-    return "\n".join(("import math", "", "import numpy as np", "", "import gcnlimit as gl", "", *lines))
+    imports = ("import math", "", "import numpy as np", "", "import gcnlimit as gl", "")
+    return "\n".join((*imports, *lines))
 
 
 def data_line(state: State, **changes: str) -> str:
@@ -22,9 +24,9 @@ def data_line(state: State, **changes: str) -> str:
     >>> data_line(State(classes="0.2, 0.8"), lam="lam")
     'data = gl.CSBM(alpha=4.0, lam=lam, mu=2.0, rho=0.1, directed=True, classes=[0.2, 0.8])'
     """
-    values = {name: repr(getattr(state, name)) for name in ("alpha", "lam", "mu", "rho", "directed")}
+    values = {name: repr(getattr(state, name)) for name in (*_SIGNALS, "directed")}
     if state.classes.strip() != "2":
-        values["classes"] = f"[{state.classes}]" if "," in state.classes else state.classes
+        values["classes"] = f"[{state.classes}]" if state.unequal else state.classes
     return f"data = gl.CSBM({_arguments(values | changes)})"
 
 
@@ -34,12 +36,12 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     >>> network_line(State(), "residual", "c")
     'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
     """
-    inner = f"gl.{_CLASS[family]}({strength})"
-    if family == "residual":
-        inner = f"gl.Residual.constant({strength}, depth={depth or state.depth})"
+    filter = f"Residual.constant({strength}, depth={depth or state.depth})"
+    if family != "residual":
+        filter = f"{_CLASS[family]}({strength})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
     given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
-    return f"gcn = gl.GCN({inner}, {_arguments(given | changes)})"
+    return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
 
 
 def predict_command(state: State, verb: str = "predict", network: dict[str, Any] | None = None, **changes: str) -> str:
@@ -48,16 +50,14 @@ def predict_command(state: State, verb: str = "predict", network: dict[str, Any]
     >>> predict_command(State(), network={"t": "0:2:5"}, lam="-1:1:3")
     'gcnlimit predict --alpha=4.0 --lam=-1:1:3 --mu=2.0 --rho=0.1 --t=0:2:5 --loss=square --reg=inf --symmetrize'
     """
-    values = {name: str(getattr(state, name)) for name in ("alpha", "lam", "mu", "rho")} | changes
-    words = ["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items())]
-    words += [] if state.directed else ["--undirected"]
-    words += (
-        [] if state.classes.strip() == "2" or "classes" in changes else [f"--classes={state.classes.replace(' ', '')}"]
-    )
+    values = {name: str(getattr(state, name)) for name in _SIGNALS} | changes
+    if state.classes.strip() != "2":
+        values.setdefault("classes", state.classes.replace(" ", ""))
     if network is not None:
-        words += [f"--{name}={value}" for name, value in network.items()]
-        words += [f"--loss={state.loss}", f"--reg={state.reg}"]
-    return shlex.join([*words, "--symmetrize" if state.symmetrize else "--no-symmetrize"])
+        values |= network | {"loss": state.loss, "reg": str(state.reg)}
+    switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
+    switches += [] if state.directed else ["--undirected"]
+    return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])
 
 
 def _arguments(values: dict[str, str]) -> str:

@@ -1,132 +1,96 @@
-"""The page: controls on one side, pictures on the other."""
+"""The page: controls on one side, which stay on the screen, and pictures on the other."""
 
 from __future__ import annotations
 
 import math
 import uuid
+from pathlib import Path
 from typing import Any
 
 from dash import dcc, html
 
-from gcnlimit.explorer.accuracies import MEASURES
+from gcnlimit.explorer.pictures import MEASURES, PICTURES, axis_name
 from gcnlimit.explorer.presets import PRESETS
-from gcnlimit.explorer.state import AXES, CHOICES, FAMILIES, LIMITS, State
+from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State
 from gcnlimit.explorer.upload import LARGEST
 from gcnlimit.parameters import long_name
 
-FIELDS = (
-    *("alpha", "lam", "mu", "rho", "classes", "directed", "family", "depth", "c", "t", "theta", "coefficients"),
-    *("loss", "reg", "symmetrize", "measure", "axis", "gap", "nodes", "degree", "trials"),
+_ABOUT = (
+    "Exact accuracy of graph convolutional networks on the contextual stochastic block model, "
+    "in the limit of large graphs, and how far it is from the best possible."
 )
-"""Fields of the state, in the order in which the controls stand."""
-
-TITLES = {
-    "strength-residual": "Residual network",
-    "strength-diffusion": "Diffusion",
-    "strength-pagerank": "PageRank",
-    "layers": "Where depth stops helping",
-    "axis": "Accuracy along one parameter of the data",
-    "gap": "What is left to gain",
-    "spectrum": "The filter on the spectrum",
-    "depth": "Along the depth",
-    "table": "Every family at its best",
-}
-
-_FORMULAS = {
-    "strength": r"""
-A network has outputs $h = g(a)\,Xw/\sqrt N$. At infinite regularization a test node has the margin
-$m = \mathrm{mean}/\sqrt{\mathrm{var}}$ of its output, and the accuracy is $\Phi(m)$ for two equal classes (section 4 of the
-theory page;
-for more classes $\Phi_C(m)$, section 8). Residual network: $g(a) = (a + c)^K$; diffusion: $e^{ta}$; PageRank:
-$(1 - \theta a)^{-1}$; each up to a factor.""",
-    "axis": r"""
-The ceiling solves $q = \rho + (1-\rho)\,T_C(m)$, $m = \lambda_s^2 q + \frac{\mu^2}{\alpha}\frac{q}{1 + \mu q}$, and its
-accuracy is $\Phi_C(\sqrt m)$ (theory page, sections 5 and 8).""",
-    "layers": r"""
-A residual network of $K$ layers has the filter $g(a) = (a + c)^K$. With $c = K/t$ it tends to the diffusion $e^{ta}$, up to a
-factor, for many layers; with $c$ kept, only the largest eigenvalues are left and the nodes become alike (theory page, sections 2
-and 4).""",
-    "gap": r"""
-Bayes-optimal accuracy minus the largest accuracy over the strengths of the family, at infinite regularization, or minus the
-accuracy of the network with its strength, loss and regularization as they are.""",
-    "spectrum": r"""
-A symmetric operator has the bulk $\frac{1}{2\pi}\sqrt{4 - x^2}$ and, if $|\lambda_e| > 1$, a spike at
-$\lambda_e + 1/\lambda_e$. A filter enters by its values there (theory page, section 2).""",
-    "depth": r"""
-$m_k = \frac1N y \cdot h_k$ is the overlap of the hidden states with the labels, $Q_{kk} = \frac1N |h_k|^2$ their power
-(theory page, section 3).""",
-    "table": r"""
-Each line is the maximum over the parameters of its family and over the regularization.""",
-}
+_QUESTIONS = {"depth-answer": "Where does depth stop helping?", "gain-answer": "What is left to gain?"}
+_TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
+_FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
+_GAP_FOR = {"best": "the best of the family", "network": "this network"}
 
 
 def layout(start: State, sentence: str = "") -> Any:
     """The page with a state to begin with; each load of the page is a client of its own."""
+    sliders = {name: [*limit.slider, limit.log, limit.whole] for name, limit in LIMITS.items()}
+    presets = {name: state.texts() for group in PRESETS.values() for name, state in group.items()}
+    stored: dict[str, Any] = {
+        "client": uuid.uuid4().hex,
+        "limits": sliders,
+        "examples": presets,
+        "start": start.query(),
+    }
+    stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
+    spoken = {"role": "status", "aria-live": "polite"}
+    main = [
+        html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
+        html.Div(id="refusal", className="message"),
+        html.Div(id="spoken", className="spoken", **spoken),
+        _answers(),
+        *_pictures(start),
+    ]
     return html.Div(
         [
+            *(dcc.Store(id=name, data=data) for name, data in stored.items()),
             dcc.Location(id="url", refresh=False),
-            dcc.Store(id="client", data=uuid.uuid4().hex),
-            dcc.Store(id="limits", data={name: limit._asdict() for name, limit in LIMITS.items()}),
-            dcc.Store(id="state"),
-            dcc.Store(id="theme", data="light"),
-            dcc.Store(id="dots"),
-            dcc.Store(id="asked"),
-            dcc.Store(id="start", data=start.query()),
             dcc.Interval(id="tick", interval=400, disabled=True),
             dcc.Download(id="csv"),
-            html.Header(
-                [
-                    html.H1("gcnlimit explorer"),
-                    html.P(
-                        "Exact accuracy of graph convolutional networks on the contextual stochastic block model, in the limit "
-                        "of large graphs, and how far it is from the best possible."
-                    ),
-                ]
-            ),
-            html.Div(sentence, id="message", role="status", className="message", **{"aria-live": "polite"}),
-            html.Div(id="refusal", className="message"),
-            html.Div(id="spoken", role="status", className="spoken", **{"aria-live": "polite"}),
-            _verdict(),
-            html.Div(
-                [html.Aside(_controls(start), **{"aria-label": "Controls"}), html.Main(_pictures(start))],
-                className="columns",
-            ),
+            html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
+            html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
+            html.Main(main),
         ],
         className="explorer",
     )
 
 
 def _controls(start: State) -> list[Any]:
+    finite = start.replaced(reg=1.0) if math.isinf(start.reg) else start
     return [
-        _group("Start from", _presets(), _upload()),
+        _group("Start from", _presets(), *_upload()),
         _group(
             "Data",
             *(_number(name, start) for name in ("alpha", "lam", "mu", "rho")),
             _text("classes", "Classes: their number, or fractions", start),
             _switch("directed", "Directed graph", start.directed),
+            _switch("estimated", "Estimated from your graph", start.estimated),
         ),
         _group(
             "Network",
-            _choice("family", "Family", FAMILIES, start.family),
+            _choice("family", "Family", dict.fromkeys(FAMILIES, ""), start.family),
             *(_number(name, start) for name in ("depth", "c", "t", "theta")),
             _text("coefficients", "Coefficients of the polynomial", start),
-            _choice("loss", "Loss", CHOICES["loss"], start.loss),
+            _choice("loss", "Loss", dict.fromkeys(CHOICES["loss"], ""), start.loss),
             _switch("infinite", "Infinite regularization", math.isinf(start.reg)),
-            _number("reg", start.replaced(reg=1.0) if math.isinf(start.reg) else start),
+            _number("reg", finite),
             _switch("symmetrize", "Symmetrize the graph", start.symmetrize),
-            html.Button("Best", id="best", title="Tune the strength, and a finite regularization with it"),
+            html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
         ),
         _group(
-            "Try it on sampled graphs",
+            "Check by simulation",
             *(_number(name, start) for name in ("nodes", "degree", "trials")),
-            html.Button("Sample", id="sample"),
+            html.Button("Run", id="sample"),
             html.Button("Stop", id="stop", disabled=True),
             html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
             html.Span("", id="progress-text", role="status"),
         ),
         _group(
             "This page",
-            _choice("mode", "Colours", ("automatic", "light", "dark"), "automatic"),
+            _choice("mode", "Colours", dict.fromkeys(("automatic", "light", "dark"), ""), "automatic"),
             html.Div(
                 [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")], className="row"
             ),
@@ -135,17 +99,17 @@ def _controls(start: State) -> list[Any]:
 
 
 def _presets() -> Any:
-    buttons = [html.Button(name, id={"preset": name}, className="preset") for name in PRESETS]
-    return html.Details([html.Summary("A point worth a look"), *buttons])
+    groups = []
+    for title, states in PRESETS.items():
+        buttons = [html.Button(name, id={"preset": name}, className="preset") for name in states]
+        groups += [html.H4(title), *buttons]
+    return html.Details([html.Summary("Examples"), html.Div(groups, id="presets")])
 
 
-def _upload() -> Any:
-    return dcc.Upload(
-        html.Button(f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"),
-        id="upload",
-        multiple=True,
-        max_size=LARGEST,
-    )
+def _upload() -> tuple[Any, Any]:
+    words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
+    field = dcc.Upload(html.Button(words), id="upload", multiple=True, max_size=LARGEST)
+    return field, html.Div("", id="reading", role="status")
 
 
 def _group(title: str, *children: Any) -> Any:
@@ -153,29 +117,25 @@ def _group(title: str, *children: Any) -> Any:
 
 
 def _number(name: str, start: State) -> Any:
-    limit, label = LIMITS[name], long_name(name)
     value = getattr(start, name)
-    step = 1 if limit.whole else "any"
+    slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value))
+    field = dcc.Input(id=name, type="number", step="any", value=value, debounce=True)
     return html.Div(
-        [
-            html.Label(f"{label} ({name})", htmlFor=name),
-            dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value)),
-            dcc.Input(id=name, type="number", min=limit.low, max=limit.high, step=step, value=value, debounce=True),
-        ],
+        [html.Label(f"{long_name(name)} ({name})", htmlFor=name), slider, field],
         className="number",
         id=f"{name}-control",
     )
 
 
-def position(name: str, value: float) -> float:
+def position(name: str, value: float) -> int:
     """Position of a slider, 0 ... 1000.
 
-    >>> position("lam", 0.0), position("alpha", 100.0)
-    (500, 1000)
+    >>> position("lam", 0.0), position("alpha", 100.0), position("mu", 400.0)
+    (500, 1000, 1000)
     """
     limit = LIMITS[name]
-    low, high, at = (math.log(v) if limit.log else v for v in (limit.low, limit.high, value))
-    return round(1000 * (at - low) / (high - low))
+    low, high, at = (math.log(v) if limit.log else v for v in (*limit.slider, value))
+    return min(max(round(1000 * (at - low) / (high - low)), 0), 1000)
 
 
 def _text(name: str, label: str, start: State) -> Any:
@@ -183,76 +143,58 @@ def _text(name: str, label: str, start: State) -> Any:
     return html.Div([html.Label(label, htmlFor=name), field], className="number", id=f"{name}-control")
 
 
-def _choice(name: str, label: str, options: Any, value: str) -> Any:
-    field = dcc.RadioItems(list(options), value, id=name, inline=True, className="choice")
+def _choice(name: str, label: str, options: dict[str, str], value: str) -> Any:
+    """One of some words, each with another label if it has one."""
+    items = [{"label": words or option, "value": option} for option, words in options.items()]
+    field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     return html.Div([html.Div(label, className="label"), field], role="radiogroup", **{"aria-label": label})
 
 
 def _switch(name: str, label: str, value: bool) -> Any:
-    return dcc.Checklist([{"label": f" {label}", "value": "yes"}], ["yes"] if value else [], id=name)
+    field = dcc.Checklist([{"label": f" {label}", "value": "yes"}], ["yes"] if value else [], id=name)
+    return html.Div(field, id=f"{name}-control")
 
 
-def _verdict() -> Any:
-    """The two questions of the page, with their answers at the point that it shows."""
-    answers = [html.Dt("Where does depth stop helping?"), html.Dd(id="depth-answer")]
-    answers += [html.Dt("What is left to gain?"), html.Dd(id="gain-answer")]
-    return html.Section(
-        html.Dl(answers), className="verdict", tabIndex="0", **{"aria-label": "Answers at this point"}
-    )  # reached by the keyboard, since it is scrolled on narrow screens
+def _answers() -> Any:
+    """The two questions of the page; reached by the keyboard, since the box is scrolled on narrow screens."""
+    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
+    return html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"})
 
 
 def _pictures(start: State) -> list[Any]:
-    first = [_picture(name) for name in TITLES if name.startswith("strength")]
-    axis = _choice("axis", "Along", [{"label": _axis_label(a), "value": a} for a in AXES], start.axis)
-    whose = [{"label": "the best of the family", "value": "best"}, {"label": "this network", "value": "network"}]
-    measure = [{"label": words, "value": name} for name, words in MEASURES.items()]
+    axes = {axis: axis_name(axis) for axis in CHOICES["axis"]}
     return [
         html.Section(
             [
                 html.H2("Against the strength of the filter"),
-                _choice("measure", "Drawn", measure, start.measure),
-                html.Div(first, className="grid"),
+                _choice("measure", "Show", MEASURES, start.measure),
+                html.Div([_picture(f"strength-{f}") for f in ("residual", "diffusion", "pagerank")], className="grid"),
             ]
         ),
         html.Section(
-            [_picture("axis", axis), _picture("gap", _choice("gap", "Of", whose, start.gap))], className="grid"
+            [
+                _picture("axis", _choice("axis", "Vary", axes, start.axis)),
+                _picture("gap", _choice("gap", "Gap for", _GAP_FOR, start.gap)),
+            ],
+            className="grid",
         ),
-        html.Section([_picture("layers"), _picture("depth")], className="grid"),
-        html.Section([_picture("spectrum"), _picture("table")], className="grid"),
+        html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
+        _picture("table"),
     ]
 
 
-def _axis_label(axis: str) -> str:
-    return "number of classes" if axis == "classes" else long_name(axis)
-
-
 def _picture(name: str, *above: Any) -> Any:
-    kind = name.partition("-")[0]
-    shown = (
-        html.Div(id=f"{name}-shown", className="table")
-        if name == "table"
-        else dcc.Graph(id=f"{name}-shown", config={"displayModeBar": False}, style={"height": "340px"})
-    )
-    take = [html.Button("CSV", id={"take": "csv", "of": name}, **_named("CSV", name))]
+    shown: Any = html.Div(id=f"{name}-shown", className="table")
     if name != "table":
-        files = {kind_: kind_.upper() for kind_ in ("png", "svg")}
-        take += [html.Button(text, id=f"{name}-{kind_}", **_named(text, name)) for kind_, text in files.items()]
+        shown = dcc.Graph(id=f"{name}-shown", config={"displayModeBar": False}, style={"height": "340px"})
+    title = PICTURES[name].title
     return html.Figure(
         [
-            html.H3(TITLES[name], id=f"{name}-title"),
+            html.H3(title, id=f"{name}-title"),
             *above,
             shown,
             html.Figcaption(id=f"{name}-sentence"),
-            html.Div(take, className="row"),
-            html.Details(
-                [
-                    html.Summary("Code", **_named("Code", name)),
-                    html.Pre(id=f"{name}-code", tabIndex="0", **_named("Code", name)),
-                ]
-            ),
-            html.Details(
-                [html.Summary("Formula", **_named("Formula", name)), dcc.Markdown(_FORMULAS[kind], mathjax=True)]
-            ),
+            html.Details(_more(name, title), className="more"),
         ],
         id=f"{name}-figure",
         className="picture",
@@ -260,6 +202,14 @@ def _picture(name: str, *above: Any) -> Any:
     )
 
 
-def _named(text: str, name: str) -> dict[str, str]:
-    """Name of a control for screen readers: its text, and the picture to which it belongs."""
-    return {"aria-label": f"{text}: {TITLES[name]}"}
+def _more(name: str, title: str) -> list[Any]:
+    """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
+    files = [html.Button("CSV", id={"take": "csv", "of": name}, **{"aria-label": f"CSV: {title}"})]
+    for kind in () if name == "table" else ("PNG", "SVG"):
+        files.append(html.Button(kind, id=f"{name}-{kind.lower()}", **{"aria-label": f"{kind}: {title}"}))
+    return [
+        html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),
+        html.Div(files, className="row"),
+        html.Pre(id=f"{name}-code", tabIndex="0", **{"aria-label": f"Code: {title}"}),
+        dcc.Markdown(_FORMULAS[name.partition("-")[0]], mathjax=True),
+    ]

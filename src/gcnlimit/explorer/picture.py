@@ -1,25 +1,45 @@
-"""A picture before it is drawn: numbers, words, and the lines of code that give them."""
+"""A picture: numbers, words and lines of code, and how they become a Plotly figure or a table of numbers."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.explorer.sentences import WAIT
 
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
 
-WAIT = "computing ..."
-"""Sentence of a picture of which nothing is known yet."""
+# Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
+_COLOURS = {
+    "light": ("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    "dark": ("#56b4e9", "#f0a35e", "#4fd1a5", "#e6a5c9"),
+}
+_INK = {"light": "#1c2126", "dark": "#e6e9ec"}
+_GRID = {"light": "#dfe3e6", "dark": "#3a4148"}
+_LEGEND = {
+    "orientation": "h",
+    "x": -0.1,
+    "y": 1.02,
+    "yanchor": "bottom",
+    "entrywidth": 0.45,  # two columns
+    "entrywidthmode": "fraction",
+    "font": {"size": 12},
+}
+_GROUND = {"light": "#ffffff", "dark": "#22272c"}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values along one axis; `style` is ``line``, ``dash``, ``dot``, ``area`` or ``dots``, and `error` a standard error."""
+    """Values along an axis; `style` is line, dash, dot, marked, area or dots, and `error` a standard error."""
 
     name: str
     x: Array
@@ -39,31 +59,11 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Rows of text under a header."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
 class Picture:
-    """One picture of the page.
+    """Labels of the axes, what the picture says, the Python and the command that compute it, and what is drawn.
 
-    Parameters
-    ----------
-    x, y
-        Labels of the axes.
-    sentence
-        What the picture says, in words and numbers.
-    python, command
-        Lines that compute it; an empty command where there is none.
-    curves, map, table
-        What is drawn.
-    log
-        Whether the horizontal axis is logarithmic.
-    complete
-        Whether nothing is still to be computed.
+    A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is still to
+    be computed.
     """
 
     x: str
@@ -73,7 +73,7 @@ class Picture:
     command: str = ""
     curves: tuple[Curve, ...] = ()
     map: Map | None = None
-    table: Table | None = None
+    table: tuple[tuple[str, ...], ...] | None = None
     log: bool = False
     complete: bool = True
 
@@ -90,19 +90,128 @@ class Picture:
         a,1.0,0.5,
         """
         out = io.StringIO()
-        write = csv.writer(out, lineterminator="\n").writerow
+        csv.writer(out, lineterminator="\n").writerows(self._rows())
+        return out.getvalue().rstrip("\n")
+
+    def _rows(self) -> Iterator[Sequence[Any]]:
         if self.table is not None:
-            for row in (self.table.header, *self.table.rows):
-                write(row)
+            yield from self.table
         elif self.map is not None:
-            write([self.x, self.y, "value"])
-            for y, row in zip(self.map.y.tolist(), self.map.z.tolist(), strict=True):
-                for x, z in zip(self.map.x.tolist(), row, strict=True):
-                    write([x, y, z])
+            yield [self.x, self.y, "value"]
+            for (i, y), (j, x) in itertools.product(enumerate(self.map.y.tolist()), enumerate(self.map.x.tolist())):
+                yield [x, y, float(self.map.z[i, j])]
         else:
-            write(["curve", self.x, self.y, "standard_error"])
+            yield ["curve", self.x, self.y, "standard_error"]
             for curve in self.curves:
                 errors = [""] * curve.x.size if curve.error is None else np.asarray(curve.error).tolist()
                 for x, y, error in zip(curve.x.tolist(), curve.y.tolist(), errors, strict=True):
-                    write([curve.name, x, y, error])
-        return out.getvalue().rstrip("\n")
+                    yield [curve.name, x, y, error]
+
+    def figure(self, theme: str = "light") -> dict[str, Any]:
+        """Plotly figure in a light or dark theme, as a plain dictionary."""
+        data = _curves(self.curves, theme) if self.map is None else _map(self.map, theme)
+        return {"data": data, "layout": _layout(self, theme)}
+
+
+def snapped(values: Sequence[Array]) -> list[float] | None:
+    """Ends of an axis that hold all values, on round numbers: while these stay, only curves move and the axis is not redrawn.
+
+    >>> snapped([np.array([0.61, 0.883]), np.array([0.91])])
+    [0.55, 0.95]
+    """
+    finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.array([])
+    if finite.size == 0:
+        return None
+    low, high = float(finite.min()), float(finite.max())
+    span = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
+    unit = 10.0 ** math.floor(math.log10(span))
+    step = unit / 2 if span / unit > 2 else unit / 10
+    margin = 0.04 * span
+    ends = math.floor((low - margin) / step), math.ceil((high + margin) / step)
+    return [round(end * step, 12) for end in ends]
+
+
+def _curves(curves: tuple[Curve, ...], theme: str) -> list[dict[str, Any]]:
+    """Curves in colours of their own; the ceiling in that of the text, the same in every picture."""
+    others = [curve.name for curve in curves if curve.name != CEILING]
+    colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
+    return [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in curves]
+
+
+def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
+    x, y = (_numbers(v) or [None] for v in (curve.x, curve.y))  # no points: one gap, for the legend
+    trace: dict[str, Any] = {"type": "scatter", "name": curve.name, "x": x, "y": y, "mode": "lines"}
+    if curve.style == "dots":
+        marker = {"size": 9, "color": colour, "line": {"width": 1, "color": _INK[theme]}}
+        trace |= {"mode": "markers", "marker": marker, "cliponaxis": False}
+    elif curve.style == "area":
+        trace |= {"line": {"width": 0}, "fill": "tozeroy", "fillcolor": "rgba(128,128,128,0.25)"}
+    else:
+        dash = curve.style if curve.style in {"dash", "dot"} else "solid"
+        trace["line"] = {"color": colour, "width": 2, "dash": dash}
+    if curve.style == "marked":
+        trace |= {"mode": "lines+markers", "marker": {"size": 6, "color": colour}, "cliponaxis": False}
+    if curve.error is not None:
+        trace["error_y"] = {"type": "data", "array": _numbers(curve.error), "color": colour}
+    return trace
+
+
+def _map(grid: Map, theme: str) -> list[dict[str, Any]]:
+    heat = {
+        "type": "heatmap",
+        "x": _numbers(grid.x),
+        "y": _numbers(grid.y),
+        "z": [_numbers(row) for row in grid.z],
+        "colorscale": "Cividis",
+        "colorbar": {"title": {"text": "gap"}, "thickness": 12, "tickfont": {"color": _INK[theme]}},
+        "hovertemplate": "lam %{x:.2f}, mu %{y:.2f}: gap %{z:.4f}<extra></extra>",
+    }
+    here = {
+        "type": "scatter",
+        "mode": "markers",
+        "name": "here",
+        "x": [grid.point[0]],
+        "y": [grid.point[1]],
+        "marker": {"size": 13, "symbol": "cross", "color": "#ffffff", "line": {"width": 2, "color": "#000000"}},
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    return [heat, here]
+
+
+def _layout(picture: Picture, theme: str) -> dict[str, Any]:
+    ink = _INK[theme]
+    axis = {"gridcolor": _GRID[theme], "zerolinecolor": _GRID[theme], "linecolor": ink}
+    x, y = _ranges(picture)
+    top = (
+        20 if picture.map is not None else 14 + 20 * ((len(picture.curves) + 1) // 2)
+    )  # two entries of the legend a row
+    return {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"color": ink, "size": 13},
+        "margin": {"l": 58, "r": 12, "t": top, "b": 48, "autoexpand": picture.map is not None},
+        "xaxis": axis | {"title": {"text": picture.x}, "type": "log" if picture.log else "linear"} | x,
+        "yaxis": axis | {"title": {"text": picture.y}} | y,
+        "legend": _LEGEND,
+        "hovermode": "closest" if picture.map is not None else "x unified",
+        "hoverlabel": {"bgcolor": _GROUND[theme], "font": {"color": ink}},
+        "uirevision": "kept",
+    }
+
+
+def _ranges(picture: Picture) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Range of each axis of curves, if it has one."""
+    x = np.concatenate([np.ravel(curve.x) for curve in picture.curves] or [np.array([])])
+    x = x[np.isfinite(x)]
+    x = np.log10(x) if picture.log else x
+    ends = [float(x.min()), float(x.max())] if x.size else []
+    if ends and ends[0] == ends[1]:
+        ends = [ends[0] - 0.5, ends[1] + 0.5]
+    up = snapped([np.asarray(curve.y) for curve in picture.curves])
+    return ({"range": ends} if ends else {}), ({"range": up} if up else {})
+
+
+def _numbers(values: Any) -> list[float | None]:
+    """Numbers as JSON knows them: what is not finite is a gap."""
+    return [v if math.isfinite(v) else None for v in np.ravel(np.asarray(values, float)).tolist()]

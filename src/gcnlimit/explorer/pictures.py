@@ -1,105 +1,271 @@
-"""What each picture shows, drawn from its parts; those that are not computed yet are left out."""
+"""What each picture shows, drawn from its computations; those that are not done yet are left out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.choose.tune import tune
-from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.accuracies import Parts, along_axis, layers, reg_words, strengths
 from gcnlimit.explorer.code import data_line, network_line, predict_command, script
-from gcnlimit.explorer.parts import FREE, PARTS, STRENGTHS, map_axes, map_family
-from gcnlimit.explorer.picture import WAIT, Curve, Map, Picture, Table
+from gcnlimit.explorer.computations import (
+    FREE,
+    LAYERS,
+    SPARSE,
+    STRENGTHS,
+    Results,
+    Scan,
+    axis_values,
+    map_axes,
+    map_family,
+    strength_range,
+    tunes_reg,
+)
+from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture
+from gcnlimit.explorer.sentences import (
+    WAIT,
+    axis_sentence,
+    layers_sentence,
+    reg_words,
+    short,
+    spectrum_sentence,
+    strength_sentence,
+)
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.parameters import long_name
 
+MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}
+"""What is drawn against the strength, in words."""
+
 
 class Recipe(NamedTuple):
-    """How a picture is drawn, and from which parts."""
+    """Title of a picture, how it is drawn, and from which computations."""
 
-    draw: Callable[[State, Parts], Picture]
-    parts: tuple[str, ...]
+    title: str
+    draw: Callable[[State, Results], Picture]
+    needs: tuple[str, ...]
 
 
 def needs(name: str, state: State) -> tuple[str, ...]:
-    """Parts of a picture of a state.
+    """Computations of a picture of a state.
 
     >>> needs("strength-diffusion", State(family="residual"))
     ('ceiling', 'diffusion')
     """
-    parts = PICTURES[name].parts
+    found = PICTURES[name].needs
     if name == f"strength-{state.family}":
-        return (*parts, "here")
-    if name == "axis" and state.family not in STRENGTHS:
-        return tuple(part for part in parts if part != "best along")
-    return () if name == "depth" and state.family == "pagerank" else parts
+        return (*found, "here")
+    if name == "axis":
+        best = found if state.family in STRENGTHS else found[:-1]
+        return (*best, "sparse ceiling") if state.degree < SPARSE else best
+    return () if name == "depth" and state.family == "pagerank" else found
 
 
-def complete(name: str, state: State) -> Picture:
-    """Picture with all of its parts, computed here."""
-    return PICTURES[name].draw(state, {part: PARTS[part].compute(state) for part in needs(name, state)})
+def strengths(family: str) -> Callable[[State, Results], Picture]:
+    """Accuracy of a family, or its training loss, against its strength."""
+    name = FAMILIES[family]
+
+    def picture(state: State, results: Results) -> Picture:
+        found: Scan | None = results.get(family)
+        points = 0 if found is None else found.x.size
+        low, high = strength_range(family, state)
+        depth = {"depth": state.depth} if family == "residual" else {}
+        return Picture(
+            long_name(name),
+            MEASURES[state.measure],
+            WAIT if found is None else strength_sentence(found, state, name, results.get("ceiling")),
+            script(
+                data_line(state),
+                f"{name} = np.linspace({low}, {high}, {points})",
+                network_line(state, family, name),
+                f"print(gl.predict(data, gcn, throw=False).{state.measure})",
+            ),
+            predict_command(state, network={name: f"{low}:{high}:{points}"} | depth),
+            tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
+        )
+
+    return picture
 
 
-def gap(state: State, parts: Parts) -> Picture:
+def _curves(family: str, state: State, results: Results) -> list[Curve]:
+    found: Scan | None = results.get(family)
+    curves = []
+    if found is not None:
+        curves.append(Curve(family, found.x, found.test_accuracy))
+    if "ceiling" in results:
+        curves.append(_level(CEILING, np.array(strength_range(family, state)), results["ceiling"], "dash"))
+    if found is not None:
+        curves.append(_dot("best", found.top, found.height))
+    if family == state.family and "here" in results:
+        curves.append(_dot("here", state.strength, results["here"]))
+    return curves
+
+
+def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
+    if found is None or np.isnan(found.train_loss).all():
+        return []
+    low = np.nanargmin(found.train_loss)
+    return [Curve(family, found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
+
+
+def _dot(name: str, x: float, y: float) -> Curve:
+    return Curve(name, np.array([x]), np.array([y]), "dots")
+
+
+def _level(name: str, ends: Array, y: float, style: str) -> Curve:
+    return Curve(name, ends, np.full(2, y), style)
+
+
+def along_axis(state: State, results: Results) -> Picture:
+    """Accuracy of the network, of the best of its family, and the ceiling, against a parameter of the data."""
+    axis = state.axis
+    x = axis_values(state)
+    curves = []
+    if "along" in results:
+        network, ceiling = results["along"]
+        curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
+    if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
+        top = results.get("best along", x[:0])
+        curves.append(Curve(f"best {state.family}", x[: top.size], top))
+    if "here" in results and state.place is not None:
+        curves.append(_dot("here", state.place, results["here"]))
+    log = axis != "classes" and LIMITS[axis].log
+    values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
+    changed = {axis: "value"}
+    command = ""
+    if axis == "classes":
+        values = "np.arange(2, 13)"
+        changed = {axis: "int(value)"}
+    else:
+        along = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' if log else ''}"}
+        command = predict_command(state, network=_options(state), **along)
+    return Picture(
+        axis_name(axis),
+        "test accuracy",
+        axis_sentence(state, results),
+        script(
+            f"for value in {values}:",
+            f"    {data_line(state, **changed)}",
+            f"    {network_line(state, state.family, repr(state.strength))}",
+            "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
+        ),
+        command,
+        tuple(curves),
+        log=log,
+    )
+
+
+def axis_name(axis: str) -> str:
+    """Parameter of the data in words."""
+    return "number of classes" if axis == "classes" else long_name(axis)
+
+
+def _options(state: State) -> dict[str, str]:
+    if state.family == "polynomial":
+        return {"coefficients": ",".join(map(str, state.strength))}
+    depth = {"depth": str(state.depth)} if state.family == "residual" else {}
+    return {state.parameter: str(state.strength)} | depth
+
+
+def layers(state: State, results: Results) -> Picture:
+    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
+    found = results.get("layers")
+    ends = LAYERS[[0, -1]]
+    curves = []
+    sentence = WAIT
+    if found is not None:
+        curves = [
+            Curve("best c", LAYERS, found.best, "marked"),
+            Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
+            _level("best diffusion", ends, found.diffusion, "dot"),
+        ]
+        words = layers_sentence(state, found)
+        at = "" if tunes_reg(state) else " At infinite regularization."
+        sentence = f"{words[:1].upper()}{words[1:]}{at}"
+    if "ceiling" in results:
+        curves.append(_level(CEILING, ends, results["ceiling"], "dash"))
+    return Picture("number of layers K", "test accuracy", sentence, _layers_code(state), "", tuple(curves))
+
+
+def _layers_code(state: State) -> str:
+    """Lines that print both curves; a regularization that is tuned is relative to the gain of the filter."""
+    tunes = tunes_reg(state)
+    changes = {"reg": "1.0", "normalize": "True"} if tunes else {}
+    reg = "'reg': (0.01, 1000.0)" if tunes else ""
+    kept = f"gl.tune(data, gcn, {{{reg}}}).prediction" if tunes else "gl.predict(data, gcn)"
+    return script(
+        data_line(state),
+        f"for depth in range(1, {LAYERS.size + 1}):",
+        f"    {network_line(state, 'residual', repr(state.c), depth='depth', **changes)}",
+        f"    best = gl.tune(data, gcn, {{'c': (-math.inf, math.inf){', ' * tunes}{reg}}}).prediction",
+        f"    print(depth, best.test_accuracy, {kept}.test_accuracy)",
+    )
+
+
+def gap(state: State, results: Results) -> Picture:
     """Bayes-optimal minus accuracy of the network, or of the best of its family, over both signals."""
-    (lam, mu), z = map_axes(), parts.get("gap")
+    lam, mu = map_axes(state)
+    z = results.get("gap")
     who, code = _whose_gap(state)
     sentence = WAIT
     if z is not None and not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
         sentence = (
             f"Bayes-optimal accuracy minus that of {who}: at most {np.nanmax(z):.3f} in this picture, "
-            f"at lam = {lam[column]:.2g}, mu = {mu[row]:.2g}. Click to go to a point."
+            f"at lam = {short(lam[column])}, mu = {short(mu[row])}. Click to go to a point."
         )
-    lines = f"lam, mu = np.linspace({lam[0]}, {lam[-1]}, {lam.size}), np.linspace({mu[0]}, {mu[-1]}, {mu.size})"
+    axes = (
+        f"lam = np.linspace({lam[0]}, {lam[-1]}, {lam.size})",
+        f"mu = np.linspace({mu[0]}, {mu[-1]}, {mu.size})",
+    )
     return Picture(
         long_name("lam"),
         long_name("mu"),
         sentence,
-        script(lines, data_line(state, lam="lam", mu="mu[:, None]"), *code),
+        script(*axes, data_line(state, lam="lam", mu="mu[:, None]"), *code),
         map=None if z is None else Map(lam, mu, z, (state.lam, state.mu)),
     )
 
 
 def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
-    """Of which network the map is, in words, and the last lines of its code."""
+    """The network of the map in words, and the last lines of its code."""
     if state.gap == "network":
+        gcn = network_line(state, state.family, repr(state.strength))
         line = "print(gl.bayes_optimal(data).test_accuracy - gl.predict(data, gcn, throw=False).test_accuracy)"
-        return f"this network, at {reg_words(state)}", (network_line(state, state.family, repr(state.strength)), line)
+        return f"this network, at {reg_words(state)}", (gcn, line)
     family = map_family(state)
     name = FAMILIES[family]
-    bounds = ", ".join(_number(v) for v in FREE[name])
+    bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
     gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
+    why = ", which puts every node into the largest class" if state.unequal else ""
     line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family} at infinite regularization", (gcn, line)
+    return f"the best {family} at infinite regularization{why}", (gcn, line)
 
 
-def spectrum(state: State, parts: Parts) -> Picture:
+def spectrum(state: State, results: Results) -> Picture:
     """The filter on the spectrum of the operator, beside the best filter over all regularizations."""
-    symmetric = state.symmetrize or not state.directed
     signal = float(state.data.effective_signal(state.symmetrize))
-    spike = signal + 1.0 / signal if symmetric and abs(signal) > 1.0 else signal
-    edge = 2.0 if symmetric else 1.0
+    detached = abs(signal) > 1.0
+    spike = signal + 1.0 / signal if state.symmetric and detached else signal
+    edge = 2.0 if state.symmetric else 1.0
     x = np.linspace(min(-edge, spike), max(edge, spike), 101)
     g = _filter_values(state, x)
     scale = np.nanmax(np.abs(g)) or 1.0
     curves = [Curve("this filter", x, g / scale)]
-    if symmetric:
-        curves.append(Curve("density of the bulk", x, np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0)), "area"))
-    if abs(signal) > 1.0:
-        curves.append(Curve("spike", np.array([spike]), _filter_values(state, np.array([spike])) / scale, "dots"))
-    at, values, _ = parts.get("filter", (x[:0], x[:0], None))
-    curves.append(Curve("best filter, any regularization", at, values, "dash"))
+    if state.symmetric:
+        bulk = np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0))
+        curves.append(Curve("bulk density", x, bulk, "area"))
+    if detached:
+        curves.append(_dot("spike", spike, float(_filter_values(state, np.array([spike]))[0]) / scale))
+    at, values, _ = results.get("filter", (x[:0], x[:0], None))
+    curves.append(Curve("best filter", at, values, "dash"))
     return Picture(
         "eigenvalue",
         "filter, largest value 1",
-        _spectrum_sentence(symmetric, spike if abs(signal) > 1.0 else None, parts),
+        spectrum_sentence(state, spike if detached else None, results),
         script(
             data_line(state),
             f"best = gl.best_filter(data, symmetrize={state.symmetrize})",
@@ -110,15 +276,12 @@ def spectrum(state: State, parts: Parts) -> Picture:
     )
 
 
-def _spectrum_sentence(symmetric: bool, spike: float | None, parts: Parts) -> str:
-    kind = "Symmetric operator" if symmetric else "Real axis of the directed operator, whose bulk is a disc of radius 1"
-    words = f"{kind}; no spike." if spike is None else f"{kind}; the spike is at {spike:.3g}."
-    if "filter" in parts and "ceiling" in parts:
-        words += f" The best of all linear filters reaches {parts['filter'][2]:.4f} of {parts['ceiling']:.4f}."
-    return words
+def _filter_values(state: State, x: Array) -> Array:
+    """Values of the filter at points of the real axis."""
+    return np.asarray(state.gcn.filter(x), float).reshape(-1)
 
 
-def depth(state: State, parts: Parts) -> Picture:
+def depth(state: State, results: Results) -> Picture:
     """What travels along the depth: signal and power of the hidden states."""
     if state.family == "pagerank":
         sentence = "PageRank is one filter without layers; choose a residual network or a diffusion."
@@ -136,23 +299,23 @@ def depth(state: State, parts: Parts) -> Picture:
             "print(f.m, np.diagonal(f.Q))",
         ),
     )
-    if "depth" not in parts:
+    if "depth" not in results:
         return picture
-    x, m, power = parts["depth"]
+    x, m, power = results["depth"]
     words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {m[-1] ** 2 / power[-1]:.3f}."
-    return replace(
-        picture, sentence=words, curves=(Curve("overlap with the labels m", x, m), Curve("power Q", x, power))
-    )
+    style = "line" if continuous else "marked"
+    curves = Curve("overlap m", x, m, style), Curve("power Q", x, power, style)
+    return replace(picture, sentence=words, curves=curves)
 
 
-def table(state: State, parts: Parts) -> Picture:
+def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
-    found = parts.get("table")
+    found = results.get("table")
     rows: tuple[tuple[str, ...], ...] = ()
     if found is not None:
         ceiling = float(found.entries[-1].test_accuracy)
         rows = tuple(
-            (e.method, f"{float(e.test_accuracy):.5f}", f"{ceiling - float(e.test_accuracy):.5f}", e.chosen[0])
+            (e.method, f"{float(e.test_accuracy):.4f}", f"{ceiling - float(e.test_accuracy):.4f}", e.chosen[0])
             for e in found.entries
         )
     return Picture(
@@ -161,39 +324,22 @@ def table(state: State, parts: Parts) -> Picture:
         f"Filter and regularization tuned, square loss; residual networks of depth {state.depth}." if rows else WAIT,
         script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))"),
         predict_command(state, "compare", depth=str(state.depth)),
-        table=Table(("method", "accuracy", "to gain", "chosen"), rows),
+        table=(("method", "accuracy", "to gain", "chosen"), *rows),
     )
 
 
+_FAMILY_TITLES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}
+
 PICTURES: dict[str, Recipe] = {
-    **{f"strength-{family}": Recipe(strengths(family), ("ceiling", family)) for family in STRENGTHS},
-    "axis": Recipe(along_axis, ("ceiling", "here", "along", "best along")),
-    "layers": Recipe(layers, ("ceiling", "diffusion", "layers")),
-    "spectrum": Recipe(spectrum, ("ceiling", "filter")),
-    "depth": Recipe(depth, ("depth",)),
-    "gap": Recipe(gap, ("gap",)),
-    "table": Recipe(table, ("table",)),
+    **{
+        f"strength-{family}": Recipe(title, strengths(family), ("ceiling", family))
+        for family, title in _FAMILY_TITLES.items()
+    },
+    "axis": Recipe("Accuracy along one parameter of the data", along_axis, ("ceiling", "here", "along", "best along")),
+    "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),
+    "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling", "filter")),
+    "depth": Recipe("Along the depth", depth, ("depth",)),
+    "gap": Recipe("What is left to gain", gap, ("gap",)),
+    "table": Recipe("Every family at its best", table, ("table",)),
 }
 """Every picture of the page, by its name, in the order in which they are completed."""
-
-
-def best(state: State) -> State:
-    """The state with the strength of its family, and a finite regularization with it, at their best within the controls."""
-    if state.family not in STRENGTHS:
-        raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
-    name = state.parameter
-    free: dict[str, Any] = {name: LIMITS[name][:2]}
-    if math.isfinite(state.reg):
-        free["reg"] = LIMITS["reg"][:2]
-    found = tune(state.data, state.gcn, free).parameters
-    values = {key: float(np.clip(np.ravel(value)[0], *LIMITS[key][:2])) for key, value in found.items()}
-    return state.replaced(**values)
-
-
-def _filter_values(state: State, x: Array) -> Array:
-    """Values of the filter at points of the real axis."""
-    return np.asarray(state.gcn.filter(x), float).reshape(-1)
-
-
-def _number(value: float) -> str:
-    return f"{'-' * (value < 0)}math.inf" if math.isinf(value) else repr(value)

@@ -1,22 +1,37 @@
-"""Serve the explorer on this machine alone, unless told otherwise."""
+"""Serve the explorer on this machine alone, unless told otherwise: the page, and its pictures.
+
+Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before has been drawn, for
+the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON, one for each
+picture as soon as it is known.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import webbrowser
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from flask import Response, request
+from werkzeug.exceptions import HTTPException
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from gcnlimit.errors import GCNLimitError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.picture import Picture
+from gcnlimit.explorer.pictures import PICTURES
+from gcnlimit.explorer.sentences import ANSWERS, WAIT, depth_answer, gain_answer
 from gcnlimit.explorer.state import State
-from gcnlimit.explorer.upload import LARGEST
+from gcnlimit.explorer.upload import LARGEST as LARGEST_FILE
+
+LARGEST = 2**16
+"""Bytes that a request for pictures may have."""
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
+_RELOAD = "the request is not one of this page; reload it"
 
 
 class Handler(WSGIRequestHandler):  # type: ignore[misc]
@@ -25,11 +40,10 @@ class Handler(WSGIRequestHandler):  # type: ignore[misc]
     disable_nagle_algorithm = True
 
 
-def guard(server: Any, hosts: Collection[str]) -> None:
-    """Refuse requests that name another host or come from a page of another one, and bodies that are too large."""
-    from flask import Response, request
-
-    server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20  # two files in base64, and the state
+def server_of(explorer: Explorer, hosts: Collection[str]) -> Any:
+    """The explorer's server: its page and pictures for requests to these hosts, and one sentence for all others."""
+    server = explorer.app.server
+    server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST_FILE // 3) + 2**20  # two files in base64, and the state
 
     def check() -> Response | None:
         names = [urlsplit(f"//{request.headers.get('Host', '')}").hostname]
@@ -37,19 +51,94 @@ def guard(server: Any, hosts: Collection[str]) -> None:
             names.append(urlsplit(request.headers["Origin"]).hostname)
         if all(name in hosts for name in names):
             return None
-        sentence = "This explorer answers only to the address that it was started with.\n"
-        return Response(sentence, 403, mimetype="text/plain")
+        return _text("This explorer answers only to the address that it was started with.", 403)
+
+    def refuse(error: Exception) -> Any:
+        """What no callback understands is not one of this page; the log has one line, and the traceback if it is asked for."""
+        if isinstance(error, HTTPException):
+            return error
+        server.logger.warning("refused a request: %r", error)
+        server.logger.debug("where it failed", exc_info=error)
+        return _text(f"{_RELOAD}.", 400)
+
+    def pictures() -> Response:
+        small = (request.content_length or 0) <= LARGEST
+        found = _lines(request.get_json(silent=True) if small else None, explorer)
+        return Response((json.dumps(line) + "\n" for line in found), mimetype="application/x-ndjson")
 
     server.before_request(check)
+    server.register_error_handler(Exception, refuse)
+    server.add_url_rule("/pictures", "pictures", pictures, methods=["POST"])
+    return server
+
+
+def _text(sentence: str, status: int) -> Response:
+    return Response(f"{sentence}\n", status, mimetype="text/plain")
+
+
+class _Asked(NamedTuple):
+    """What the page asks for: pictures of a state, those that are seen at once, or all of them when the controls rest."""
+
+    values: dict[str, Any]
+    client: str
+    number: int
+    theme: str
+    seen: tuple[str, ...]
+    rest: bool
+
+    @classmethod
+    def of(cls, given: Any) -> _Asked:
+        try:
+            asked = cls(
+                dict(given["values"]),
+                str(given["client"])[:64],
+                int(given["number"]),
+                str(given["theme"]),
+                tuple(map(str, given["seen"])),
+                bool(given.get("rest", False)),
+            )
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+            raise ParameterError(_RELOAD) from None
+        if asked.theme not in {"light", "dark"} or not set(asked.seen) <= set(PICTURES):
+            raise ParameterError(_RELOAD)
+        return asked
+
+
+def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
+    """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
+    answers = explorer.answers
+    try:
+        asked = _Asked.of(given)
+        state = State.of(asked.values)
+        found = (answers.later if asked.rest else answers.now)(state, asked.client, asked.number, asked.seen)
+        for name, picture in found:
+            drawn = explorer.trials.with_dots(name, picture, asked.client, state)
+            results = answers.results(ANSWERS, state)
+            words = {"depth": depth_answer(state, results), "gain": gain_answer(state, results)}
+            yield {"picture": name, **_shown(drawn, asked.theme), **words}
+        yield {"waiting": answers.waiting(state)}
+    except GCNLimitError as error:
+        yield {"refused": f"{str(error).rstrip('.')}."}
+
+
+def _shown(picture: Picture, theme: str) -> dict[str, Any]:
+    """What the page draws; a picture that waits for its numbers stays as it was."""
+    code = "\n\n".join(filter(None, (picture.python, picture.command)))
+    shown = {"sentence": picture.sentence, "code": code, "complete": picture.complete}
+    if picture.sentence == WAIT:
+        return shown
+    if picture.table is not None:
+        return shown | {"table": picture.table}
+    return shown | {"figure": picture.figure(theme)}
 
 
 def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: int = 8050, browser: bool = True) -> None:
     """Serve until Ctrl-C."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for each movement of a slider
     explorer = Explorer(start, sentence)
-    guard(explorer.app.server, {host, *_LOCAL})
+    app = server_of(explorer, {host, *_LOCAL})
     try:
-        server = make_server(host, port, explorer.app.server, threaded=True, request_handler=Handler)
+        server = make_server(host, port, app, threaded=True, request_handler=Handler)
     except (OSError, SystemExit) as error:
         raise GCNLimitError(f"port {port} of {host} cannot be used ({error}); choose another with --port") from None
     address = f"http://{'[' + host + ']' if ':' in host else host}:{server.port}/"

@@ -16,50 +16,59 @@ from gcnlimit.parameters import suggestion
 
 
 class Limit(NamedTuple):
-    """Range of a control, the unit step of its number field, and whether its slider is logarithmic."""
+    """What a number may be, and the usual part of it, which its slider covers."""
 
     low: float
     high: float
+    slider: tuple[float, float]
     log: bool = False
     whole: bool = False
 
 
 LIMITS = {
-    "alpha": Limit(0.1, 100.0, log=True),
-    "lam": Limit(-3.0, 3.0),
-    "mu": Limit(0.0, 10.0),
-    "rho": Limit(0.001, 0.99, log=True),
-    "depth": Limit(1, 12, whole=True),
-    "c": Limit(-10.0, 10.0),
-    "t": Limit(-5.0, 5.0),
-    "theta": Limit(-0.99, 0.99),
-    "reg": Limit(1e-3, 1e4, log=True),
-    "nodes": Limit(100, 20_000, log=True, whole=True),
-    "degree": Limit(1.0, 100.0, log=True),
-    "trials": Limit(1, 50, whole=True),
+    "alpha": Limit(1e-3, 1e5, (0.1, 100.0), log=True),
+    "lam": Limit(-30.0, 30.0, (-3.0, 3.0)),
+    "mu": Limit(0.0, 1e4, (0.0, 10.0)),
+    "rho": Limit(1e-5, 1.0, (0.001, 0.99), log=True),
+    "depth": Limit(1, 12, (1, 12), whole=True),
+    "c": Limit(-100.0, 100.0, (-5.0, 5.0)),
+    "t": Limit(-20.0, 20.0, (-5.0, 5.0)),
+    "theta": Limit(-0.99, 0.99, (-0.75, 0.75)),
+    "reg": Limit(1e-6, 1e8, (1e-3, 1e4), log=True),
+    "nodes": Limit(100, 20_000, (100, 20_000), log=True, whole=True),
+    "degree": Limit(1.0, 100.0, (1.0, 100.0), log=True),
+    "trials": Limit(1, 50, (1, 50), whole=True),
 }
-"""What each control of one number may be."""
+"""Controls of one number."""
 
 FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
 """Families of filters, and the parameter of each."""
-_FILTERS: dict[str, Callable[[Any], Filter]] = {"diffusion": Diffusion, "pagerank": PageRank, "polynomial": Polynomial}
 
-AXES = ("lam", "mu", "rho", "alpha", "classes")
-"""Parameters of the data along which accuracies are drawn."""
+_FILTERS: dict[str, Callable[[Any], Filter]] = {
+    "diffusion": Diffusion,
+    "pagerank": PageRank,
+    "polynomial": Polynomial,
+}
 
 CHOICES = {
     "family": tuple(FAMILIES),
     "loss": ("square", "logistic", "hinge", "softmax"),
     "measure": ("test_accuracy", "train_loss"),
-    "axis": AXES,
+    "axis": ("lam", "mu", "rho", "alpha", "classes"),
     "gap": ("best", "network"),
 }
-_LARGEST_CLASSES, _LARGEST_ORDER = 20, 8
+"""Controls of one word."""
+
+SWITCHES = ("directed", "symmetrize", "estimated")
+"""Controls that are on or off."""
+
+_MOST_CLASSES = 20
+_MOST_COEFFICIENTS = 9
 
 
 @dataclass(frozen=True)
 class State:
-    """Data, network, what is drawn against its strength, axis and map, and size of sampled graphs.
+    """Data, network, what is drawn, and size of sampled graphs; `estimated` if the data were estimated from a graph.
 
     Examples
     --------
@@ -71,7 +80,7 @@ class State:
     >>> State.of_query("?rho=7")
     Traceback (most recent call last):
         ...
-    gcnlimit.errors.ParameterError: rho = 7 is outside of 0.001 ... 0.99, which is what the page shows
+    gcnlimit.errors.ParameterError: rho = 7 is out of range; choose a number from 1e-05 to 1
     """
 
     alpha: float = 4.0
@@ -80,6 +89,7 @@ class State:
     rho: float = 0.1
     classes: str = "2"
     directed: bool = True
+    estimated: bool = False
     family: str = "diffusion"
     depth: int = 2
     c: float = 1.0
@@ -99,12 +109,10 @@ class State:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> State:
         """State of named values, each a number or its text; what is not given has its default."""
-        names = [field.name for field in fields(cls)]
         for name in given:
-            if name not in names:
-                raise ParameterError(
-                    f"{name!r} is not a control of the page; {suggestion(name, names)}allowed: {', '.join(names)}"
-                )
+            if name not in FIELDS:
+                near = suggestion(name, list(FIELDS))
+                raise ParameterError(f"{name!r} is not a control of the page; {near}allowed: {', '.join(FIELDS)}")
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         return state
@@ -112,7 +120,8 @@ class State:
     @classmethod
     def of_query(cls, query: str) -> State:
         """State of the query of a link."""
-        return cls.of(dict(parse_qsl(query.removeprefix("?"), keep_blank_values=True, max_num_fields=100)))
+        text = query.removeprefix("?")
+        return cls.of(dict(parse_qsl(text, keep_blank_values=True, max_num_fields=100)))
 
     def query(self) -> str:
         """Query of a link that leads to this state: what differs from the defaults.
@@ -120,15 +129,26 @@ class State:
         >>> State(lam=-1.0, symmetrize=False).query()
         '?lam=-1.0&symmetrize=false'
         """
-        default = State()
-        changed = {
-            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(default, f.name)
-        }
-        return "?" + urlencode({k: str(v).lower() if isinstance(v, bool) else v for k, v in changed.items()})
+        default = State().texts()
+        return "?" + urlencode({k: v for k, v in self.texts().items() if v != default[k]})
+
+    def texts(self) -> dict[str, str]:
+        """Every value as a link has it."""
+        values = {name: getattr(self, name) for name in FIELDS}
+        return {k: str(v).lower() if k in SWITCHES else str(v) for k, v in values.items()}
 
     def replaced(self, **changes: Any) -> State:
         """Same state with some values changed."""
         return replace(self, **changes)
+
+    def rounded(self) -> State:
+        """Same state with numbers of four digits, as people read them.
+
+        >>> State(t=1.52145013).rounded().t
+        1.521
+        """
+        names = [name for name, limit in LIMITS.items() if not limit.whole]
+        return self.replaced(**{name: float(f"{getattr(self, name):.4g}") for name in names})
 
     @property
     def data(self) -> CSBM:
@@ -137,7 +157,8 @@ class State:
 
     def data_at(self, **changes: Any) -> CSBM:
         """The data with other values, perhaps arrays, of some parameters."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in ("alpha", "lam", "mu", "rho", "directed")}
+        names = ("alpha", "lam", "mu", "rho", "directed")
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
         return CSBM(**(values | {"classes": _classes(self.classes)} | changes))
 
     @property
@@ -147,8 +168,14 @@ class State:
 
     def gcn_of(self, filter: Filter, **changes: Any) -> GCN:
         """Network with another filter, its loss, regularization and symmetrization as they are."""
-        learning: dict[str, Any] = {"loss": self.loss, "reg": self.reg, "symmetrize": self.symmetrize}
+        learning: dict[str, Any] = {name: getattr(self, name) for name in ("loss", "reg", "symmetrize")}
         return GCN(filter, **(learning | changes))
+
+    def filter_of(self, family: str, strength: Any) -> Filter:
+        """Filter of a family at one or several strengths."""
+        if family == "residual":
+            return Residual.constant(strength, self.depth)
+        return _FILTERS[family](strength)
 
     @property
     def parameter(self) -> str:
@@ -158,18 +185,44 @@ class State:
     @property
     def strength(self) -> Any:
         """Value of the parameter of the family."""
-        return _coefficients(self.coefficients) if self.family == "polynomial" else getattr(self, self.parameter)
+        value = getattr(self, self.parameter)
+        return _coefficients(value) if self.family == "polynomial" else value
 
     @property
     def place(self) -> float | None:
         """Place on the axis that is chosen; None for classes given by their fractions."""
         if self.axis != "classes":
             return float(getattr(self, self.axis))
-        return None if "," in self.classes else float(self.classes)
+        return None if self.unequal else float(self.classes)
 
-    def filter_of(self, family: str, strength: Any) -> Filter:
-        """Filter of a family at one or several strengths."""
-        return Residual.constant(strength, self.depth) if family == "residual" else _FILTERS[family](strength)
+    @property
+    def unequal(self) -> bool:
+        """Whether the classes are given by their fractions."""
+        return "," in self.classes
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the network uses a symmetric operator."""
+        return self.symmetrize or not self.directed
+
+    def span(self, name: str) -> tuple[float, float]:
+        """Range of a slider, extended where the value is beyond it.
+
+        >>> State().span("mu"), State(mu=25.0).span("mu")
+        ((0.0, 10.0), (0.0, 40.0))
+        """
+        limit = LIMITS[name]
+        value = getattr(self, name)
+        low, high = limit.slider
+        while value > high:
+            high *= 2.0
+        while value < low:
+            low *= 0.5 if limit.log else 2.0
+        return max(low, limit.low), min(high, limit.high)
+
+
+FIELDS = tuple(field.name for field in fields(State))
+"""Names of all controls."""
 
 
 def _value(name: str, value: Any) -> Any:
@@ -179,7 +232,7 @@ def _value(name: str, value: Any) -> Any:
         if value not in CHOICES[name]:
             raise ParameterError(f"{name} = {value!r} is not one of {', '.join(CHOICES[name])}")
         return value
-    if name in {"directed", "symmetrize"}:
+    if name in SWITCHES:
         if str(value).lower() not in {"true", "false"}:
             raise ParameterError(f"{name} = {value!r} is neither true nor false")
         return str(value).lower() == "true"
@@ -189,18 +242,19 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _number(name: str, value: Any, limit: Limit) -> float | int:
+    allowed = f"choose a number from {limit.low:g} to {limit.high:g}"
+    if value in (None, ""):
+        raise ParameterError(f"{name} is empty; {allowed}")
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} = {value!r} is not a number") from None
+        raise ParameterError(f"{name} = {value!r} is not a number; {allowed}") from None
     if name == "reg" and number == math.inf:
         return number
     if not limit.low <= number <= limit.high:
-        raise ParameterError(
-            f"{name} = {number:g} is outside of {limit.low:g} ... {limit.high:g}, which is what the page shows"
-        )
+        raise ParameterError(f"{name} = {number:g} is out of range; {allowed}")
     if limit.whole and number != round(number):
-        raise ParameterError(f"{name} = {number:g} is not a whole number")
+        raise ParameterError(f"{name} = {number:g} is not a whole number; {allowed}")
     return int(number) if limit.whole else number
 
 
@@ -216,15 +270,15 @@ def _numbers(name: str, text: str, most: int) -> tuple[float, ...]:
 
 def _classes(text: str) -> int | tuple[float, ...]:
     """Number of equal classes, or their fractions."""
-    numbers = _numbers("classes", text, _LARGEST_CLASSES)
+    numbers = _numbers("classes", text, _MOST_CLASSES)
     if len(numbers) > 1:
         return numbers
-    if not (numbers[0].is_integer() and 2 <= numbers[0] <= _LARGEST_CLASSES):
+    if not (numbers[0].is_integer() and 2 <= numbers[0] <= _MOST_CLASSES):
         raise ParameterError(
-            f"classes = {text} must be a number from 2 to {_LARGEST_CLASSES}, or fractions such as 0.2, 0.8"
+            f"classes = {text} must be a number from 2 to {_MOST_CLASSES}, or fractions such as 0.2, 0.8"
         )
     return int(numbers[0])
 
 
 def _coefficients(text: str) -> list[float]:
-    return list(_numbers("coefficients", text, _LARGEST_ORDER + 1))
+    return list(_numbers("coefficients", text, _MOST_COEFFICIENTS))

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.parts import STRENGTHS, shown
-from gcnlimit.explorer.picture import Curve
-from gcnlimit.explorer.recent import Recent
+from gcnlimit.explorer.answers import Recent, Worker
+from gcnlimit.explorer.computations import STRENGTHS, strength_range
+from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.state import CHOICES, State
-from gcnlimit.explorer.worker import Worker
 from gcnlimit.simulation.simulate import simulate
 
 AT_ONCE = 8
-_SIZES = ("measure", "axis", "gap", "nodes", "degree", "trials")
+"""Samplings that may run at once."""
+
+_SIZES = ("measure", "axis", "gap", "nodes", "degree", "trials", "estimated")
 
 
 def measured_strengths(state: State) -> Array:
     """Strengths that are measured: some along the curve, and the one of the page, last."""
     if state.family not in STRENGTHS:
         return np.array([np.nan])
-    low, high = shown(state.family, state)
+    low, high = strength_range(state.family, state)
     if state.family == "pagerank":  # beyond, the geometric series of the filter may diverge on a sampled graph
-        edge = 0.9 / (abs(float(state.data.effective_signal(state.symmetrize))) + 1.5)
-        low, high = -edge, edge
+        high = 0.9 / (abs(float(state.data.effective_signal(state.symmetrize))) + 1.5)
+        low = -high
     return np.append(np.linspace(low, high, 9), state.strength)
 
 
@@ -54,12 +55,15 @@ class Run:
         """Means with standard errors for the pictures of a state: along the strengths, and at its point of the axis."""
         if not self.results or not self._of(state, *_SIZES, "t", "c", "theta"):
             return {}
-        values, name = np.array(self.results), f"{len(self.results)} sampled graphs"
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.zeros(values.shape[1:])
-        mean, found = values.mean(axis=0), {}
+        values = np.array(self.results)
+        name = f"{len(values)} sampled graphs"
+        mean = values.mean(axis=0)
+        error = values.std(axis=0, ddof=min(1, len(values) - 1)) / np.sqrt(len(values))
+        found = {}
         if state.family in STRENGTHS:
             k = CHOICES["measure"].index(state.measure)
-            found[f"strength-{state.family}"] = Curve(name, measured_strengths(self.state), mean[k], "dots", error[k])
+            x = measured_strengths(self.state)
+            found[f"strength-{state.family}"] = Curve(name, x, mean[k], "dots", error[k])
         if self._of(state, *_SIZES) and state.place is not None:
             found["axis"] = Curve(name, np.array([state.place]), mean[0, -1:], "dots", error[0, -1:])
         return found
@@ -70,13 +74,7 @@ class Run:
 
 
 class Trials:
-    """The run of each client.
-
-    Parameters
-    ----------
-    worker
-        The process that samples.
-    """
+    """The run of each client, sampled by a process."""
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
@@ -87,7 +85,7 @@ class Trials:
         """Begin to sample graphs; what ran for this client is stopped."""
         self.stop(client)
         if not self._places.acquire(blocking=False):
-            raise GCNLimitError(f"{AT_ONCE} samplings are running already; wait until one has ended")
+            raise GCNLimitError(f"{AT_ONCE} simulations are running already; wait until one has ended")
         run = Run(state)
         self._runs.put(client, run)
         threading.Thread(target=self._serve, args=(run,), daemon=True).start()
@@ -101,6 +99,12 @@ class Trials:
     def of(self, client: str) -> Run | None:
         """Run of a client."""
         return self._runs.get(client)
+
+    def with_dots(self, name: str, picture: Picture, client: str, state: State) -> Picture:
+        """Picture with what was measured for this client, if it is of this state."""
+        run = self.of(client)
+        dots = {} if run is None else run.curves(state)
+        return replace(picture, curves=(*picture.curves, dots[name])) if name in dots else picture
 
     def _serve(self, run: Run) -> None:
         try:

@@ -146,10 +146,10 @@ def degree_correction(
 ) -> DegreeCorrection:
     r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
 
-    It is that of the ceiling, by population dynamics (Eq. 9.6). The accuracies of networks move by about as much (measured:
-    by up to 1.6 times as much, and often by less), so that it says whether `predict` can be trusted at this degree. With two
-    equal classes the correction falls as :math:`1/d`, and with more, or unequal ones, as :math:`1/\sqrt d`, with the opposite
-    sign of :math:`\lambda` (Eq. 9.8).
+    It is that of the ceiling, by population dynamics (Eq. 9.6). The accuracies of networks usually move by a similar amount
+    (measured at :math:`\lambda = 1`: by up to 1.6 times as much, and often by less), so it says whether `predict` can be trusted
+    at this degree. With two equal classes the correction falls as :math:`1/d` and grows as :math:`\lambda^4`. With more classes,
+    or unequal ones, it falls as :math:`1/\sqrt d`, with the opposite sign of :math:`\lambda` (Eq. 9.8).
 
     Parameters
     ----------

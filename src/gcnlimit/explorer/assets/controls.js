@@ -5,14 +5,17 @@
   const settling = {};
   let known = {};
 
-  const scale = (limit, v) => (limit.log ? Math.log(v) : v);
-  const toPosition = (limit, v) =>
-    Math.round(1000 * (scale(limit, v) - scale(limit, limit.low)) / (scale(limit, limit.high) - scale(limit, limit.low)));
+  // position 0 ... 1000 of a slider, and the value there
+  const scale = ([low, high, log], v) => (log ? Math.log(v) : v);
+  function toPosition(limit, v) {
+    const low = scale(limit, limit[0]), high = scale(limit, limit[1]);
+    return Math.round(1000 * (scale(limit, v) - low) / (high - low));
+  }
   function toValue(limit, position) {
-    const low = scale(limit, limit.low), at = low + (position / 1000) * (scale(limit, limit.high) - low);
-    const value = limit.log ? Math.exp(at) : at;
-    if (limit.whole) return Math.round(value);
-    return Number(limit.log ? value.toPrecision(3) : value.toFixed(3));
+    const [first, last, log, whole] = limit, low = scale(limit, first), high = scale(limit, last);
+    const at = low + (position / 1000) * (high - low), value = log ? Math.exp(at) : at;
+    if (whole) return Math.round(value);
+    return Number(log ? value.toPrecision(3) : value.toFixed(3));
   }
 
   // a slider that moves asks for pictures at once; Dash, which is slower, is told of its value when it rests
@@ -31,12 +34,25 @@
   function showControls(state) {
     for (const name of Object.keys(shownBy)) hide(name, shownBy[name] !== state.family);
     hide("reg", state.reg === "inf");
+    hide("estimated", !state.estimated);
     document.querySelectorAll("input[type=range]").forEach((slider) => {
       const name = slider.id.replace("-slider", ""), label = document.querySelector('label[for="' + name + '"]');
       if (label) slider.setAttribute("aria-label", label.textContent + ", slider");
       slider.setAttribute("aria-valuetext", String(state[name]));
     });
   }
+
+  // the example that is shown
+  function markPreset(state, presets) {
+    document.querySelectorAll(".preset").forEach((button) => {
+      const preset = presets[button.textContent];
+      const current = Object.keys(preset).every((name) => same(preset[name], state[name]));
+      if (current) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    });
+  }
+
+  const same = (text, value) => text === String(value) || (text !== "" && Number(text) === Number(value));
 
   function hide(name, hidden) {
     const control = document.getElementById(name + "-control");
@@ -49,17 +65,19 @@
     follow: function (value, limits) {
       known = limits;
       const id = window.dash_clientside.callback_context.triggered_id;
-      if (!id || value === null || value === undefined || value === "") return window.dash_clientside.no_update;
-      return toPosition(limits[id], Number(value));
+      const position = id && typeof value === "number" ? toPosition(limits[id], value) : NaN;
+      return Number.isFinite(position) ? position : window.dash_clientside.no_update;
     },
     // every control into one state, and into the address of the page
     collect: function (...values) {
+      const presets = values.pop();
       known = values.pop();
       const names = window.dash_clientside.callback_context.inputs_list.map((input) => input.id), state = {};
       names.forEach((name, k) => { state[name] = Array.isArray(values[k]) ? values[k].length > 0 : values[k]; });
       if (state.infinite) state.reg = "inf";
       delete state.infinite;
       showControls(state);
+      markPreset(state, presets);
       const query = Object.keys(state).map((name) => name + "=" + encodeURIComponent(state[name])).join("&");
       window.history.replaceState(null, "", window.location.pathname + "?" + query);
       return [state, window.location.href];

@@ -1,0 +1,355 @@
+"""The numbers behind the pictures, each with the controls on which it depends, so that it is computed once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.choose.best_filter import filter_ceiling
+from gcnlimit.choose.compare import Comparison, compare
+from gcnlimit.choose.gap_map import gap_map
+from gcnlimit.choose.tune import tune
+from gcnlimit.errors import GCNLimitError
+from gcnlimit.explorer.state import FAMILIES, LIMITS, State
+from gcnlimit.filters import Diffusion
+from gcnlimit.results.performance import Prediction
+from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.depth.order_functions import order_functions
+from gcnlimit.theory.predict import predict
+
+Results = Mapping[str, Any]
+"""What has been computed, by name."""
+
+STRENGTHS = tuple(family for family in FAMILIES if family != "polynomial")
+"""Families with one strength."""
+
+FREE = {"c": (-math.inf, math.inf), "t": (-math.inf, math.inf), "theta": (-1.0, 1.0)}
+"""Strengths among which the best is searched."""
+
+LAYERS = np.arange(1.0, LIMITS["depth"].high + 1.0)
+"""Numbers of layers of the picture of the depth."""
+
+SPARSE = 10.0
+"""Mean degree below which the ceiling of large degrees is not that of the graph."""
+
+# points of a curve: explicit formulas, equations to be solved, equations with long averages
+_EXPLICIT, _SOLVED, _AVERAGED = 81, 25, 13
+
+_DATA = ("alpha", "lam", "mu", "rho", "classes", "directed")
+_LEARNING = ("loss", "reg", "symmetrize")
+
+
+@dataclass(frozen=True)
+class Computation:
+    """Function of a state, the controls on which it depends, and whether a moving slider may wait for it."""
+
+    compute: Callable[[State], Any]
+    depends: Callable[[State], Iterable[str]]
+    prompt: bool = True
+
+    def key(self, state: State) -> State:
+        """The state with every other control at its default.
+
+        >>> key = COMPUTATIONS["ceiling"].key
+        >>> key(State(lam=0.5, t=3.0)) == key(State(lam=0.5))
+        True
+        """
+        return State(**{name: getattr(state, name) for name in self.depends(state)})
+
+
+class Scan(NamedTuple):
+    """Accuracies and training losses of strengths `x`, and the highest accuracy with its strength."""
+
+    x: Array
+    test_accuracy: Array
+    train_loss: Array
+    top: float
+    height: float
+
+
+class Layers(NamedTuple):
+    """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page, and of diffusion."""
+
+    best: Array
+    kept: Array
+    diffusion: float
+
+
+def strength_range(family: str, state: State) -> tuple[float, float]:
+    """Strengths that are drawn: those of the slider, and more for many layers, whose best strength grows with them."""
+    low, high = state.span(FAMILIES[family])
+    if family == "residual" and state.depth > 6:
+        return min(low, -10.0), max(high, 10.0)
+    return low, high
+
+
+def scan(family: str, state: State) -> Scan:
+    """Accuracy and training loss of a family against its strength."""
+    explicit = math.isinf(state.reg)
+    x = np.linspace(*strength_range(family, state), _EXPLICIT if explicit else _solved(state))
+    found = _predicted(state, family, x)
+    accuracy = np.asarray(found.test_accuracy)
+    top = _peak(partial(_accuracy, state, family), x, accuracy, 17 if explicit else 9)
+    return Scan(x, accuracy, np.asarray(found.train_loss), *map(float, top))
+
+
+def axis_values(state: State) -> Array:
+    """Values along the axis that is chosen."""
+    if state.axis == "classes":
+        return np.arange(2.0, 13.0)
+    space = np.geomspace if LIMITS[state.axis].log else np.linspace
+    points = 49 if math.isinf(state.reg) else _solved(state)
+    return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
+
+
+def along(state: State) -> tuple[Array, Array]:
+    """Accuracy of the network and the ceiling along the axis."""
+    network = _along(state, lambda data: predict(data, state.gcn, throw=False))
+    return network, _along(state, bayes_optimal)
+
+
+def best_along(state: State) -> Array:
+    """Accuracy of the best of the family along the axis, at the regularization of the page."""
+    name = state.parameter
+    if math.isinf(state.reg):
+        return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
+    if _solved(state) == _AVERAGED or not state.symmetric:
+        raise GCNLimitError(
+            "at finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
+            "of several classes; see gl.tune"
+        )
+    x = np.linspace(*strength_range(state.family, state), 33)[:, None]
+    values: list[dict[str, Any]] = [{state.axis: axis_values(state)}]
+    if state.axis == "classes":
+        values = [{"classes": int(n)} for n in axis_values(state)]
+    return np.ravel([_highest(state, x, **changes) for changes in values])
+
+
+def gap(state: State) -> Array:
+    """Bayes-optimal minus accuracy over both signals: of the network as it is, or of the best of its family at reg = inf."""
+    if _slow_ceiling(state):
+        raise GCNLimitError("the map of three or more unequal classes takes minutes; see gl.gap_map")
+    lam, mu = map_axes(state)
+    data = state.data_at(lam=lam, mu=mu[:, None])
+    if state.gap == "network":
+        reached = predict(data, state.gcn, throw=False).test_accuracy
+        return np.asarray(bayes_optimal(data).test_accuracy - reached)
+    family = map_family(state)
+    gcn = state.gcn_of(state.filter_of(family, 0.1), loss="square", reg=math.inf)
+    return np.asarray(gap_map(data, gcn, {FAMILIES[family]: FREE[FAMILIES[family]]}).gap)
+
+
+def map_axes(state: State) -> tuple[Array, Array]:
+    """Signals of the graph and of the features on the map."""
+    return np.linspace(*state.span("lam"), 31), np.linspace(*state.span("mu"), 21)
+
+
+def map_family(state: State) -> str:
+    """Family whose best networks the map shows: a polynomial of free order has none."""
+    return state.family if state.family in STRENGTHS else "diffusion"
+
+
+def layers(state: State) -> Layers:
+    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
+    if tunes_reg(state) and _solved(state) == _AVERAGED:
+        raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
+    networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
+    spread = np.linspace(-1.0, 1.0, 17)
+    # dense at 0, and the best strength grows as the depth
+    best = [_best(network, np.sinh(spread * np.arcsinh(3.0 * network.depth))) for network in networks]
+    kept = [_best(network, np.array([state.c])) for network in networks]
+    deep = _best(state.replaced(family="diffusion"), np.linspace(*LIMITS["t"].slider, 17))
+    return Layers(np.array(best), np.array(kept), deep)
+
+
+def tunes_reg(state: State) -> bool:
+    """Whether depths are compared at their own best regularization: at a finite one, and for unequal classes.
+
+    At a fixed finite regularization the gain of a deep filter would decide; at an infinite one, unequal classes give
+    every node the largest class.
+    """
+    return math.isfinite(state.reg) or state.unequal
+
+
+def _best(state: State, x: Array) -> float:
+    """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
+    best = _best_explicit(state, x)
+    if not tunes_reg(state):
+        return best
+    reg = np.geomspace(1e-2, 1e3, 9)
+    for _ in range(3):
+        filters = state.filter_of(state.family, np.broadcast_to(x, (reg.size, x.size)))
+        gcn = state.gcn_of(filters, reg=reg[:, None], normalize=True)
+        found = np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
+        y = np.where(np.isnan(found), -math.inf, found)
+        row, column = np.unravel_index(np.argmax(y), y.shape)
+        best = max(best, float(y[row, column]))
+        x = _between(x, int(column), np.linspace) if x.size > 1 else x
+        reg = _between(reg, int(row), np.geomspace)
+    return best
+
+
+def _best_explicit(state: State, x: Array) -> float:
+    """Accuracy at infinite regularization of the best strength, or of the one strength `x`."""
+    gcn = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
+    if x.size == 1:
+        return float(predict(state.data, gcn, throw=False).test_accuracy)
+    free = {state.parameter: FREE[state.parameter]}
+    return float(tune(state.data, gcn, free).prediction.test_accuracy)
+
+
+def _between(x: Array, k: int, space: Callable[..., Array]) -> Array:
+    """Finer values between the neighbours of one."""
+    return space(x[max(k - 1, 0)], x[min(k + 1, x.size - 1)], 7)
+
+
+def best_filter(state: State) -> tuple[Array, Array, float]:
+    """Eigenvalues, values there of the best filter over all regularizations, and its accuracy."""
+    found = filter_ceiling(state.data, state.symmetrize)
+    order = np.argsort(found.x)
+    sign = np.sign(np.nansum(found.g)) or 1.0
+    return found.x[order], sign * found.g[order], float(found.test_accuracy)
+
+
+def along_depth(state: State) -> tuple[Array, Array, Array]:
+    """Depth, overlap with the labels and power of the hidden states."""
+    gcn = state.gcn if math.isfinite(state.reg) else state.gcn.replaced(loss="square")
+    continuous = isinstance(gcn.filter, Diffusion)
+    x = np.linspace(0.0, 1.0, 21)
+    f = order_functions(state.data, gcn, x) if continuous else order_functions(state.data, gcn)
+    power = np.diagonal(f.Q, axis1=-2, axis2=-1)
+    return (x if continuous else np.arange(power.size, dtype=float)), np.asarray(f.m), power
+
+
+def comparison(state: State) -> Comparison:
+    """Every family at its best, and the ceilings."""
+    return compare(state.data, depth=state.depth, symmetrize=state.symmetrize)
+
+
+def tuned(state: State) -> State:
+    """The state with the strength of its family at its best, and a regularization that matters with it."""
+    if state.family not in STRENGTHS:
+        raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
+    free = {state.parameter: LIMITS[state.parameter].slider}
+    if tunes_reg(state):
+        free["reg"] = LIMITS["reg"].slider
+        state = state if math.isfinite(state.reg) else state.replaced(reg=1.0)
+    found = tune(state.data, state.gcn, free).parameters
+    values = {name: float(np.clip(np.ravel(value)[0], *LIMITS[name][:2])) for name, value in found.items()}
+    return state.replaced(**values).rounded()
+
+
+def _here(state: State) -> float:
+    return float(predict(state.data, state.gcn, throw=False).test_accuracy)
+
+
+def _ceiling(state: State, degree: float | None = None) -> float:
+    return float(bayes_optimal(state.data, degree=degree).test_accuracy)
+
+
+def _network(state: State) -> tuple[str, ...]:
+    return ("family", state.parameter, *(("depth",) if state.family == "residual" else ()), *_LEARNING)
+
+
+def _family(state: State) -> tuple[str, ...]:
+    """What the best of the family depends on: its strength only where it is beyond the slider."""
+    names = tuple(name for name in _network(state) if name != state.parameter)
+    return names + _beyond(state, state.parameter)
+
+
+def _signals(state: State, *drawn: str) -> tuple[str, ...]:
+    """Parameters of the data without those along which is drawn, unless they are beyond their slider."""
+    return tuple(name for name in _DATA if name not in drawn) + _beyond(state, *drawn)
+
+
+def _beyond(state: State, *names: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name in LIMITS and state.span(name) != LIMITS[name].slider)
+
+
+def _on_map(state: State) -> tuple[str, ...]:
+    network = _network(state) if state.gap == "network" else ("family", "depth", "symmetrize")
+    return (*_signals(state, "lam", "mu"), "gap", *network)
+
+
+def _scanned(family: str) -> Computation:
+    depth = ("depth",) if family == "residual" else ()
+    return Computation(
+        partial(scan, family), lambda state: (*_DATA, *_LEARNING, *depth, *_beyond(state, FAMILIES[family]))
+    )
+
+
+COMPUTATIONS: dict[str, Computation] = {
+    "ceiling": Computation(_ceiling, lambda state: _DATA),
+    "here": Computation(_here, lambda state: _DATA + _network(state)),
+    **{family: _scanned(family) for family in STRENGTHS},
+    "along": Computation(along, lambda state: (*_signals(state, state.axis), *_network(state), "axis")),
+    "depth": Computation(along_depth, lambda state: _DATA + _network(state)),
+    "layers": Computation(layers, lambda state: (*_DATA, *_LEARNING, "c"), prompt=False),
+    "best along": Computation(
+        best_along, lambda state: (*_signals(state, state.axis), *_family(state), "axis"), prompt=False
+    ),
+    "gap": Computation(gap, _on_map, prompt=False),
+    "filter": Computation(best_filter, lambda state: (*_DATA, "symmetrize"), prompt=False),
+    "table": Computation(comparison, lambda state: (*_DATA, "depth", "symmetrize"), prompt=False),
+    "sparse ceiling": Computation(
+        lambda state: _ceiling(state, state.degree), lambda state: (*_DATA, "degree"), prompt=False
+    ),
+}
+"""Every computation by its name."""
+
+
+def _solved(state: State) -> int:
+    """Points of a curve at finite regularization."""
+    return _AVERAGED if state.loss == "softmax" and state.classes.strip() != "2" else _SOLVED
+
+
+def _slow_ceiling(state: State) -> bool:
+    """Whether each ceiling takes about a second: for three or more unequal classes."""
+    return state.classes.count(",") > 1
+
+
+def _predicted(state: State, family: str, strength: Array, **changes: Any) -> Prediction:
+    return predict(state.data_at(**changes), state.gcn_of(state.filter_of(family, strength)), throw=False)
+
+
+def _accuracy(state: State, family: str, strength: Array, **changes: Any) -> Array:
+    return np.asarray(_predicted(state, family, strength, **changes).test_accuracy)
+
+
+def _highest(state: State, x: Array, **changes: Any) -> Array:
+    """Highest accuracy of the family between the strengths `x`, along its first axis, at each of the data."""
+
+    def accuracy(strength: Array) -> Array:
+        return _accuracy(state, state.family, strength, **changes)
+
+    return _peak(accuracy, x, accuracy(x), 9)[1]
+
+
+def _peak(accuracy: Callable[[Array], Array], x: Array, y: Array, points: int) -> tuple[Array, Array]:
+    """Place and height of the maximum along the first axis, on finer grids between the neighbours of the highest point."""
+    for _ in range(2):
+        x = np.broadcast_to(x, y.shape)
+        top = _highest_index(y)
+        low, high = (np.take_along_axis(x, np.clip(top + step, 0, len(y) - 1), 0)[0] for step in (-1, 1))
+        x = np.linspace(low, high, points)
+        y = accuracy(x)
+    top = _highest_index(y)
+    height = np.take_along_axis(y, top, 0)[0]
+    return np.where(np.isnan(height), np.nan, np.take_along_axis(x, top, 0)[0]), height
+
+
+def _highest_index(y: Array) -> Any:
+    return np.expand_dims(np.argmax(np.where(np.isnan(y), -np.inf, y), axis=0), 0)
+
+
+def _along(state: State, answer: Callable[[Any], Any]) -> Array:
+    x = axis_values(state)
+    if state.axis == "classes":
+        return np.array([float(answer(state.data_at(classes=int(n))).test_accuracy) for n in x])
+    return np.asarray(answer(state.data_at(**{state.axis: x})).test_accuracy)

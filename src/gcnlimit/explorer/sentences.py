@@ -1,0 +1,163 @@
+"""What the numbers say, in words: the sentence of each curve, and the answers to the two questions of the page."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range, tunes_reg
+from gcnlimit.explorer.state import State
+from gcnlimit.parameters import long_name
+
+WAIT = "computing ..."
+"""Sentence of a picture of which nothing is known yet."""
+
+ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling")
+"""Computations from which the answers are made."""
+
+_ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
+_MAJORITY = "At infinite regularization every node is put into the largest class; choose a finite one."
+_FLAT = 1e-6  # accuracies that differ by less are the same
+
+
+def short(value: float) -> str:
+    """Number of three digits, 0 for what rounding leaves of it.
+
+    >>> short(4.44e-16), short(1.52145)
+    ('0', '1.52')
+    """
+    return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
+
+
+def reg_words(state: State) -> str:
+    """The regularization of the page."""
+    return "infinite regularization" if math.isinf(state.reg) else f"reg = {short(state.reg)}"
+
+
+def depth_answer(state: State, results: Results) -> str:
+    """Where depth stops helping: the best strength of the family, and the layers of a residual network."""
+    words = []
+    if state.family in results:
+        words.append(_best_strength(state, results[state.family]))
+    if "layers" in results:
+        words.append(f"Residual networks: {layers_sentence(state, results['layers'])}")
+    return _of_the_model(state, " ".join(filter(None, words)))
+
+
+def gain_answer(state: State, results: Results) -> str:
+    """What is left to gain: the distance of the network, of its family and of all linear networks from the ceiling."""
+    if "ceiling" not in results:
+        return ""
+    ceiling = results["ceiling"]
+    named = {"this network": results.get("here")}
+    if state.family in results:
+        named[f"the best {state.family}"] = results[state.family].height
+    if "filter" in results:
+        named["the best linear network"] = results["filter"][2]
+    known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
+    reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
+    if reached:
+        reached[0] = reached[0].capitalize().replace("below", "percentage points below the limit")
+    return _of_the_model(state, f"{_limit(state, results)} {'; '.join(reached)}{'.' * bool(reached)}".strip())
+
+
+def _limit(state: State, results: Results) -> str:
+    words = f"No algorithm exceeds {results['ceiling']:.4f}, the Bayes-optimal accuracy"
+    if "sparse ceiling" not in results:
+        return f"{words}."
+    sparse = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
+    return f"{words} on graphs of large degree; {sparse}."
+
+
+def _of_the_model(state: State, words: str) -> str:
+    return f"{_ESTIMATED} {words}" if state.estimated and words else words
+
+
+def _best_strength(state: State, found: Scan) -> str:
+    name = state.parameter
+    if np.isnan(found.height):
+        return ""
+    family = state.family.capitalize()
+    if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
+        why = f" {_MAJORITY}" if state.unequal and math.isinf(state.reg) else ""
+        return f"{family}: every strength gives the accuracy {found.height:.4f}.{why}"
+    best = f"{family}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
+    if min(abs(found.top - end) for end in strength_range(state.family, state)) < 1e-9:
+        return f"{best}, the end of the picture; further values may be better."
+    return f"{best}. {_either_side(name, found.top)}"
+
+
+def _either_side(name: str, top: float) -> str:
+    """What happens below and above the best strength."""
+    if short(top) == "0":
+        return "" if name == "c" else "The graph does not help."
+    if name == "c":
+        near, far = ("smaller", "larger") if top > 0 else ("larger", "smaller")
+        return f"A {near} c oversmooths; a {far} c ignores the neighbours."
+    if top > 0:
+        return f"A larger {name} oversmooths."
+    return f"A {name} further below zero overstates the differences between neighbours."
+
+
+def layers_sentence(state: State, found: Layers, enough: float = 0.001) -> str:
+    """Layers beyond which depth helps no more."""
+    if np.isnan(found.best).all():
+        return "they cannot be computed here."
+    gained = np.nanmax(found.best) - found.best
+    least = int(LAYERS[np.flatnonzero(gained <= enough)[0]])
+    words = f"at the best c{' and reg' if tunes_reg(state) else ''} of each depth, "
+    if least == LAYERS.size:
+        words += f"every layer up to {least} still adds to the accuracy"
+    else:
+        words += f"layers beyond {least} add at most {100 * gained[least - 1]:.2f} percentage points"
+    return words + _oversmoothing(state, found.kept)
+
+
+def _oversmoothing(state: State, kept: np.ndarray) -> str:
+    """Layers beyond which accuracy falls at the c of the page, if it does."""
+    top = int(LAYERS[np.nanargmax(kept)]) if not np.isnan(kept).all() else 0
+    if top in {0, LAYERS.size} or kept[top - 1] - kept[-1] < _FLAT:
+        return "."
+    count = f"{top} layer{'s' * (top > 1)}"
+    return f"; with c fixed at {short(state.c)}, accuracy falls beyond {count} (oversmoothing)."
+
+
+def strength_sentence(found: Scan, state: State, name: str, ceiling: float | None) -> str:
+    """The best strength of a curve, or that of the lowest training loss."""
+    if state.measure == "train_loss":
+        return _lowest_loss(found, state, name)
+    top = f"Best {long_name(name)} in the picture: {short(found.top)}, accuracy {found.height:.4f}"
+    return f"{top}." if ceiling is None else f"{top}; the ceiling is {ceiling:.4f}."
+
+
+def _lowest_loss(found: Scan, state: State, name: str) -> str:
+    if math.isinf(state.reg):
+        return "At infinite regularization all outputs vanish, so the loss is the same for every filter."
+    if np.isnan(found.train_loss).all():
+        return "No network of the picture can be computed."
+    low = int(np.nanargmin(found.train_loss))
+    words = f"The training loss is lowest, {found.train_loss[low]:.3g}, at {long_name(name)} {short(found.x[low])}"
+    end = ", the end of the picture" if low in {0, found.x.size - 1} else ""
+    return f"{words}{end}; the accuracy is highest at {short(found.top)}."
+
+
+def axis_sentence(state: State, results: Results) -> str:
+    """The network at its place on the axis."""
+    if "here" not in results or "ceiling" not in results:
+        return WAIT
+    here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
+    if "best along" not in results:
+        return here
+    return f"{here} The best {state.family} is tuned at each point, at {reg_words(state)}."
+
+
+def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:
+    """The operator, and what the best filter on it reaches."""
+    kind = "Symmetric operator"
+    if not state.symmetric:
+        kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"
+    words = f"{kind}; no spike." if spike is None else f"{kind}; the spike is at {spike:.3g}."
+    if "filter" in results and "ceiling" in results:
+        words += f" The best of all linear filters reaches {results['filter'][2]:.4f} of {results['ceiling']:.4f}."
+    return words
