@@ -9,6 +9,7 @@ import gcnlimit as gl
 ROOT = Path(__file__).parent.parent
 REFERENCE = json.loads((ROOT / "validation" / "predictions.json").read_text())
 CLASSES = json.loads((ROOT / "validation" / "classes.json").read_text())
+DEGREES = json.loads((ROOT / "validation" / "degrees.json").read_text())
 FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
 
 
