@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory import limits as limits
     from gcnlimit.theory.bayes import bayes_optimal as bayes_optimal
     from gcnlimit.theory.predict import predict as predict
+    from gcnlimit.theory.transfer import transfer as transfer
 
 _NAMESPACES = {
     "benchmark": "benchmark",
@@ -97,6 +98,7 @@ _HOMES = {
     "sweeps.run": "sweep",
     "theory.bayes": "bayes_optimal",
     "theory.predict": "predict",
+    "theory.transfer": "transfer",
 }
 """Modules, and the public names that each of them defines."""
 

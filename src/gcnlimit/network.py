@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gcnlimit._validation import broadcast, check_types, flag, real
-from gcnlimit._values import Array, Parameter, Value
+from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
@@ -31,6 +31,9 @@ class GCN(Value):
     filter
         The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
         NumPy arrays (see `gcnlimit.filters.Function`).
+    test_filter
+        Another function :math:`g'`, through which nodes that are not labelled are read: their outputs are
+        :math:`g'(a) X w/\sqrt N` with the weights :math:`w` trained through `filter`. By default the same.
     loss
         ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
@@ -60,6 +63,7 @@ class GCN(Value):
     symmetrize: bool
     normalize: bool
     penalty: Penalty
+    test_filter: Filter | None
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class GCN(Value):
         normalize: bool = False,
         *,
         penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
+        test_filter: Filter | Callable[[Array], ArrayLike] | None = None,
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
@@ -77,14 +82,26 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
-        broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+        object.__setattr__(self, "test_filter", None if test_filter is None else as_filter(test_filter))
+        self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
-        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
+        shapes = {"filter": self.filter.shape, "reg": np.shape(self.reg)}
+        return broadcast(**shapes, **({} if self.test_filter is None else {"test_filter": self.test_filter.shape}))
+
+    @property
+    def read_filter(self) -> Filter:
+        """Filter through which test nodes are read."""
+        return self.test_filter or self.filter
+
+    def __repr__(self) -> str:
+        """Fields by name; that of the test only if it is another one."""
+        shown = [f.name for f in fields(self) if f.name != "test_filter" or self.test_filter is not None]
+        return f"GCN({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **changes: Any) -> GCN:
         """Same network with some of its fields changed.
@@ -99,6 +116,11 @@ class GCN(Value):
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
         if not isinstance(self.penalty, L2):
             raise ParameterError(f'{function} needs penalty = "l2", got {self.penalty!r}')
+
+    def require_one_filter(self, function: str) -> None:
+        """Raise `ParameterError` if test nodes are read through another filter, which a function does not know."""
+        if self.test_filter is not None:
+            raise ParameterError(f"{function} knows one filter, got test_filter = {self.test_filter!r}; leave it out")
 
 
 def check_problem(function: str, data: object, gcn: object) -> None:

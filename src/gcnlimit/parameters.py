@@ -27,8 +27,8 @@ from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.result import Result
 
 DATA = tuple(f.name for f in fields(CSBM))
-LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
-"""Parameters of the network beside its filter."""
+LEARNING = tuple(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter"))
+"""Parameters of the network beside its filters."""
 FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "nodes", "trials", "seed")
@@ -240,8 +240,8 @@ def filter_choices() -> str:
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 
-def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> AnyResult:
-    """Return a result with the parameters that it was computed for.
+def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: CSBM | None = None) -> AnyResult:
+    """Return a result with the parameters that it was computed for; those of another graph to test on begin with ``to_``.
 
     >>> import gcnlimit as gl
     >>> network = gl.GCN(gl.Residual([[1.0, 2.0], [3.0, 4.0]]))
@@ -255,7 +255,11 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> An
             parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
+        if gcn.test_filter is not None:
+            parameters |= {f"test_{name}": values for name, values in _of_filter(gcn.test_filter).items()}
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}
+    if to is not None:
+        parameters |= {f"to_{name}": getattr(to, name) for name in SIGNALS}
     return replace(result, coordinates=Coordinates(parameters))
 
 

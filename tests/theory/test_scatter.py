@@ -5,8 +5,7 @@ import pytest
 from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
-from gcnlimit.theory.overlaps import laurent, profile
-from gcnlimit.theory.sampled_margin import sampled_margins
+from gcnlimit.theory.fluctuations import laurent, profile, sampled_margins
 from gcnlimit.theory.scatter import paired_scatter, scatter
 
 
@@ -33,7 +32,7 @@ def test_reference_on_a_new_graph(row):
     there = row.get("new_graph", row)
     filter = made(there["filter"] if "filter" in there else row["deploy"]["filter"])
     to = deployment(row, data) if "deploy" in row else data.replaced(lam=there["lam_e"])
-    found = scatter(data, gcn, there["nodes"], to=to, test_filter=filter)
+    found = scatter(data, gcn.replaced(test_filter=filter), there["nodes"], to=to)
     close(found.accuracy, there["accuracy"], 1e-9)
     close(found.deviation, there["sd"])
     close(found.training, there["sd_training"])

@@ -11,11 +11,9 @@ from transfers import deployment, made, rows, sampled, training
 import gcnlimit as gl
 from gcnlimit.choose.linear_ceiling import best_linear_network, linear_ceilings, pieces
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.filters import Function
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.elsewhere import bayes_elsewhere
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.readout import best_readout, joining_margins, readout_margins
+from gcnlimit.theory.readout import best_readout
 from gcnlimit.theory.transfer import (
     best_margin,
     best_test_filter,
@@ -40,7 +38,7 @@ def margin(prediction):
 @pytest.mark.parametrize("row", rows("transfer"))
 def test_reference_on_a_new_graph(row):
     data, gcn = training(row)
-    answer = transfer(data, gcn, deployment(row, data), test_filter=made(row["deploy"]["filter"]))
+    answer = transfer(data, gcn.replaced(test_filter=made(row["deploy"]["filter"])), deployment(row, data))
     close(answer.order_parameters.feature_margin, row["feature_margin"], 1e-9)
     close(margin(answer), row["margin"], 1e-9)
     close(answer.test_accuracy, row["accuracy"], 1e-9)
@@ -52,7 +50,7 @@ def test_reference_of_the_best_filter_at_test(row):
     to = deployment(row, data)
     best = best_test_filter(data, gcn, to)
     close(best.theta, row["pagerank"])
-    close(margin(transfer(data, gcn, to, test_filter=best)), row["margin"])
+    close(margin(transfer(data, gcn.replaced(test_filter=best), to)), row["margin"])
 
 
 @pytest.mark.parametrize("row", rows("best_training_filter"))
@@ -60,7 +58,7 @@ def test_reference_of_the_best_filter_at_training(row):
     data, gcn = training(row)
     best = best_training_filter(data, symmetrize=False)
     close(best.theta, row["pagerank"])
-    answer = transfer(data, gcn.replaced(filter=best), data, test_filter=gl.Polynomial([1.0]))
+    answer = transfer(data, gcn.replaced(filter=best, test_filter=gl.Polynomial([1.0])), data)
     close(answer.order_parameters.effective_labels, row["effective_labels"])
     close(margin(answer), row["feature_margin"])
     close(answer.test_accuracy, row["accuracy_without_graph"])
@@ -77,10 +75,11 @@ def test_reference_of_coloured_features(row):
 
 @pytest.mark.parametrize("row", rows("decoupled", "joining"))
 def test_reference_on_the_training_graph(row):
-    margins = {"decoupled": readout_margins, "joining": joining_margins}[row["kind"]]
-    found = margins(Points.of(*training(row)), made(row["deploy"]["filter"]).ravel((1,)))
-    close(found, row["margin"], 1e-9)
-    close(ndtr(found), row["accuracy"], 1e-9)
+    data, gcn = training(row)
+    two = gcn.replaced(test_filter=made(row["deploy"]["filter"]))
+    found = gl.predict(data, two) if row["kind"] == "decoupled" else transfer(data, two, "joining")
+    close(margin(found), row["margin"], 1e-9)
+    close(found.test_accuracy, row["accuracy"], 1e-9)
 
 
 @pytest.mark.parametrize("row", rows("ceiling"))
@@ -89,7 +88,7 @@ def test_reference_of_the_ceilings(row):
     data = gl.CSBM(train["alpha"], train["lam_s"], train["mu"], train["rho"], directed=False)
     ratio = max(there["ratio"], 1e-13)  # nodes of the new graph over those of the training graph
     to = gl.CSBM(data.alpha * ratio, there["lam_s"], there["mu"] * ratio, there["rho"], directed=False)
-    best, without = bayes_elsewhere(data, to), bayes_elsewhere(data, to.replaced(lam=0.0)).frozen
+    best, without = gl.bayes_optimal(data, to=to), gl.bayes_optimal(data, to=to.replaced(lam=0.0)).frozen
     close(best.test_accuracy, row["joint"], 1e-9)
     close(best.two_stages.test_accuracy, row["two_stage"], 1e-9)
     close(best.frozen.test_accuracy, row["frozen"], 1e-9)
@@ -102,7 +101,7 @@ def test_pagerank_is_explicit(symmetrize):
     p = RNG.uniform(-0.4, 0.4, 40)
     theta = p / (1 + p**2) if symmetrize else p
     gcn = gl.GCN(gl.Diffusion(0.4), symmetrize=symmetrize)
-    answer = transfer(DATA, gcn, DATA, test_filter=gl.PageRank(theta)).order_parameters
+    answer = transfer(DATA, gcn.replaced(test_filter=gl.PageRank(theta)), DATA).order_parameters
     c, lam = answer.feature_margin, DATA.effective_signal(symmetrize)
     close(margin_of(c, lam, p), answer.test_margin)
 
@@ -116,21 +115,21 @@ def margin_of(c, lam, p):
 def test_no_filter_beats_pagerank(symmetrize):
     gcn = gl.GCN(gl.Diffusion(0.4), symmetrize=symmetrize)
     best = best_test_filter(DATA, gcn, DATA)
-    top = transfer(DATA, gcn, DATA, test_filter=best).order_parameters
+    top = transfer(DATA, gcn.replaced(test_filter=best), DATA).order_parameters
     close(top.test_margin, best_margin(top.feature_margin, DATA.effective_signal(symmetrize)), 1e-8)
     for filter in (
         gl.Polynomial(RNG.normal(size=(40, 5))),
         gl.Diffusion(RNG.normal(size=40)),
         gl.PageRank(0.9 * best.theta),
     ):
-        assert np.all(np.abs(margin(transfer(DATA, gcn, DATA, test_filter=filter))) <= top.test_margin + 1e-12)
+        assert np.all(np.abs(margin(transfer(DATA, gcn.replaced(test_filter=filter), DATA))) <= top.test_margin + 1e-12)
 
 
 @kinds
 def test_no_training_filter_teaches_more(symmetrize):
     def labels(filter):
         gcn = gl.GCN(filter, symmetrize=symmetrize)
-        return transfer(DATA, gcn, DATA, test_filter=gl.Polynomial([1.0])).order_parameters.effective_labels
+        return transfer(DATA, gcn.replaced(test_filter=gl.Polynomial([1.0])), DATA).order_parameters.effective_labels
 
     k = best_margin(np.sqrt(DATA.rho / (1 - DATA.rho)), DATA.effective_signal(symmetrize)) ** 2
     close(labels(best_training_filter(DATA, symmetrize=symmetrize)), k / (1 + k), 1e-9)
@@ -202,7 +201,7 @@ def test_two_classes_may_change_their_sizes():
 def test_the_loss_on_a_graph_like_the_training_graph_without_echo():
     """Without a graph at test the output is the input: a Gaussian whose loss is known."""
     data, gcn = gl.CSBM(2.0, 0.9, 1.5, 0.3), gl.GCN(gl.Diffusion(0.7), "square", reg=0.5)
-    answer = transfer(data, gcn, data, test_filter=gl.Polynomial([1.0]))
+    answer = transfer(data, gcn.replaced(test_filter=gl.Polynomial([1.0])), data)
     w = answer.order_parameters.weights
     close(answer.test_loss, 0.5 * ((1 - np.sqrt(1.5) * w.m) ** 2 + w.Q))
 
@@ -214,46 +213,62 @@ def test_one_filter_is_a_pair_of_equal_ones(filter, symmetrize):
     gcn = gl.GCN(
         filter if isinstance(filter, gl.Residual) else filter.replaced(0.3 * filter.values), symmetrize=symmetrize
     )
-    points = Points.of(data, gcn)
-    close(readout_margins(points, points.filter), margin(gl.predict(data, gcn)))
+    close(margin(gl.predict(data, gcn.replaced(test_filter=gcn.filter))), margin(gl.predict(data, gcn)))
 
 
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("classes", [2, [0.3, 0.7]], ids=["equal", "unequal"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_one_filter_is_a_pair_of_equal_ones_at_finite_reg(loss):
-    data, gcn = random_data(6, seed=2), gl.GCN(gl.Diffusion(0.4), loss, reg=0.5)
-    points = Points.of(data, gcn)
-    close(readout_margins(points, points.filter), margin(gl.predict(data, gcn)), 1e-9)
+def test_one_filter_is_a_pair_of_equal_ones_at_finite_reg(loss, classes, normalize):
+    few = random_data(6, seed=2)
+    data = gl.CSBM(few.alpha, few.lam, few.mu, few.rho, classes=classes)
+    gcn = gl.GCN(gl.Diffusion(0.4), loss, reg=0.5, normalize=normalize)
+    one, pair = gl.predict(data, gcn), gl.predict(data, gcn.replaced(test_filter=gcn.filter))
+    for name, value in one.as_dict().items():
+        close(getattr(pair, name), value, 1e-8)
+
+
+def test_the_scale_of_the_test_filter_does_not_change_a_decision():
+    data, gcn = gl.CSBM(2.0, 0.9, 1.5, 0.3), gl.GCN(gl.Diffusion(0.4), "logistic", reg=0.5)
+    one, other = (
+        gl.predict(data, gcn.replaced(test_filter=gl.Polynomial(np.array([1.0, 0.4]) * s))) for s in (1.0, 3.0)
+    )
+    close(other.test_accuracy, one.test_accuracy)
+    assert other.test_loss != one.test_loss
 
 
 def test_the_best_filter_at_test_beats_others():
-    points = Points.of(random_data(20, seed=4), gl.GCN(gl.Diffusion(0.5)))
-    best = best_readout(points)
-    for filter in (gl.Polynomial(RNG.normal(size=(20, 4))), gl.Diffusion(RNG.normal(size=20)), points.filter):
-        assert np.all(np.abs(readout_margins(points, filter)) <= best.margin + 1e-12)
-    one = points.take(np.array([0]))
-    own = Function(lambda x: best_readout(one).filter(np.atleast_2d(x)).reshape(x.shape)).ravel((1,))
-    close(readout_margins(one, own), best.margin[0], 1e-10)
+    data, gcn = random_data(20, seed=4), gl.GCN(gl.Diffusion(0.5))
+    best, top = best_readout(Points.of(data, gcn))
+    for filter in (gl.Polynomial(RNG.normal(size=(20, 4))), gl.Diffusion(RNG.normal(size=20)), gcn.filter):
+        assert np.all(np.abs(margin(gl.predict(data, gcn.replaced(test_filter=filter)))) <= top + 1e-12)
+    close(margin(gl.predict(data, gcn.replaced(test_filter=best))), top, 1e-10)
 
 
 @pytest.mark.parametrize(("symmetrize", "reg"), [(True, np.inf), (False, np.inf), (True, 0.5)])
 def test_a_joining_node_without_graph_has_the_feature_margin(symmetrize, reg):
-    gcn, none = gl.GCN(gl.Diffusion(0.5), reg=reg, symmetrize=symmetrize), gl.Polynomial([1.0])
+    gcn = gl.GCN(gl.Diffusion(0.5), reg=reg, symmetrize=symmetrize, test_filter=gl.Polynomial([1.0]))
     data = gl.CSBM(2.0, [0.4, 0.9], 1.5, 0.3)
-    found = joining_margins(Points.of(data, gcn), none.ravel((2,)))
-    close(found, margin(transfer(data, gcn, data, test_filter=none)), 1e-9)
+    joined, there = transfer(data, gcn, "joining"), transfer(data, gcn, data)
+    close(margin(joined), margin(there), 1e-9)
+    close(joined.test_loss, there.test_loss, 1e-9)
 
 
 def test_what_has_no_theory_is_refused():
-    points = Points.of(gl.CSBM(2.0, 0.4, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False))
+    data, gcn = gl.CSBM(2.0, 0.4, 1.5, 0.3), gl.GCN(gl.Diffusion(0.5), reg=1.0, symmetrize=False)
     with pytest.raises(gl.ParameterError, match="no theory on a directed operator at finite reg"):
-        readout_margins(points, gl.PageRank(0.1).ravel((1,)))
+        gl.predict(data, gcn.replaced(test_filter=gl.PageRank(0.1)))
+    with pytest.raises(gl.ParameterError, match="knows one filter"):
+        gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(0.5), test_filter=gl.PageRank(0.1)))
+    with pytest.raises(gl.ParameterError, match="'joining'"):
+        transfer(data, gcn, "there")
 
 
 def test_less_knowledge_is_not_better():
     data = gl.CSBM(4.0, RNG.uniform(0.3, 1.5, 30), 2.0, 0.1)
     to, gcn = data.replaced(rho=0.0), gl.GCN(best_training_filter(data))
-    linear = transfer(data, gcn, to, test_filter=best_test_filter(data, gcn, to))
-    own, best = bayes_elsewhere(data, to, gcn), bayes_elsewhere(data, to)
+    linear = transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to)
+    own, best = gl.bayes_optimal(data, to=to, gcn=gcn), gl.bayes_optimal(data, to=to)
     accuracies = [linear, own.frozen, best.frozen, best.two_stages, best]
     for worse, better in pairwise(accuracies):
         assert np.all(worse.test_accuracy <= better.test_accuracy + 1e-12)
@@ -261,7 +276,7 @@ def test_less_knowledge_is_not_better():
 
 def test_a_tiny_new_graph_teaches_nothing():
     data = gl.CSBM(4.0, 0.8, 2.0, 0.1)
-    best = bayes_elsewhere(data, gl.CSBM(4e-9, 0.8, 2e-9, 0.0))
+    best = gl.bayes_optimal(data, to=gl.CSBM(4e-9, 0.8, 2e-9, 0.0))
     close(best.test_accuracy, best.frozen.test_accuracy, 1e-8)
     close(best.two_stages.test_accuracy, best.frozen.test_accuracy, 1e-8)
 
@@ -276,7 +291,8 @@ def test_pieces_of_one_filter_are_a_network():
     measure = SpikedSemicircle.of(points.signal, 80)
     g, read = (f.normalized(measure.x)[0][:, None] for f in (points.filter, gl.PageRank(0.2).ravel((10,))))
     b, V = pieces(measure, points, g, read, g[:, :0])
-    close(b[:, 0] / np.sqrt(V[:, 0, 0]), readout_margins(points, gl.PageRank(0.2).ravel((10,))))
+    two = gl.GCN(gl.Diffusion(0.5), test_filter=gl.PageRank(0.2))
+    close(b[:, 0] / np.sqrt(V[:, 0, 0]), margin(gl.predict(random_data(10, seed=6), two)))
 
 
 def test_linear_networks_by_what_they_may_use():
@@ -312,7 +328,7 @@ def test_sampled_graphs():
         h = np.linalg.solve(np.eye(N) - best.test.theta[0] * a, inputs)
         found["labels"].append(np.mean((h * y > 0)[~known]))
     exact = {
-        "there": transfer(data, gcn, there, test_filter=gl.PageRank(theta)).test_accuracy,
+        "there": transfer(data, gcn.replaced(test_filter=gl.PageRank(theta)), there).test_accuracy,
         "labels": ndtr(best.margin[0]),
     }
     for name, accuracies in found.items():

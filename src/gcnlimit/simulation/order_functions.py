@@ -190,6 +190,7 @@ def measure_order_functions(
             f"measure_order_functions needs an Instance and one GCN, got {type(instance).__name__} and {gcn!r}"
         )
     gcn.require_l2("measure_order_functions")
+    gcn.require_one_filter("measure_order_functions")
     instance.data.require_plain("measure_order_functions")
     probes = whole("probes", probes, low=1, high=100_000)
     depth = along_depth(instance.observation.operator(gcn.symmetrize), gcn, depths)

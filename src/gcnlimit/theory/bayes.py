@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._validation import check_types, number, whole
-from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.numerics.linear import batches
+from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
-from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import BayesPrediction, Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.performance import BayesPrediction
 from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling
+from gcnlimit.theory.ceiling.performance import ceiling
 from gcnlimit.theory.ceiling.posterior import posterior
-from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, StateEvolution
+from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
-from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.elsewhere import BayesTransfer, bayes_elsewhere
 from gcnlimit.theory.points import with_errors
 
-_BLOCK = 4096  # points solved together, whose numbers fit in a cache
 
-
+@overload
 def bayes_optimal(
     data: CSBM, *, degree: float | None = None, population: int = 3000, sweeps: int = 40, seed: int = 0
+) -> BayesPrediction: ...
+@overload
+def bayes_optimal(data: CSBM, *, to: CSBM, gcn: GCN | None = None) -> BayesTransfer: ...
+def bayes_optimal(
+    data: CSBM,
+    *,
+    to: CSBM | None = None,
+    gcn: GCN | None = None,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
 ) -> BayesPrediction:
     r"""Bayes-optimal performance, and that of approximate message passing where it is less.
 
@@ -55,6 +64,13 @@ def bayes_optimal(
     ----------
     data
         The data; array parameters broadcast.
+    to
+        Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); as in `transfer`, its
+        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer is that with both
+        graphs at hand; its field `two_stages` is that of an algorithm that has left the first graph with all it says of the
+        features, and `frozen` that of weights which the new graph does not change.
+    gcn
+        The network whose weights `frozen` keeps; by default they are Bayes-optimal. It goes with `to`.
     degree
         Mean degree of the graph; by default it is large, and the answer exact.
     population, sweeps, seed
@@ -74,6 +90,9 @@ def bayes_optimal(
     >>> sparse = gl.bayes_optimal(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=3, population=500, sweeps=20)
     >>> bool(abs(sparse.test_accuracy - 0.9219) < 4 * sparse.standard_error.test_accuracy)
     True
+    >>> there = gl.bayes_optimal(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), to=gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.0))
+    >>> round(there.test_accuracy, 4), round(there.frozen.test_accuracy, 4)
+    (0.9147, 0.9081)
     """
     check_types("bayes_optimal", data=(data, CSBM))
     sizes = (
@@ -81,6 +100,12 @@ def bayes_optimal(
         whole("sweeps", sweeps, low=4, high=100_000),
         whole("seed", seed, low=0),
     )
+    if to is not None:
+        if degree is not None:
+            raise ParameterError("degree is not allowed beside to: another graph has a ceiling at large degree only")
+        return bayes_elsewhere(data, to, gcn)
+    if gcn is not None:
+        raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
     if degree is not None:
         return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
     if not data.classes.equal and data.classes.count > 2:
@@ -89,53 +114,6 @@ def bayes_optimal(
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
     return labelled(with_errors(ceiling(data, evolution), data, bayes_optimal), data)
-
-
-@np.errstate(all="ignore")
-def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
-    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    found = _fixed_points(evolution)
-    best = _prediction(data, evolution, found, found.best)
-    hard = found.reached < found.best
-    reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
-    free_entropy = evolution.free_entropy(found.best).reshape(data.shape)
-    return BayesPrediction.from_states(
-        best,
-        labelled(reached, data),
-        hard=scalar_or_array(hard.reshape(data.shape)),
-        free_entropy=scalar_or_array(free_entropy),
-    )
-
-
-def _fixed_points(evolution: StateEvolution) -> FixedPoints:
-    """Fixed points of all points, block by block."""
-    blocks = batches(evolution.rho.size, _BLOCK)
-    columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
-    return FixedPoints(*(np.concatenate(column) for column in columns))
-
-
-def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
-    """Prediction at that evidence."""
-    shape = data.shape
-    margin, known = np.sqrt(m).reshape(shape), np.full(shape, np.inf)
-    cross_entropy = evolution.tables.information(m)[1].reshape(shape)
-
-    def shaped(values: npt.NDArray[Any]) -> Any:
-        return scalar_or_array(values.reshape(shape))
-
-    return Prediction.of(
-        from_margins(data.classes, margin, known, cross_entropy, np.zeros(shape)),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=scalar_or_array(margin),
-            train_margin=scalar_or_array(known),
-            output=Output(*(shaped(x) for x in (m, m, np.zeros_like(m)))),
-            overlap=shaped(evolution.overlap(m)),
-        ),
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
-        residual=shaped(found.residual),
-        iterations=shaped(found.iterations),
-    )
 
 
 class DegreeCorrection(NamedTuple):

@@ -24,10 +24,10 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import BayesPrediction
-from gcnlimit.theory.bayes import ceiling
+from gcnlimit.theory.ceiling.performance import ceiling
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
-from gcnlimit.theory.transfer import Trained, common_classes, feature_signal
+from gcnlimit.theory.transfer import Trained, common_classes, feature_signal, with_errors_of_both
 
 _SWEEPS = 1000  # exchanges between the two graphs
 _STILL = 1e-15  # change of an overlap that ends them
@@ -50,28 +50,11 @@ class BayesTransfer(BayesPrediction):
 
 
 def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
-    r"""Bayes-optimal performance on an independent graph with the features of a training graph (Eqs. 10.15 to 10.17).
+    """Bayes-optimal performance on an independent graph with the features of a training graph; see `bayes_optimal`.
 
     Where the state evolution has several stable fixed points, the two graphs exchange what each has found by itself.
-
-    Parameters
-    ----------
-    data
-        The training graph.
-    to
-        The new graph; `mu` and `alpha` are its own, as in `transfer`, and so is the fraction `rho` of labels, 0 for none.
-    gcn
-        The network whose weights `frozen` keeps; by default they are Bayes-optimal.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> best = bayes_elsewhere(data, data.replaced(rho=0.0))
-    >>> [round(a.test_accuracy, 4) for a in (best, best.frozen, gl.bayes_optimal(data))]
-    [0.9147, 0.9081, 0.9127]
     """
-    check_types("bayes_elsewhere", data=(data, CSBM), to=(to, CSBM))
+    check_types("bayes_optimal", data=(data, CSBM), to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
     signal, _ = feature_signal(data, to), common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
     shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)
@@ -80,7 +63,9 @@ def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransf
     learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
     joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
     two_stages, frozen = there.ceiling(known=home.mu * alone), there.ceiling(given=learned)
-    return labelled(BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen), to)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
+    answer = with_errors_of_both(answer, data, to, lambda one, other: bayes_elsewhere(one, other, gcn))
+    return labelled(answer, data, gcn, to)
 
 
 class _Graph:

@@ -48,6 +48,9 @@ class Points(NamedTuple):
     features: Spectrum = Spectrum.white()
     degrees: DegreeLaw | None = None
     normalization: Normalization = as_normalization("symmetric")
+    test_filter: Filter | None = None
+    joining: bool = False
+    """Through which filter test nodes are read, if another; whether they join the graph after the training."""
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:
@@ -65,20 +68,23 @@ class Points(NamedTuple):
         )
         operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
         network = (gcn.loss, gcn.normalize, gcn.penalty)
-        return cls(alpha, mu, rho, reg, operator, filter, *network, data.classes, data.features)
+        points = cls(alpha, mu, rho, reg, operator, filter, *network, data.classes, data.features)
+        return points if gcn.test_filter is None else points._replace(test_filter=gcn.test_filter.ravel(shape))
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
-        self.filter.check_radius(self.radius)
-        if self.symmetric:
-            self.filter.quadrature_nodes()
-        else:
-            self.filter.layers(radius=self.radius)
+        for filter in self.filters:
+            filter.check_radius(self.radius)
+            if self.symmetric:
+                filter.quadrature_nodes()
+            else:
+                filter.layers(radius=self.radius)
         return self
 
     def usable(self) -> npt.NDArray[np.bool_]:
         """Which of the points are in range and have a filter that is defined there."""
-        usable = in_range(self.alpha, self.signal, self.mu, self.rho) & self.filter.defined(self.radius)
+        usable = in_range(self.alpha, self.signal, self.mu, self.rho)
+        usable &= np.all([filter.defined(self.radius) for filter in self.filters], axis=0)
         rows = np.flatnonzero(usable)
         if not self.take(rows)._passes():  # a filter of a user, too steep at some of its values
             usable[rows] = [self.take(rows[k : k + 1])._passes() for k in range(rows.size)]
@@ -98,6 +104,11 @@ class Points(NamedTuple):
     def divisor(self) -> Array:
         """Number by which the filter of each point is divided: its gain if it is normalized, else 1."""
         return np.exp(self.filter.log_gain(self.symmetric)) if self.normalize else np.ones(self.size)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """Filter of the training, and that of the test if it is another."""
+        return (self.filter,) if self.test_filter is None else (self.filter, self.test_filter)
 
     @property
     def class_loss(self) -> ClassLoss:
@@ -129,7 +140,8 @@ class Points(NamedTuple):
         alpha, mu, rho, reg = (column[index] for column in self[:4])
         operator = SpikedOperator(self.signal[index], self.symmetric)
         columns = {"alpha": alpha, "mu": mu, "rho": rho, "reg": reg, "operator": operator, "filter": self.filter[index]}
-        return self._replace(**columns)
+        read = None if self.test_filter is None else self.test_filter[index]
+        return self._replace(**columns, test_filter=read)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -13,6 +13,7 @@ from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ConvergenceError
+from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
@@ -21,6 +22,7 @@ from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.averages import expected_losses
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
+    loss_elsewhere,
     node_loss,
     offset,
     train_push,
@@ -29,6 +31,7 @@ from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
 from gcnlimit.theory.points import Points, with_errors
+from gcnlimit.theory.readout import explicit_margins, read_outputs
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
@@ -49,7 +52,8 @@ def predict(
 
     At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (Eqs. 3.11 to 3.19), for all points together.
+    (Eqs. 3.11 to 3.19), for all points together. Of a network with a `test_filter` the test nodes are read through it
+    (Eqs. 10.11 and 10.12; at finite regularization on symmetric operators only), and the labelled ones as in the training.
 
     Parameters
     ----------
@@ -82,8 +86,17 @@ def predict(
     tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)
-    shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
+    prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
+    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    return labelled(prediction, data, gcn)
+
+
+def predict_points(  # noqa: PLR0917
+    points: Points, data: CSBM, gcn: GCN, tol: float, max_iterations: int, throw: bool, progress: bool | None
+) -> Prediction:
+    """Performance at the points of data and network, which are read as the points say."""
+    shape = broadcast(data=data.shape, network=gcn.shape)
     infinite = np.isinf(points.reg)
     usable = np.ones_like(infinite) if throw else points.usable()
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
@@ -95,8 +108,7 @@ def predict(
     prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
-    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
-    return labelled(prediction, data, gcn)
+    return prediction
 
 
 class _Found(NamedTuple):
@@ -128,14 +140,18 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     points = points.take(rows)
     train_push(points)  # refuses a loss that does not push outputs towards their labels
     at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
-    filter = points.filter
-    cost = filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
+    cost = np.max([_cost(points, filter) for filter in points.filters], axis=0)
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(np.isnan(test + train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
+
+
+def _cost(points: Points, filter: Filter) -> npt.NDArray[np.int64]:
+    """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
+    return filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
 
 
 def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
@@ -159,7 +175,8 @@ def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
         averages = symmetric_averages(points.filter, points.signal, mu, quadrature_nodes)
     else:
         averages = directed_averages(points.filter, points.signal, mu)
-    return margins(averages, points.alpha, points.mu, points.rho, features)
+    test, train = margins(averages, points.alpha, points.mu, points.rho, features)
+    return test if points.test_filter is None else explicit_margins(points, quadrature_nodes), train
 
 
 def _self_consistent(
@@ -178,10 +195,15 @@ def _self_consistent(
             with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
                 deviation = np.sqrt(variance)
                 test, train = mean / deviation, (mean + v * push) / deviation
-                losses, bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
+                (lost, train_loss), bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
+                if chunk.test_filter is not None:
+                    read = read_outputs(s)
+                    mean, beyond = read.mean, np.sqrt(read.variance)
+                    test, bias = mean / beyond, bias * deviation / beyond
+                    lost = loss_elsewhere(loss, mean, beyond, bias)
             status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
             bar.advance(1)
-            yield _Found(rows[where], test, train, bias, *losses, status, s.residual, s.iterations, s)
+            yield _Found(rows[where], test, train, bias, lost, train_loss, status, s.residual, s.iterations, s)
 
 
 def _raise_failure(points: Points, prediction: Prediction) -> Never:

@@ -15,17 +15,19 @@ A node that joins the graph after the training sees its own input through the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Parameter
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter
+from gcnlimit.filters.base import to_unit
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.solve import solve
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.large_reg import (
     Readout,
@@ -39,125 +41,15 @@ from gcnlimit.theory.large_reg import (
 )
 from gcnlimit.theory.points import Points
 
-_CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
-_BLOCK = 1 << 18  # the same for a solution at finite regularization
-_TOL, _ITERATIONS = 1e-10, 5000
+_BLOCK = 1 << 18  # numbers held by one temporary array
 
 
-def readout_margins(points: Points, filter: Filter) -> Array:
-    """Return the margins of test nodes read through another filter, one for each point (Eqs. 10.11 and 10.12).
-
-    >>> import gcnlimit as gl
-    >>> data = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
-    >>> gcn = gl.GCN(gl.PageRank([0.4, 0.3]), reg=[np.inf, 1.0])
-    >>> same = readout_margins(Points.of(data, gcn), gcn.filter)
-    >>> bool(np.allclose(same, gl.predict(data, gcn).order_parameters.test_margin, rtol=1e-12))
-    True
-    """
-    return _each(points, filter, _infinite_margin, _second_output)
-
-
-def joining_margins(points: Points, filter: Filter) -> Array:
-    """Return the margins of nodes that join the training graph, read through a filter, one for each point (Eq. 10.13).
-
-    >>> import gcnlimit as gl
-    >>> points = Points.of(gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False), gl.GCN(gl.Diffusion(t=1.0)))
-    >>> from scipy.special import ndtr
-    >>> ndtr(joining_margins(points, points.filter)).round(4)
-    array([0.8193])
-    """
-    return _each(points, filter, _infinite_joining, _joining_output)
-
-
-class BestReadout(NamedTuple):
-    r"""Best filter at test given that of the training, on a symmetric operator at infinite regularization (Eq. 10.14).
-
-    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at
-    the outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`.
-    """
-
-    margin: Array
-    filter: Callable[[Array], Array]
-
-
-def best_readout(points: Points) -> BestReadout:
-    """Return the best filter at test, and its margin, given the filter of the training; points along one axis.
-
-    The filter takes values on the spectrum, one row for each point.
-
-    >>> import gcnlimit as gl
-    >>> points = Points.of(gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4)))
-    >>> best = best_readout(points)
-    >>> other = gl.filters.Function(lambda x: best.filter(np.atleast_2d(x)).reshape(x.shape)).ravel((1,))
-    >>> bool(abs(readout_margins(points, other) / best.margin - 1) < 1e-12)
-    True
-    """
-    if not points.symmetric or not np.all(np.isinf(points.reg)):
-        raise ParameterError(
-            "the best filter at test is known on a symmetric operator at reg = inf; take symmetrize=True"
-        )
-    nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 64
-    measure = SpikedSemicircle.of(points.signal, nodes)
-    s1 = points.features.moments[0]
-    mu = points.mu / s1
-    g, size = points.filter.normalized(measure.x)
-    averages = spectral_averages(measure, g, mu)
-    hidden, push = (1.0 - points.rho) / points.rho, mu * averages.e_g
-    noise = points.alpha * weight_square(averages, points.mu, points.rho, points.features) / s1**2
-
-    def scales(values: Array, x: Array) -> tuple[Array, Array, Array]:
-        """Of the filter: k, the distance w to the outlier, and the denominator."""
-        w = 1.0 + points.signal[:, None] ** 2 - points.signal[:, None] * x
-        k = values + push[:, None]
-        return k, w, k**2 + (hidden[:, None] * values**2 + noise[:, None]) * w
-
-    # the stationary filter is c_1 f_1 + c_2 f_2; its averages along k e and g tau close a linear system of two equations
-    k, w, below = scales(g, measure.x)
-    first, second = k / below, g * w / below
-    along = [np.einsum("bn,bn->b", measure.e, k * f) for f in (first, second)]
-    across = [(g * f) @ measure.tau for f in (first, second)]
-    matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
-    c1, c2 = np.moveaxis(np.linalg.solve(np.moveaxis(matrix, -1, 0), np.array([[1.0], [-1.0]])), 1, 0)
-
-    def filter(x: Array) -> Array:
-        values = points.filter.normalized(x)
-        own = values[0] * np.exp(values[1] - size)[:, None]
-        k, w, below = scales(own, x)
-        return np.asarray((c1 * k + c2 * own * w) / below)
-
-    readout = spectral_readout(measure, g, c1 * first + c2 * second, mu)
-    margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)
-    return BestReadout(margin, filter)
-
-
-Explicit = Callable[[Points, Filter, int], Array]
-Output = Callable[[SymmetricEquations, Array, SpikedSemicircle, Array, Array], tuple[Array, Array]]
-
-
-def _each(points: Points, filter: Filter, explicit: Explicit, output: Output) -> Array:
-    """Margins at infinite regularization, chunk by chunk, and those of the solved equations."""
-    answer, infinite = np.empty(points.size), np.isinf(points.reg)
-    nodes = np.ones(points.size, int)
-    if points.symmetric:
-        nodes = np.maximum(points.filter.quadrature_nodes(), filter.quadrature_nodes())
-    rows = np.flatnonzero(infinite)
-    for part, chunk in points.take(rows).chunks(nodes[rows], _CHUNK) if rows.size else ():
-        where = rows[part]
-        answer[where] = explicit(chunk, filter[where], int(np.max(nodes[where])))
-    rows = np.flatnonzero(~infinite)
-    if rows.size:
-        answer[rows] = _solved(points.take(rows), filter[rows], output)
-    return answer
-
-
-def _infinite_margin(points: Points, filter: Filter, nodes: int) -> Array:
-    averages, readout, _ = _averages(points, filter, nodes, shifted=False)
-    return margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)[0]
-
-
-def _infinite_joining(points: Points, filter: Filter, nodes: int) -> Array:
-    """Margin of a joining node, from the averages of the shifted filter; the same on both kinds of operators."""
-    a, out, first = _averages(points, filter, nodes, shifted=True)
+def explicit_margins(points: Points, nodes: int) -> Array:
+    """Return the margins at infinite regularization of nodes read through the test filter (Eqs. 10.11 and 10.13)."""
+    a, out, first = _averages(points, nodes)
+    if not points.joining:
+        return margins(a, points.alpha, points.mu, points.rho, points.features, readout=out)[0]
+    # from the averages of the shifted filter; the same on both kinds of operators
     s1, hidden = points.features.moments[0], (1.0 - points.rho) / points.rho
     along = s1 * (out.excess + out.both) + points.mu * (a.e_g * out.e)
     own = points.alpha * weight_square(a, points.mu, points.rho, points.features)
@@ -166,17 +58,122 @@ def _infinite_joining(points: Points, filter: Filter, nodes: int) -> Array:
     return np.asarray((first * points.mu * a.e_g + points.signal * along) / np.sqrt(variance))
 
 
-def _averages(points: Points, filter: Filter, nodes: int, *, shifted: bool) -> tuple[Averages, Readout, Array]:
-    """Averages of the training, those of the output through another filter or its shift, and its first coefficient."""
-    mu = points.mu / points.features.moments[0]
+def read_outputs(found: Solution) -> Output:
+    """Return the law of the output of nodes read through the test filter, at a solution (Eqs. 10.12 and 10.13)."""
+    points = found.points
+    filter = points.test_filter
+    if not isinstance(found, SymmetricSolution) or filter is None:
+        raise ParameterError(
+            "another filter at test, or nodes that join, have no theory on a directed operator at finite reg; "
+            "take symmetrize=True or reg=math.inf, or simulate it"
+        )
+    grids = replace(found.grids, nodes=np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32))
+    law = np.empty((2, points.size))
+    output = _joining_output if points.joining else _second_output
+    for rows, equations in grids.blocks(_BLOCK):
+        measure = SpikedSemicircle.of(points.signal[rows], equations.tau.size - 1)
+        read, size = filter[rows].normalized(measure.x)
+        divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
+        own = equations.evaluate(found.state[rows])[0].output.variance
+        unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
+        mean, variance = output(equations, found.state[rows], measure, points.signal[rows], read)
+        law[:, rows] = unit * mean, unit**2 * variance
+    return Output(law[0], law[1], np.zeros(points.size))
+
+
+@dataclass(frozen=True, eq=False)
+class BestReadout(Filter):
+    r"""Best filter at test given that of the training, on a symmetric operator at infinite regularization (Eq. 10.14).
+
+    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at
+    the outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`. Its parameter is the number of the point.
+
+    >>> import gcnlimit as gl
+    >>> data, gcn = gl.CSBM(alpha=1, lam=[1.0, 0.7], mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4))
+    >>> best, margin = best_readout(Points.of(data, gcn))
+    >>> found = gl.predict(data, gcn.replaced(test_filter=best)).order_parameters.test_margin
+    >>> bool(np.all(np.abs(found / margin - 1) < 1e-12))
+    True
+    """
+
+    parameter = "point"
+    point: Parameter
+    pieces: _Pieces
+
+    def normalized(self, x: Array) -> tuple[Array, Array]:
+        """Values over the largest magnitude."""
+        which = self.values.astype(int)
+        rows = np.broadcast_to(x, np.broadcast_shapes((*which.shape, 1), np.shape(x)))
+        pieces = self.pieces.take(np.broadcast_to(which, rows.shape[:-1]).ravel())
+        k, g, w, below = pieces.at(rows.reshape(-1, rows.shape[-1]))
+        return to_unit(((pieces.c1 * k + pieces.c2 * g * w) / below).reshape(rows.shape))
+
+
+class _Pieces(NamedTuple):
+    """What the best filter at test is made of, at each point: columns, but for the filter of the training."""
+
+    filter: Filter
+    size: Array
+    signal: Array
+    push: Array
+    hidden: Array
+    noise: Array
+    c1: Any = None
+    c2: Any = None
+
+    def take(self, rows: npt.NDArray[np.intp]) -> _Pieces:
+        columns: tuple[Any, ...] = self[1:]
+        return _Pieces(self.filter[rows], *(column[rows] for column in columns))
+
+    def at(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """Of the filter of the training: k, its values, the distance to the outlier, and the denominator."""
+        values, size = self.filter.normalized(x)
+        g = values * np.exp(size[:, None] - self.size)
+        w = 1.0 + self.signal**2 - self.signal * x
+        k = g + self.push
+        return k, g, w, k**2 + (self.hidden * g**2 + self.noise) * w
+
+
+def best_readout(points: Points) -> tuple[BestReadout, Array]:
+    """Return the best filter at test given that of the training, and its margin; points along one axis."""
+    if not points.symmetric or not np.all(np.isinf(points.reg)):
+        raise ParameterError(
+            "the best filter at test is known on a symmetric operator at reg = inf; take symmetrize=True and "
+            "reg=math.inf, or tune the parameter of a test_filter"
+        )
+    measure = SpikedSemicircle.of(points.signal, 2 * int(np.max(points.filter.quadrature_nodes())) + 64)
+    s1 = points.features.moments[0]
+    g, size = points.filter.normalized(measure.x)
+    averages = spectral_averages(measure, g, points.mu / s1)
+    hidden = (1.0 - points.rho) / points.rho
+    noise = points.alpha * weight_square(averages, points.mu, points.rho, points.features) / s1**2
+    columns = (size, points.signal, points.mu / s1 * averages.e_g, hidden, noise)
+    pieces = _Pieces(points.filter, *(column[:, None] for column in columns))
+
+    # the stationary filter is c_1 f_1 + c_2 f_2; its averages along k e and g tau close a linear system of two equations
+    k, g, w, below = pieces.at(measure.x)
+    first, second = k / below, g * w / below
+    along = [_e(measure, k * f) for f in (first, second)]
+    across = [(g * f) @ measure.tau for f in (first, second)]
+    matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
+    c1, c2 = np.moveaxis(np.linalg.solve(np.moveaxis(matrix, -1, 0), np.array([[1.0], [-1.0]])), 1, 0)
+
+    readout = spectral_readout(measure, g, c1 * first + c2 * second, points.mu / s1)
+    margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)
+    return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
+
+
+def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
+    """Averages of the training, those of the output through the test filter or its shift, and its first coefficient."""
+    mu, filter = points.mu / points.features.moments[0], points.filters[-1]
     if points.symmetric:
         measure = SpikedSemicircle.of(points.signal, nodes)
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
         first = read @ measure.tau
-        read = shifted_filter(measure, points.signal, read) if shifted else read
+        read = shifted_filter(measure, points.signal, read) if points.joining else read
         return spectral_averages(measure, g, mu), spectral_readout(measure, g, read, mu), first
     trained, (h, H) = paired_series(points.filter, filter, points.signal)
-    pair = (_next(h), _next(H)) if shifted else (h, H)
+    pair = (_next(h), _next(H)) if points.joining else (h, H)
     readout = coefficient_readout(trained, pair, points.signal, mu)
     return coefficient_averages(*trained, points.signal, mu), readout, h[0]
 
@@ -206,24 +203,6 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
     in_bulk = np.einsum("bn,bn->b", measure.e[:, :-1], values[:, :-1])
     atom = np.where(outside, values[:, -1] / safe - safe * in_bulk, 0.0)
     return np.concatenate([bulk, atom[:, None]], axis=1)
-
-
-def _solved(points: Points, filter: Filter, output: Output) -> Array:
-    """Margins at finite regularization, on grids that resolve both filters."""
-    if not points.symmetric:
-        raise ParameterError(
-            "another filter at test has no theory on a directed operator at finite reg; take symmetrize=True or reg=math.inf"
-        )
-    found = solve(points, tol=_TOL, max_iterations=_ITERATIONS)
-    assert isinstance(found, SymmetricSolution)
-    grids = replace(found.grids, nodes=np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32))
-    answer = np.empty(points.size)
-    for rows, equations in grids.blocks(_BLOCK):
-        measure = SpikedSemicircle.of(points.signal[rows], equations.tau.size - 1)
-        read = filter[rows].normalized(measure.x)[0]
-        mean, variance = output(equations, found.state[rows], measure, points.signal[rows], read)
-        answer[rows] = mean / np.sqrt(variance)
-    return answer
 
 
 def _second_output(

@@ -31,9 +31,8 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.theory.overlaps import Profile, laurent, profile, symmetric_series
+from gcnlimit.theory.fluctuations import Profile, laurent, profile, sampled_margins, symmetric_series
 from gcnlimit.theory.predict import predict
-from gcnlimit.theory.sampled_margin import sampled_margins
 from gcnlimit.theory.transfer import transfer
 
 
@@ -68,7 +67,7 @@ class PairedScatter(NamedTuple):
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
 
 
-def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_filter: Filter | None = None) -> Scatter:
+def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scatter:
     r"""Standard deviation of the accuracy of a network over graphs of that many nodes (Eqs. 10.21 and 10.22).
 
     On the training graph, or on a new graph `to` with :math:`N' = N\alpha'/\alpha` nodes and the same features, the training anew
@@ -91,6 +90,7 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_fi
     finite = not math.isinf(float(np.asarray(gcn.reg)))
     limit = gcn.replaced(reg=math.inf)
     if to is None:
+        gcn.require_one_filter("scatter on the training graph")
         accuracy, count = float(predict(data, gcn).test_accuracy), (1.0 - float(data.rho)) * nodes
         limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
         F, own, training = float(limits[0]), covariance[0, 0] * (1.0 - data.rho), 0.0
@@ -99,9 +99,9 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None, test_fi
         to.require_plain("scatter")
         if to.shape or data.mu * to.mu == 0.0:
             raise ParameterError(f"scatter needs one new graph and features on both, got mu = {data.mu} and {to.mu}")
-        accuracy = float(transfer(data, gcn, to, test_filter=test_filter).test_accuracy)
+        accuracy = float(transfer(data, gcn, to).test_accuracy)
         count = nodes * float(to.alpha) / float(data.alpha)
-        F, own, training = _new_graph(data, limit, to, test_filter or gcn.filter)
+        F, own, training = _new_graph(data, limit, to)
         exact = not finite
     binomial = math.sqrt(accuracy * (1.0 - accuracy) / count)
     limit_binomial = math.sqrt(F * (1.0 - F) / count)
@@ -125,6 +125,7 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
     """
     for network in (gcn, other):
         _check("paired_scatter", data, network)
+        network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
             raise ParameterError(
                 "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
@@ -144,7 +145,7 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
         raise ParameterError(f"{function} takes one point at a time; give single numbers, or call it for each")
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
-    if not gcn.filter.has_chain:
+    if not (gcn.filter.has_chain and gcn.read_filter.has_chain):
         raise ParameterError(
             f"{function} needs the coefficients of the filter; take a Polynomial, PageRank or Diffusion"
         )
@@ -187,13 +188,13 @@ def _both_right(a: Array, b: Array, r: Array) -> Array:
     return np.asarray((0.5 * top * height) @ weight / (2.0 * math.pi))
 
 
-def _new_graph(data: CSBM, gcn: GCN, to: CSBM, filter: Filter) -> tuple[float, float, float]:
+def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
-    answer = transfer(data, gcn, to, test_filter=filter)
+    answer = transfer(data, gcn, to)
     m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
     F, density = float(answer.test_accuracy), math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     Q = c**-2.0
-    there = _Graph.of(to, gcn.symmetrize, filter)
+    there = _Graph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
     A, B = (1.0 + m**2) / math.sqrt(size), -m / (2.0 * size)

@@ -14,50 +14,49 @@ the second and third at infinite regularization (Eq. 10.5; :math:`s_2 = g_1 = 1`
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from gcnlimit._validation import broadcast, check_types
+from gcnlimit._validation import LOOSEST, broadcast, check_types, tolerance
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter, PageRank
-from gcnlimit.losses import Loss
+from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.averages import expected_losses
-from gcnlimit.theory.finite_reg.class_losses import Biased, limiting_offset, node_loss, offset
+from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_elsewhere, node_loss, offset
 from gcnlimit.theory.points import Points, with_errors
-from gcnlimit.theory.predict import predict
+from gcnlimit.theory.predict import predict, predict_points
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
 
-def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = None, tol: float = 1e-10) -> Prediction:
-    r"""Exact performance on an independent graph of a network trained on another (Eqs. 10.1 to 10.5).
+def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float = 1e-10) -> Prediction:
+    r"""Exact performance of a trained network on an independent graph, or on nodes that join its own (Eqs. 10.1 to 10.13).
 
-    The class means of the features are the same on both graphs. `test_accuracy` and what follows from it are those on all nodes
-    of the new graph, `train_accuracy` and `train_loss` those of the training. The order parameters have the margin of the
-    features alone, `feature_margin` :math:`c`, and `effective_labels` :math:`q`: the fraction of labels with which training
-    without a graph at infinite regularization would align the weights as well.
+    The class means of the features are the same on both graphs, whose nodes are read through `gcn.test_filter`, by default
+    `gcn.filter`. `test_accuracy` and what follows from it are those on all nodes of the new graph, `train_accuracy` and
+    `train_loss` those of the training. The order parameters have the margin of the features alone, `feature_margin` :math:`c`,
+    and `effective_labels` :math:`q`: the fraction of labels with which training without a graph at infinite regularization
+    would align the weights as well.
 
     Parameters
     ----------
     data, gcn
         Data and network of the training.
     to
-        The new graph. Its `mu` and `alpha` are its own: the same features on a graph of twice as many nodes have twice both,
-        since only the distance :math:`2\sqrt{\mu/\alpha}` of the class means counts. Its `rho` has no effect.
-    test_filter
-        Filter on the new graph; by default that of the training. `best_test_filter` has the best of all.
+        The new graph; its `rho` has no effect. Its `mu` and `alpha` are its own: only the distance :math:`2\sqrt{\mu/\alpha}` of
+        the class means counts, and the same features on a graph of twice as many nodes have twice both. Or ``"joining"``, for
+        a few nodes that join the training graph after the training.
     tol
         As in `predict`.
 
@@ -65,19 +64,54 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     --------
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False), gl.GCN(gl.Diffusion(t=1.0))
-    >>> transfer(data, gcn, data.replaced(lam=[1.2, 0.0, -1.2])).test_accuracy.round(3)
+    >>> gl.transfer(data, gcn, data.replaced(lam=[1.2, 0.0, -1.2])).test_accuracy.round(3)
     array([0.788, 0.617, 0.545])
-    >>> reversed_graph = data.replaced(lam=-1.2)
-    >>> best = best_test_filter(data, gcn, reversed_graph)
-    >>> round(transfer(data, gcn, reversed_graph, test_filter=best).test_accuracy, 3)  # the weights are good
+    >>> other = data.replaced(lam=-1.2)
+    >>> best = gcn.replaced(test_filter=gl.theory.best_test_filter(data, gcn, other))
+    >>> round(gl.transfer(data, best, other).test_accuracy, 3)  # the weights are good
     0.821
+    >>> [round(p.test_accuracy, 3) for p in (gl.predict(data, gcn), gl.transfer(data, gcn, "joining"))]
+    [0.821, 0.819]
     """
-    check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
-    there = Points.unchecked(to, gcn.replaced(filter=test_filter or gcn.filter, reg=1.0)).checked()
-    here = Trained.of(data, gcn, tol)
-    outside = broadcast(to=to.shape, test_filter=(test_filter or gcn.filter).shape)
+    check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN))
+    tol = tolerance("tol", tol, high=LOOSEST)
+    if isinstance(to, str):
+        return _joining(data, gcn, to, tol)
+    check_types("transfer", to=(to, CSBM))
+    answer = _elsewhere(data, gcn, to, tol)
+    answer = with_errors_of_both(answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol))
+    return labelled(answer, data, gcn, to)
+
+
+Both = TypeVar("Both", bound=Prediction)
+
+
+def with_errors_of_both(answer: Both, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Both:
+    """The answer with the standard errors that those of two estimated models imply, independent of each other."""
+    here = with_errors(answer, data, lambda model: again(model, to)).standard_error
+    there = with_errors(answer, to, lambda model: again(data, model)).standard_error
+    error = {name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name)))) for name, x in here.as_dict().items()}
+    return replace(answer, standard_error=replace(here, **error))
+
+
+def _joining(data: CSBM, gcn: GCN, to: str, tol: float) -> Prediction:
+    """Performance on nodes that join the training graph (Eq. 10.13)."""
+    if to != "joining":
+        raise ParameterError(
+            f"to = {to!r} is not a graph; give a CSBM, or 'joining' for nodes that join the training graph"
+        )
+    points = Points.of(data, gcn.replaced(test_filter=gcn.read_filter))._replace(joining=True)
+    answer = predict_points(points, data, gcn, tol, 5000, throw=True, progress=None)
+    return labelled(with_errors(answer, data, lambda model: _joining(model, gcn, to, tol)), data, gcn)
+
+
+def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
+    """Performance on an independent graph, for given models."""
+    there = Points.unchecked(to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)).checked()
+    outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
     means, classes = feature_signal(data, to), common_classes(data.classes, to.classes)
+    here = Trained.of(data, gcn, tol)
     graph = graph_averages(there).reshape(outside)
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
     margin = np.broadcast_to(graph.margin(c), shape)
@@ -90,26 +124,20 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
     loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    answer = Prediction.of(
+    return Prediction.of(
         replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
-            test_margin=scalar_or_array(np.array(margin)),
+            test_margin=spread(margin),
             train_margin=spread(prediction.order_parameters.train_margin),
             weights=prediction.order_parameters.weights,
-            feature_margin=scalar_or_array(np.array(c)),
+            feature_margin=spread(c),
             effective_labels=spread(here.labels),
         ),
         status=status if shape else Status(int(status)),
         residual=spread(prediction.residual),
         iterations=spread(prediction.iterations),
     )
-    options: dict[str, Any] = {"test_filter": test_filter, "tol": tol}
-    here_error = with_errors(answer, data, lambda model: transfer(model, gcn, to, **options)).standard_error
-    there_error = with_errors(answer, to, lambda model: transfer(data, gcn, model, **options)).standard_error
-    errors = here_error.as_dict()
-    error = replace(here_error, **{name: _hypot(x, getattr(there_error, name)) for name, x in errors.items()})
-    return labelled(replace(answer, standard_error=error), to, gcn)
 
 
 def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> PageRank:
@@ -120,8 +148,8 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> P
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.3))
-    >>> best = best_test_filter(data, gcn, data)
-    >>> answer = transfer(data, gcn, data, test_filter=best).order_parameters
+    >>> best = gcn.replaced(test_filter=best_test_filter(data, gcn, data))
+    >>> answer = transfer(data, best, data).order_parameters
     >>> bool(abs(answer.test_margin - best_margin(answer.feature_margin, 2**0.5)) < 1e-12)
     True
     """
@@ -185,10 +213,6 @@ def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
     return x2 / x1, x1**2 / (x2 - x1**2)
 
 
-def _hypot(a: Any, b: Any) -> Any:
-    return scalar_or_array(np.asarray(np.hypot(a, b)))
-
-
 class GraphAverages(NamedTuple):
     r"""Averages :math:`e(g)`, :math:`\mathrm{Var}_e[g]` and :math:`\tau(g^2)` of a filter (Eq. 10.2), up to its scale."""
 
@@ -246,6 +270,7 @@ class Trained(NamedTuple):
     @classmethod
     def of(cls, data: CSBM, gcn: GCN, tol: float) -> Trained:
         """Train each network on its data."""
+        gcn = gcn.replaced(test_filter=None)
         prediction = predict(data, gcn, tol=tol)
         points = Points.unchecked(data, gcn)
         slope, labels = np.empty(points.size), np.empty(points.size)
@@ -298,18 +323,8 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     deviation = unit * np.sqrt(c**2 * graph.spread + graph.tau2)
     bias[finite] = (here.bias * np.sqrt(weights.Q) / deviation)[finite]
     mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
-    loss[finite] = _expected_loss(node_loss(there), mean, deviation[finite], bias[finite])
+    loss[finite] = loss_elsewhere(node_loss(there), mean, deviation[finite], bias[finite])
     return loss, bias
-
-
-def _expected_loss(loss: Loss, mean: Array, deviation: Array, offset: Array) -> Array:
-    """Loss of a Gaussian output, with a bias that was trained elsewhere."""
-    tiny = np.full_like(mean, loss.smallest_response)
-    if not isinstance(loss, Biased):
-        return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
-    outputs = loss.outputs(mean, deviation**2, tiny, offset * deviation)
-    first, second = (expected_losses(loss.loss, output)[0] for output in outputs)
-    return np.asarray(loss.fractions[0] * first + loss.fractions[1] * second)
 
 
 def feature_signal(data: CSBM, to: CSBM) -> Array:

@@ -75,6 +75,16 @@ def limiting_offset(classes: Classes) -> float:
     return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
 
 
+def loss_elsewhere(loss: Loss, mean: Array, deviation: Array, offset: Array) -> Array:
+    """Loss of a Gaussian output that was not trained on, with a bias of `offset` deviations that was trained elsewhere."""
+    tiny = np.full_like(mean, loss.smallest_response)
+    if not isinstance(loss, Biased):
+        return expected_losses(loss, Output(mean, deviation**2, tiny))[0]
+    outputs = loss.outputs(mean, deviation**2, tiny, offset * deviation)
+    first, second = (expected_losses(loss.loss, output)[0] for output in outputs)
+    return np.asarray(loss.fractions[0] * first + loss.fractions[1] * second)
+
+
 @dataclass(frozen=True, eq=False)
 class Biased(Loss):
     r"""A loss on two classes of fractions :math:`p` and :math:`1 - p`, with a bias that is not regularized.
