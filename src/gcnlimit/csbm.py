@@ -284,3 +284,22 @@ def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:
     if np.any(np.greater_equal(d, n)):
         raise ParameterError(f"degree = {np.max(d):g} is not allowed; it must be below the number of nodes")
     return (d / (1.0 - d / n)) ** 0.5
+
+
+def feature_signal(data: CSBM, to: CSBM) -> Array:
+    r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
+    names = ("variance", "signal", "weight")
+    if not all(np.array_equal(getattr(data.features, name), getattr(to.features, name)) for name in names):
+        raise ParameterError("the features of the two graphs have different spectra; give both the same features=")
+    return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
+
+
+def common_classes(data: Classes, to: Classes) -> Classes:
+    """Classes of the new graph; two classes may change their fractions."""
+    if data == to:
+        return to
+    if data.count == to.count == 2:
+        return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
+    raise ParameterError(
+        f"classes = {data} of the training and {to} of the new graph differ; only two classes may change"
+    )

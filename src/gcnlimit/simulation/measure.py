@@ -38,15 +38,18 @@ FIELDS = (
 )
 
 
-def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> Performance:
+def evaluate(
+    instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array, known: Indices | None = None
+) -> Performance:
     """Performance of outputs, points x nodes x directions, against the latent labels where they are known.
 
-    Equal scores share what one of them is worth. NaN stands for what no known label measures.
+    Equal scores share what one of them is worth. NaN stands for what no known label measures. Of a network that was trained on
+    another instance, `known` are the classes of the nodes that were labelled there.
     """
     kinds = instance.data.classes.index_of(instance.labels)
     test, seen = measurable(instance), instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
-    classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen])
+    classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen] if known is None else known)
     networks = zip(outputs, bias, infinite, strict=True)
     rows = in_order(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
     columns = np.array(list(rows))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,10 @@ from gcnlimit._runtime.memory import available, require
 from gcnlimit._runtime.processes import run
 from gcnlimit._runtime.progress import counting_blocks, progress_bar
 from gcnlimit._runtime.threads import cores
-from gcnlimit._validation import broadcast, flag, whole
+from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
@@ -26,7 +26,7 @@ from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
 from gcnlimit.simulation.measure import FIELDS, evaluate, measured
-from gcnlimit.simulation.train.train import holds_rows, train
+from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a graphics card, at most
@@ -41,6 +41,7 @@ def simulate(  # noqa: PLR0917
     trials: int = 10,
     seed: Seed = 0,
     *,
+    to: CSBM | None = None,
     workers: int | None = None,
     streamed: bool | None = None,
     dtype: npt.DTypeLike | None = None,
@@ -61,6 +62,9 @@ def simulate(  # noqa: PLR0917
         Number of graphs for each data point.
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers, whatever the number of workers.
+    to
+        Another graph to test on, beside each that the network is trained on, as in `transfer`: of the same features, and so of
+        `nodes` times ``to.alpha / data.alpha`` nodes, and of the same degree. Its labels are not used.
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
@@ -82,30 +86,54 @@ def simulate(  # noqa: PLR0917
     >>> s = gl.simulate(data, gcn, nodes=1000, degree=30, trials=4, seed=0, workers=1)
     >>> bool(abs(s.test_accuracy - gl.predict(data, gcn).test_accuracy) < 0.03)
     True
+    >>> there = gl.simulate(data, gcn, nodes=1000, trials=4, to=data, workers=1)
+    >>> bool(abs(there.test_accuracy - gl.transfer(data, gcn, data).test_accuracy) < 0.03)
+    True
     """
     check_problem("simulate", data, gcn)
     size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
+    to = None if to is None else _deployment(data, to)
     trials = whole("trials", trials, low=1, high=10**9)
     if flag("throw", throw):
         size.check_signals(data)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
-    shape = broadcast(data=data.shape, network=gcn.shape)
+    shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
     require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
-    workers = _workers(workers, _bytes(data, gcn, size), size)
-    groups = _groups(data, gcn, shape)
+    groups = _groups(data, gcn, to, shape)
+    there = [_size_there(size, group) for group in groups]
+    for group, other in zip(groups, there, strict=True):
+        if throw and group.to is not None:
+            other.check_signals(group.to)
+    workers = _workers(workers, _bytes(data, gcn, size) + (to is not None) * max(s.bytes() for s in there), size)
     tasks = [
-        _Trial(point, network, size, child, throw)
-        for (point, network, _), group in zip(groups, root.spawn(len(groups)), strict=True)
-        for child in group.spawn(trials)
+        _Trial(group.data, group.gcn, size, child, throw, group.to, other)
+        for group, other, seeds in zip(groups, there, root.spawn(len(groups)), strict=True)
+        for child in seeds.spawn(trials)
     ]
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
     blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
-    places = [where for _, _, where in groups]
-    return labelled(_assemble(places, results, trials, shape, size.nodes, data.classes), data, gcn)
+    places = [group.where for group in groups]
+    classes = data.classes if to is None else to.classes
+    return labelled(_assemble(places, results, trials, shape, size.nodes, classes), data, gcn, to)
+
+
+def _deployment(data: CSBM, to: CSBM) -> CSBM:
+    """The graph to test on, without labels; its features and classes must be those of the training."""
+    check_types("simulate", data=(data, CSBM), to=(to, CSBM))
+    feature_signal(data, to)
+    return replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
+
+
+def _size_there(size: Size, group: _Group) -> Size:
+    """Size of the graph to test on: as many features, and so a number of nodes in proportion to alpha."""
+    if group.to is None:
+        return size
+    nodes = math.floor(size.nodes * float(group.to.alpha) / float(group.data.alpha) + 0.5)
+    return replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
 
 
 def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
@@ -128,40 +156,61 @@ class _Trial:
     gcn: GCN
     size: Size
     seed: np.random.SeedSequence
-    throw: bool = True
+    throw: bool
+    to: CSBM | None
+    size_there: Size
 
     def __call__(self) -> Array:
         """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
         if self.throw:
-            return self._measure(draw(self.data, self.size, self.seed), self.gcn)
+            return self._measure(*self._draw(), self.gcn)
         try:
             self.size.check_signals(self.data)
-            instance = draw(self.data, self.size, self.seed)
+            self.size_there.check_signals(self.to or self.data)
+            instances = self._draw()
         except ParameterError as error:
             return _without_answer(error, math.prod(self.gcn.shape))
         try:
-            return self._measure(instance, self.gcn)
+            return self._measure(*instances, self.gcn)
         except (ParameterError, ConvergenceError):
-            return self._each(instance)
+            return self._each(*instances)
 
-    def _measure(self, instance: Instance, gcn: GCN) -> Array:
-        trained = train(instance.observation, gcn)
-        performance = evaluate(instance, gcn, trained.outputs, trained.bias)
+    def _draw(self) -> tuple[Instance, Instance | None]:
+        """The graph of the training, and that of the test if it is another."""
+        here = draw(self.data, self.size, self.seed)
+        if self.to is None:
+            return here, None
+        return here, draw(self.to, self.size_there, self.seed.spawn(1)[0], here.latents.centroid)
+
+    def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
+        trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
+        performance = evaluate(here, gcn, trained.outputs, trained.bias)
+        if there is not None:
+            outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
+            other = evaluate(there, gcn, outputs, trained.bias, here.observation.train_kinds)
+            of_training = {name: getattr(performance, name) for name in ("train_accuracy", "train_loss")}
+            performance = replace(other, **of_training)
         rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
-    def _each(self, instance: Instance) -> Array:
+    def _each(self, here: Instance, there: Instance | None) -> Array:
         """Performance of each network by itself, where one of them has no answer."""
-        filters, reg = self.gcn.filter.ravel(self.gcn.shape), np.broadcast_to(self.gcn.reg, self.gcn.shape).ravel()
-        radius = instance.observation.operator(self.gcn.symmetrize).radius or 0.0
-        rows = np.repeat(_without_answer(ParameterError(""), 1), reg.size, axis=1)
-        for k in np.flatnonzero(filters.defined(radius)):
+        networks = [_network(self.gcn, self.gcn.shape, slice(k, k + 1)) for k in range(math.prod(self.gcn.shape))]
+        rows = np.repeat(_without_answer(ParameterError(""), 1), len(networks), axis=1)
+        for k, network in enumerate(networks):
             one = slice(k, k + 1)
             try:
-                rows[:, one] = self._measure(instance, self.gcn.replaced(filter=filters[one], reg=reg[one]))
+                rows[:, one] = self._measure(here, there, network)
             except (ParameterError, ConvergenceError) as error:
                 rows[:, one] = _without_answer(error, 1)
         return rows
+
+
+def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
+    """The networks at some places of the flattened points."""
+    read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
+    reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
+    return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
 
 
 def _without_answer(error: Exception, points: int) -> Array:
@@ -194,16 +243,26 @@ def in_flight(size: Size, points: int, trials: int) -> int:
     return int(min(max(together, 1), cores(), SHARING))
 
 
-def _groups(data: CSBM, gcn: GCN, shape: tuple[int, ...]) -> list[tuple[CSBM, GCN, npt.NDArray[np.intp]]]:
+class _Group(NamedTuple):
+    """One point of the data, the networks to be measured there, where they stand in the flattened answer, and the other graph."""
+
+    data: CSBM
+    gcn: GCN
+    where: npt.NDArray[np.intp]
+    to: CSBM | None
+
+
+def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...]) -> list[_Group]:
     """Distinct data points, the networks to be measured there, and where they stand in the flattened answer."""
-    columns = np.stack([np.broadcast_to(getattr(data, name), shape).ravel() for name in SIGNALS], axis=1)
-    points, which = np.unique(columns, axis=0, return_inverse=True)
-    filters, reg = gcn.filter.ravel(shape), np.broadcast_to(gcn.reg, shape).ravel()
+    models = [data] if to is None else [data, to]
+    columns = [np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS]
+    points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     groups = []
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
-        network = gcn.replaced(filter=filters[where], reg=reg[where])
-        groups.append((replace(data, **dict(zip(SIGNALS, point.tolist(), strict=True))), network, where))
+        parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
+        other = None if to is None else replace(to, **parts[1])
+        groups.append(_Group(replace(data, **parts[0]), _network(gcn, shape, where), where, other))
     return groups
 
 

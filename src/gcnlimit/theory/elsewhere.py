@@ -20,14 +20,14 @@ import numpy as np
 
 from gcnlimit._validation import broadcast, check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import BayesPrediction
 from gcnlimit.theory.ceiling.performance import ceiling
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
-from gcnlimit.theory.transfer import Trained, common_classes, feature_signal, with_errors_of_both
+from gcnlimit.theory.transfer import Trained, with_errors_of_both
 
 _SWEEPS = 1000  # exchanges between the two graphs
 _STILL = 1e-15  # change of an overlap that ends them

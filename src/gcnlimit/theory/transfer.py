@@ -22,8 +22,7 @@ import numpy as np
 
 from gcnlimit._validation import LOOSEST, broadcast, check_types, tolerance
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
@@ -325,25 +324,6 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
     mean = np.broadcast_to(unit * c * graph.e, c.shape)[finite]
     loss[finite] = loss_elsewhere(node_loss(there), mean, deviation[finite], bias[finite])
     return loss, bias
-
-
-def feature_signal(data: CSBM, to: CSBM) -> Array:
-    r"""Signal :math:`\mu' = \mu'_{\text{own}}\,\alpha/\alpha'` of the features in units of the training graph."""
-    names = ("variance", "signal", "weight")
-    if not all(np.array_equal(getattr(data.features, name), getattr(to.features, name)) for name in names):
-        raise ParameterError("the features of the two graphs have different spectra; give both the same features=")
-    return np.asarray(np.asarray(to.mu) * data.alpha / to.alpha)
-
-
-def common_classes(data: Classes, to: Classes) -> Classes:
-    """Classes of the new graph; two classes may change their fractions."""
-    if data == to:
-        return to
-    if data.count == to.count == 2:
-        return Classes((0.5, 0.5)) if to.equal else to  # decided with the bias of the training
-    raise ParameterError(
-        f"classes = {data} of the training and {to} of the new graph differ; only two classes may change"
-    )
 
 
 def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:

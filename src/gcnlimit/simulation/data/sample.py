@@ -97,8 +97,8 @@ def sample(
     return draw(data, size, root)
 
 
-def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
-    """Instance of a size that was checked."""
+def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None) -> Instance:
+    """Instance of a size that was checked; `centroid`: the directions of its features, if they are those of another."""
     nodes, streams = size.nodes, seed.spawn(4)
     rng = np.random.default_rng(streams[0])
     kinds = _draw_classes(data.fractions, nodes, rng)
@@ -113,7 +113,7 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
         probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
         with backend.guard(nodes):
             adjacency = bernoulli_graph(kinds, probabilities, data.directed, backend.rng(streams[1]), backend)
-    centroid, features = _draw_features(data, size, codes, streams[2:])
+    centroid, features = _draw_features(data, size, codes, streams[2:], centroid)
     observation = Observation(
         data=data,
         degree=size.degree,
@@ -133,12 +133,14 @@ def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Ind
 
 
 def _draw_features(
-    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence]
+    data: CSBM, size: Size, codes: Array, seeds: list[np.random.SeedSequence], centroid: Array | None
 ) -> tuple[Array, StreamedFeatures]:
     r"""Directions :math:`u` and features :math:`\sqrt{\mu/N}\, Yu^T + W\Sigma^{1/2}` (Eq. 8.2)."""
-    count = feature_count(size.nodes, float(data.alpha))
+    count = feature_count(size.nodes, float(data.alpha)) if centroid is None else len(centroid)
     variance, signal = feature_levels(data.features, count)
-    centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
+    if centroid is None:
+        centroid = np.random.default_rng(seeds[0]).standard_normal((count, codes.shape[1])) * np.sqrt(signal)[:, None]
+    centroid = centroid.reshape(count, -1)
     spike = (math.sqrt(float(data.mu) / size.nodes) * centroid).astype(size.dtype)
     key = int(seeds[1].generate_state(1, np.uint64)[0])
     return centroid, StreamedFeatures(key, codes, spike, noise_scale(variance, size.dtype), size.device)

@@ -104,7 +104,22 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
         gcn.require_l2(f"training on classes = {observation.classes}")
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
-        return _train(observation, gcn, tol, place)
+        trained = _train(observation, gcn, tol, place)
+        if gcn.test_filter is None:
+            return trained
+        read = read_outputs(observation, gcn, trained.weights, observation.nodes)
+        return trained._replace(outputs=np.where(observation.train_mask[:, None], trained.outputs, read))
+
+
+def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], nodes: int) -> npt.NDArray[Any]:
+    r"""Outputs :math:`g'(a') X' w/\sqrt N` through the test filter on any graph, of weights trained on `nodes` nodes."""
+    operator, filters = observation.operator(gcn.symmetrize), gcn.read_filter.ravel(gcn.shape)
+    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
+    check_size(filters, operator, observation.features.dtype)
+    outputs, signal = _outputs(observation, operator, filters, weights)
+    _check_outputs(filters, operator, weights, signal, outputs)
+    gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(len(outputs))
+    return np.asarray(outputs * (math.sqrt(observation.nodes / nodes) / gain)[:, None, None].astype(outputs.dtype))
 
 
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
