@@ -90,8 +90,13 @@ class GCN(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """Common shape of the parameters (the depth is not an axis of it)."""
-        shapes = {"filter": self.filter.shape, "reg": np.shape(self.reg)}
-        return broadcast(**shapes, **({} if self.test_filter is None else {"test_filter": self.test_filter.shape}))
+        test = () if self.test_filter is None else self.test_filter.shape
+        return broadcast(filter=self.filter.shape, reg=np.shape(self.reg), test_filter=test)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """Filter of the training, and that of the test if it is another."""
+        return (self.filter,) if self.test_filter is None else (self.filter, self.test_filter)
 
     @property
     def read_filter(self) -> Filter:

@@ -23,6 +23,8 @@ def maximize(search: Search, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
     nothing, rows = np.zeros(search.size), np.flatnonzero(~search.refused)
     best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
+    if not search.axes:  # nothing to search beside the best filter at test
+        return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
     with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
         for block in blocks:

@@ -23,6 +23,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.readout import best_readout
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -83,19 +84,31 @@ class Search:
     """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each.
 
     `own_bias` says that two unequal classes are decided with the bias of the trained network, `throw` that a problem which has no
-    allowed values raises an error; else it is marked in `refused`.
+    allowed values raises an error; else it is marked in `refused`. If it `reads_best`, test nodes are read through the best of
+    all filters, whatever that of the training.
     """
 
     def __init__(
-        self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: bool = True, throw: bool = True
+        self,
+        data: CSBM,
+        gcn: GCN,
+        free: Mapping[str, Bounds],
+        *,
+        own_bias: bool = True,
+        throw: bool = True,
+        reads_best: bool = False,
     ) -> None:
-        _check_names(gcn.filter, free)
+        self.reads_best = reads_best
+        self.searched = {gcn.filter.parameter: gcn.filter}
+        if gcn.test_filter is not None:
+            self.searched[f"test_{gcn.test_filter.parameter}"] = gcn.test_filter
+        _check_names(self.searched, free, nothing=reads_best)
         self.gcn, self.free, self.throw = gcn, free, throw
         self.own_bias = own_bias and data.classes.skewed
         self.shape = broadcast(
             data=data.shape,
-            filter=() if gcn.filter.parameter in free else gcn.filter.shape,
             reg=() if "reg" in free else np.shape(gcn.reg),
+            **{name: () if name in free else filter.shape for name, filter in self.searched.items()},
         )
         self.size = math.prod(self.shape)
         self.refused = np.zeros(self.size, bool)
@@ -106,6 +119,7 @@ class Search:
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
         self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
         ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+        ridge &= gcn.test_filter is None and not self.reads_best
         self.has_closed_form = ridge and operator.symmetric and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
@@ -117,9 +131,9 @@ class Search:
         """One axis, or one for each layer."""
         if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
             pair = _interval(name, bounds)
-            layers = [-1] if name == "reg" or self.gcn.filter.shared else range(self._layers)
+            layers = [-1] if name == "reg" or self.searched[name].shared else range(self._layers(name))
             return [self._axis(name, layer, pair) for layer in layers]
-        if not self.gcn.filter.deep or name == "reg" or len(bounds) != self._layers:
+        if name == "reg" or not self.searched[name].deep or len(bounds) != self._layers(name):
             raise ParameterError(
                 f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
             )
@@ -127,7 +141,7 @@ class Search:
 
     def _longest(self, asked: tuple[float, float], limit: Array) -> Array:
         """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-        name, replaced = self.gcn.filter.parameter, self.gcn.filter.replaced
+        name, replaced = self.gcn.filter.parameter, self.gcn.filter.replaced  # one alone is solved there
         tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
         allowed = np.max(np.where(replaced(tried).layers(radius=self.radius) <= _LONGEST, tried, 0.0), axis=0)
         far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
@@ -140,15 +154,14 @@ class Search:
             )
         return np.asarray(np.maximum(allowed, far))
 
-    @property
-    def _layers(self) -> int:
-        return int(self.gcn.filter.values.shape[-1])
+    def _layers(self, name: str) -> int:
+        return int(self.searched[name].values.shape[-1])
 
     def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
         if name == "reg" and asked[0] == 0.0:
             low, high = (np.full(self.size, bound) for bound in (_ANY_CLOSED if self.has_closed_form else _ANY_REG))
             return Axis(name, _REG, layer, low, high, np.ones(self.size), asked)
-        scale = _REG if name == "reg" else self.gcn.filter.scale
+        scale = _REG if name == "reg" else self.searched[name].scale
         unit = self.radius if scale.per_radius else np.ones(self.size)
         limit = scale.largest / unit
         low, high = (np.full(self.size, bound) for bound in asked)
@@ -161,7 +174,7 @@ class Search:
                 )
         else:
             far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
-            if self.layered and not self.gcn.filter.deep and name != "reg":
+            if self.layered and name != "reg" and not self.searched[name].deep:
                 far = self._longest(asked, far)
             low, high = np.maximum(low, -far), np.minimum(high, far)
         return Axis(name, scale, layer, low, high, unit, asked)
@@ -184,7 +197,9 @@ class Search:
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
-        values = np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
+        values = np.empty((which.size, len(self.axes)))
+        for k, axis in enumerate(self.axes):
+            values[:, k] = axis.value(u[:, k], which)
         if self.any_reg and not self.gcn.normalize:
             values[:, self.reg_axis] *= self._gain(values, which)
         return values
@@ -192,7 +207,7 @@ class Search:
     def place(self, axis: Axis, which: npt.NDArray[np.intp]) -> Array:
         """Coordinate in [0, 1] of the given network on an axis (of the first, if there are several)."""
         if axis.name != "reg":
-            given = float(np.ravel(self.gcn.filter.values)[max(axis.layer, 0)])
+            given = float(np.ravel(self.searched[axis.name].values)[max(axis.layer, 0)])
         else:
             given = 1.0 if self.any_reg else float(np.ravel(self.gcn.reg)[0])
         return axis.place(given, which)
@@ -215,29 +230,32 @@ class Search:
     def network(self, values: Array, which: npt.NDArray[np.intp]) -> GCN:
         """Networks with these values of the free numbers."""
         free = self.parameters(values)
-        filter = self.gcn.filter
-        if filter.parameter in free:
-            parameter = free[filter.parameter]
-            if filter.deep and parameter.ndim == 1:
-                parameter = np.repeat(parameter[:, None], self._layers, axis=1)
-            if isinstance(filter, Polynomial):
-                parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
-            filter = filter.replaced(parameter)
-        else:
-            filter = filter.ravel(self.shape)[which]
+        train, *test = (self._filter(name, free.get(name), which) for name in self.searched)
         reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
-        return self.gcn.replaced(filter=filter, reg=reg)
+        return self.gcn.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
+
+    def _filter(self, name: str, parameter: Array | None, which: npt.NDArray[np.intp]) -> Filter:
+        """Filters with these values of their parameter; as they were given if it is not free."""
+        filter = self.searched[name]
+        if parameter is None:
+            return filter.ravel(self.shape)[which]
+        if filter.deep and parameter.ndim == 1:
+            parameter = np.repeat(parameter[:, None], self._layers(name), axis=1)
+        if isinstance(filter, Polynomial):
+            parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
+        return filter.replaced(parameter)
 
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
         data, network = self._data(which), self.network(values, which)
-        if not self.uses_closed_form:
+        if not self.uses_closed_form and not self.reads_best:
             own = self.own_bias and (np.isfinite(network.reg) | (self.reg_axis >= 0))
             return margin(predict(data, network, throw=False, progress=False), own_bias=own)
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
-            found[usable] = square_margins(points.take(np.flatnonzero(usable)))
+            taken = points.take(np.flatnonzero(usable))
+            found[usable] = best_readout(taken)[1] if self.reads_best else square_margins(taken)
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
@@ -265,17 +283,20 @@ def margin(prediction: Prediction, own_bias: npt.ArrayLike = False) -> Array:
     return np.where(failed, _WORST, found)
 
 
-def _check_names(filter: Filter, free: Mapping[str, Bounds]) -> None:
-    if not isinstance(free, Mapping) or not free:
+def _check_names(searched: Mapping[str, Filter], free: Mapping[str, Bounds], nothing: bool) -> None:
+    if not isinstance(free, Mapping) or not (free or nothing):
         raise ParameterError(f"free = {brief(free)} names nothing to tune; write for example free={{'t': (0, 10)}}")
     for name in free:
-        if name not in ("reg", filter.parameter):
-            raise ParameterError(
-                f"free contains {name!r}, which is unknown here: the filter is {type(filter).__name__}, "
-                f"whose parameter is {filter.parameter!r}; choose among {filter.parameter}, reg"
+        if name not in ("reg", *searched):
+            filters = " and ".join(
+                f"{type(filter).__name__}, whose parameter is {n!r}" for n, filter in searched.items()
             )
-    if filter.deep and filter.parameter in free and filter.values.shape[-1] == 0:
-        raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
+            raise ParameterError(
+                f"free contains {name!r}, which is unknown here: the filter is {filters}; "
+                f"choose among {', '.join((*searched, 'reg'))}"
+            )
+        if name != "reg" and searched[name].deep and searched[name].values.shape[-1] == 0:
+            raise ParameterError("the network has no layers, so that nothing can be tuned; give it at least one")
 
 
 def _interval(name: str, bounds: Any) -> tuple[float, float]:

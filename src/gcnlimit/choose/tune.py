@@ -23,6 +23,7 @@ from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_
 from gcnlimit.results.result import Result, status_names
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.transfer import best_test_filter
 
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
@@ -76,7 +77,8 @@ class Tuned(Result):
         chosen: dict[str, Any] = {}
         for name, values in self.parameters.items():
             layers = np.ndim(values) > np.ndim(self.prediction.test_accuracy)
-            chosen |= each_layer(name, values, first=int(self.gcn.filter.shared)) if layers else {name: values}
+            filter = self.gcn.read_filter if name.startswith("test_") else self.gcn.filter
+            chosen |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
         return chosen
 
     def _shown(self) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class Tuned(Result):
 def tune(
     data: CSBM,
     gcn: GCN,
-    free: Mapping[str, Bounds],
+    free: Mapping[str, Bounds | Literal["best"]],
     *,
     threshold: Literal["own", "best"] = "own",
     throw: bool = True,
@@ -112,10 +114,11 @@ def tune(
         The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
     free
         Interval ``(low, high)`` of each free parameter: that of the filter (``t``, ``theta``, ``c``, ``coefficients``, or your
-        own) and ``reg``, for which ``(0, math.inf)`` means any regularization. One interval for
-        ``c`` is a strength shared by all layers; a list of intervals frees each layer. One interval for ``coefficients`` holds
-        for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
-        the upper bound is infinite.
+        own), that of a `test_filter` (``test_t``, ``test_theta``, ...), and ``reg``, for which ``(0, math.inf)`` means any
+        regularization. One interval for ``c`` is a strength shared by all layers; a list of intervals frees each layer. One
+        interval for ``coefficients`` holds for each of them. Bounds may be infinite; ``theta`` is kept in its convergent
+        interval, and ``reg = inf`` competes if the upper bound is infinite. ``"test_filter": "best"`` reads the test nodes
+        through the best of all filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     threshold
         ``"best"`` maximises the margin on unequal classes too: the accuracy at the best threshold, `best_accuracy`.
     throw
@@ -135,17 +138,26 @@ def tune(
     >>> shared, each = (gl.tune(data, two, {"c": c}) for c in ((-9, 9), [(-9, 9), (-9, 9)]))
     >>> each.prediction.test_accuracy >= shared.prediction.test_accuracy
     True
+    >>> few = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
+    >>> one = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1)})
+    >>> two = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1), "test_filter": "best"})
+    >>> round(one.prediction.test_accuracy, 4), round(two.prediction.test_accuracy, 4)
+    (0.9219, 0.9421)
     """
     check_problem("tune", data, gcn)
     if threshold not in ("own", "best"):
         raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
     progress = progress if progress is None else flag("progress", progress)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        search = Search(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
+        intervals, reads_best = _split(free)
+        own = threshold == "own"
+        search = Search(data, gcn, intervals, own_bias=own, throw=flag("throw", throw), reads_best=reads_best)
         best = maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
         curvature = _curvature(search, values)
     network = _shaped_network(search, values)
+    if search.reads_best:
+        network = network.replaced(test_filter=best_test_filter(data, network))
     prediction = predict(data, network, throw=False, progress=False)
     refused = search.refused.reshape(search.shape) | (np.asarray(prediction.status) == Status.REFUSED)
     if throw and np.any(refused):
@@ -158,6 +170,18 @@ def tune(
         curvature=_shaped(search, hidden * curvature),
         status=_status(search, best, refused),
     )
+
+
+def _split(free: Mapping[str, Bounds | Literal["best"]]) -> tuple[Mapping[str, Bounds], bool]:
+    """Intervals of the free numbers, and whether test nodes are read through the best filter."""
+    intervals: Any = free
+    if not isinstance(free, Mapping) or "test_filter" not in free:
+        return intervals, False
+    if free["test_filter"] != "best":
+        raise ParameterError(
+            f"free['test_filter'] = {free['test_filter']!r} must be 'best'; or free the parameter of a test_filter"
+        )
+    return {name: bounds for name, bounds in intervals.items() if name != "test_filter"}, True
 
 
 def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
@@ -208,11 +232,12 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
 def _shaped_network(search: Search, values: Array) -> GCN:
     """The network of the best values, its parameters in the shape of the problem."""
     network = search.network(values, np.arange(search.size))
-    filter = network.filter
-    parameter = filter.values
-    depth = parameter.shape[1:]
-    shaped = filter.replaced(parameter.reshape(search.shape + depth))
-    return network.replaced(filter=shaped, reg=np.reshape(network.reg, search.shape))
+    shaped = [f.replaced(f.values.reshape(search.shape + f.values.shape[1:])) for f in network.filters]
+    return network.replaced(
+        filter=shaped[0],
+        reg=np.reshape(network.reg, search.shape),
+        test_filter=None if network.test_filter is None else shaped[1],
+    )
 
 
 def _shaped(search: Search, values: Array) -> dict[str, Any]:

@@ -15,7 +15,7 @@ A node that joins the graph after the training sees its own input through the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,7 +98,7 @@ class BestReadout(Filter):
 
     parameter = "point"
     point: Parameter
-    pieces: _Pieces
+    pieces: _Pieces = field(repr=False)
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Values over the largest magnitude."""

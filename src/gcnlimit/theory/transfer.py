@@ -24,7 +24,7 @@ from gcnlimit._validation import LOOSEST, broadcast, check_types, tolerance
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import PageRank
+from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.parameters import labelled
@@ -34,6 +34,7 @@ from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_elsewhere, node_loss, offset
 from gcnlimit.theory.points import Points, with_errors
 from gcnlimit.theory.predict import predict, predict_points
+from gcnlimit.theory.readout import best_readout
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
@@ -139,11 +140,12 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     )
 
 
-def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> PageRank:
-    r"""Return the best of all filters on an independent graph, given the trained weights: PageRank (Eq. 10.6).
+def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float = 1e-10) -> Filter:
+    r"""Return the best of all filters to read the nodes of a graph, given the trained weights.
 
-    Its strength is :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric operator and
-    :math:`\lambda'/(1 + m'^2)` on a directed one, with the margin :math:`m'` of `best_margin`.
+    On an independent graph `to` it is PageRank (Eq. 10.6), with :math:`\theta' = \lambda'/(1 + \lambda'^2 + c^2)` on a symmetric
+    operator and :math:`\lambda'/(1 + m'^2)` on a directed one, :math:`m'` the margin of `best_margin`. On the test nodes of the
+    training graph (Eq. 10.14) it is known for symmetric operators at infinite regularization.
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.3))
@@ -151,8 +153,14 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> P
     >>> answer = transfer(data, best, data).order_parameters
     >>> bool(abs(answer.test_margin - best_margin(answer.feature_margin, 2**0.5)) < 1e-12)
     True
+    >>> here = gl.predict(data, gcn.replaced(test_filter=best_test_filter(data, gcn)))
+    >>> bool(here.test_accuracy > gl.predict(data, gcn).test_accuracy)
+    True
     """
-    check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
+    check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, (CSBM, type(None))))
+    if to is None:
+        best, _ = best_readout(Points.of(data, gcn.replaced(test_filter=None)))
+        return best.replaced(best.values.reshape(broadcast(data=data.shape, network=gcn.shape)))
     square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
