@@ -97,9 +97,18 @@ def filter_names() -> tuple[str, ...]:
     return ("filter", *families(), "depth")
 
 
+def names_at_test() -> tuple[str, ...]:
+    """Names that describe another filter at test: as such, or by the number of a filter that has no layers.
+
+    >>> names_at_test()[:3]
+    ('test_filter', 'test_t', 'test_theta')
+    """
+    return ("test_filter", *(f"test_{name}" for name, family in families().items() if not family.deep))
+
+
 def network_names() -> tuple[str, ...]:
     """Names that describe a network."""
-    return (*filter_names(), *LEARNING)
+    return (*filter_names(), *names_at_test(), *LEARNING)
 
 
 def real_names() -> tuple[str, ...]:
@@ -109,7 +118,7 @@ def real_names() -> tuple[str, ...]:
     (True, False)
     """
     numbers = [name for name, family in families().items() if not family.deep or layered(family)]
-    return (*SIGNALS, *numbers, "reg")
+    return (*SIGNALS, *numbers, *names_at_test()[1:], "reg")
 
 
 def long_name(name: str) -> str:
@@ -118,6 +127,8 @@ def long_name(name: str) -> str:
     >>> long_name("lam"), long_name("my_own")
     ('signal of the graph', 'my own')
     """
+    if name in names_at_test():
+        return f"{long_name(name.removeprefix('test_'))} at test"
     family = families().get(name)
     unknown = f"{name} of {family.__name__}" if family else name.replace("_", " ")
     return _LONG_NAMES.get(name, unknown)
@@ -182,7 +193,9 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
 
 def build_network(parameters: Mapping[str, Any]) -> GCN:
     """Network of the parameters."""
-    return GCN(build_filter(parameters), **{name: parameters[name] for name in LEARNING if name in parameters})
+    test = {name.removeprefix("test_"): parameters[name] for name in names_at_test() if name in parameters}
+    learning = {name: parameters[name] for name in LEARNING if name in parameters}
+    return GCN(build_filter(parameters), **learning, test_filter=build_filter(test) if test else None)
 
 
 def build_filter(parameters: Mapping[str, Any]) -> Filter:
@@ -219,7 +232,7 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     {'t': 1.0, 'c': (0.0, 0.0)}
     """
     found: dict[str, Any] = {}
-    for name in families():
+    for name in (*families(), *names_at_test()[1:]):
         bounds = np.asarray(free.get(name, ()), float)
         if bounds.shape == (2,) and name not in given:
             found[name] = float(np.clip(0.0, *bounds))

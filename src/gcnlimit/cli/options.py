@@ -14,7 +14,16 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import LEARNING, build_data, build_network, families, layered, long_name, spaced
+from gcnlimit.parameters import (
+    LEARNING,
+    build_data,
+    build_network,
+    families,
+    layered,
+    long_name,
+    names_at_test,
+    spaced,
+)
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
 
@@ -78,9 +87,21 @@ def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
         click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
         click.option("--depth", type=int, help="Number of layers that share one value."),
+        *(
+            click.option(f"--{name.replace('_', '-')}", name, type=Numbers(), help=f"{long_name(name).capitalize()}.")
+            for name in names_at_test()[1:]
+        ),
         *filters,
     ):
         function = option(function)
+    return function
+
+
+def other_graph_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the signals of another graph, on which the trained network is tested."""
+    for name in ("alpha", "mu", "lam"):
+        text = f"Test on another graph, of this {long_name(name)} [default: that of the training]."
+        function = click.option(f"--to-{name}", type=Numbers(), help=text)(function)
     return function
 
 
@@ -117,6 +138,9 @@ class Grid:
         self._take_classes(given["classes"])
         if "symmetrize" in given and "reg" in given:
             self._take_network(given)
+        for name in (f"to_{name}" for name in SIGNALS):
+            if given.get(name) is not None:
+                self._take(name, given[name])
 
     @property
     def size(self) -> int:
@@ -141,6 +165,12 @@ class Grid:
         """Data and network of the options."""
         return self.data(), build_network(self._aligned())
 
+    def other(self) -> CSBM | None:
+        """The graph to test on, if it is another one: as that of the training but for the signals given."""
+        given = self._aligned()
+        signals = {name: given[f"to_{name}"] for name in SIGNALS if f"to_{name}" in given}
+        return build_data(given | signals) if signals else None
+
     def place(self, index: int) -> str:
         """Where a combination is, in words."""
         return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
@@ -161,7 +191,9 @@ class Grid:
         """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
         from gcnlimit.theory.bayes import bayes_optimal
 
-        return np.broadcast_to(bayes_optimal(self.data()).test_accuracy, self.shape)
+        to = self.other()
+        found = bayes_optimal(self.data()) if to is None else bayes_optimal(self.data(), to=to.replaced(rho=0.0))
+        return np.broadcast_to(found.test_accuracy, self.shape)
 
     def _take(self, name: str, values: Array) -> None:
         if values.size == 0:
@@ -187,6 +219,11 @@ class Grid:
             )
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
+        at_test = [name for name in names_at_test() if given.get(name) is not None]
+        if len(at_test) > 1:
+            raise click.UsageError(f"choose one filter at test (got {' and '.join(f'--{n}' for n in at_test)}).")
+        for name in at_test:
+            self._take(name, given[name])
         self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and name in given}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gcnlimit.cli.options import Grid, data_options, network_options
+from gcnlimit.cli.options import Grid, data_options, network_options, other_graph_options
 from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 
@@ -15,6 +15,7 @@ from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 @click.command("predict", no_args_is_help=True)
 @data_options
 @network_options
+@other_graph_options
 @click.option("--tol", type=float, default=1e-10, show_default=True, help="Residual at which a point has converged.")
 @click.option(
     "--max-iterations",
@@ -32,27 +33,31 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     first:last:count:log; every combination is computed. A point that fails leaves the others intact:
     its reason is written to standard error, and the exit status is 2 only if every point failed.
 
+    With --to-lam, --to-mu or --to-alpha the trained network is used on an independent graph without labels.
+
     \b
     Examples:
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --symmetrize
       gcnlimit predict --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --c 1 --depth 3 --output csv
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.5 --reg 1e-2:1e4:20:log --plot reg.png
+      gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --theta 0.4 --to-lam -1:1:5 --test-theta -0.4,0.4
     """
     from gcnlimit.cli.points import Failures
     from gcnlimit.theory.predict import predict
+    from gcnlimit.theory.transfer import transfer
 
     grid = Grid(given)
-    data, gcn = grid.problem()
+    (data, gcn), to = grid.problem(), grid.other()
     check_plot(plot, grid.axes)
     settings: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "throw": False}
     with waiting("predicting", grid.size):
-        found = predict(data, gcn, **settings)
+        found = predict(data, gcn, **settings) if to is None else transfer(data, gcn, to, tol=tol)
     failures = Failures(grid, found)
     ceiling = grid.ceiling()
     if plot is not None:
         draw(plot, beside_ceiling(found, ceiling))
     columns: dict[str, Any] = grid.columns() | fields_of(found)
     columns |= {"bayes_optimal": ceiling} | failures.columns(form)
-    title = "Exact performance in the large-size limit"
+    title = "Exact performance in the large-size limit" + (", on another graph" if to else "")
     show(columns, grid.size, title=title, form=form, inputs=grid.inputs, keys=len(grid.axes))
     failures.report()

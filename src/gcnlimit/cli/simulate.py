@@ -8,7 +8,14 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
+from gcnlimit.cli.options import (
+    Grid,
+    data_options,
+    device_option,
+    graph_options,
+    network_options,
+    other_graph_options,
+)
 from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
@@ -19,6 +26,7 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 @click.command("simulate", no_args_is_help=True)
 @data_options
 @network_options
+@other_graph_options
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
 @click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
@@ -60,14 +68,15 @@ def command(
     from gcnlimit.cli.points import Failures
     from gcnlimit.simulation.simulate import simulate
     from gcnlimit.theory.predict import predict
+    from gcnlimit.theory.transfer import transfer
 
     grid = Grid(given)
-    data, gcn = grid.problem()
-    exact = predict(data, gcn, throw=False)
+    (data, gcn), to = grid.problem(), grid.other()
+    exact = predict(data, gcn, throw=False) if to is None else transfer(data, gcn, to)
     where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
     alone = grid.size == trials == 1 and not streamed and device == "cpu"  # else the library has a bar
     with waiting("simulating") if alone else contextlib.nullcontext():
-        measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+        measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, to=to, **where)
     failures = Failures(grid, measured)
     fields = _beside(measured, exact, grid.size)
     inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}

@@ -11,7 +11,7 @@ import numpy as np
 from gcnlimit.cli.options import Grid, data_options, network_options
 from gcnlimit.cli.output import fields_of, output_options, show, waiting
 from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
-from gcnlimit.parameters import check_names, families, layered, starts
+from gcnlimit.parameters import check_names, families, layered, names_at_test, starts
 
 Bounds = tuple[float, float]
 
@@ -48,6 +48,7 @@ def command(
     \b
     Examples:
       gcnlimit tune --alpha 4 --lam 1 --mu 2 --rho 0.1 --symmetrize --free t=0:10
+      gcnlimit tune --alpha 1 --lam 1 --mu 2 --rho 0.1 --free theta=-1:1 --free test_theta=-1:1
       gcnlimit tune --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --free c=-inf:inf --depth 3 --plot best.png
     """
     from gcnlimit.choose.tune import TuneStatus, tune
@@ -81,7 +82,7 @@ def command(
 def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
     """Intervals by name, each given once."""
     intervals = dict(free)
-    check_names(intervals, (*families(), "reg"), "a parameter to tune")
+    check_names(intervals, (*families(), *names_at_test()[1:], "reg"), "a parameter to tune")
     if len(intervals) < len(free):
         names = [name for name, _ in free]
         twice = next(name for name in names if names.count(name) > 1)
@@ -91,7 +92,7 @@ def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {name for name in families() if given.get(name) is not None}
+    named = {name for name in (*families(), *names_at_test()) if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and given[name].size > 1
         layers = name in families() and families()[name].deep and given["depth"] is None

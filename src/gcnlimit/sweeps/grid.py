@@ -136,8 +136,8 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         return [_whole(name, value) for value in values]
     if name in FLAGS:
         return [flag(name, value) for value in values]
-    if name == "filter" and not all(isinstance(value, Filter) for value in values):
-        raise ParameterError("the axis filter must list filters such as Diffusion(1.0), or name them in a dictionary")
+    if name in ("filter", "test_filter") and not all(isinstance(value, Filter) for value in values):
+        raise ParameterError(f"the axis {name} must list filters such as Diffusion(1.0), or name them in a dictionary")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 

@@ -27,6 +27,7 @@ from gcnlimit.parameters import (
     filter_choices,
     filter_names,
     layered,
+    names_at_test,
     network_names,
     starts,
 )
@@ -174,7 +175,7 @@ def flatten(
         if name in axes or name in flat or (gcn is not None and name in filter_names()):
             other = "axes" if name in axes else "data or gcn"
             raise ParameterError(f"{name} is given twice: in fixed, and in {other}")
-    flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
+    flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes) | _filter_at_test(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
     named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of}
@@ -205,6 +206,18 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
             f"{names[0]} is a parameter of {' or '.join(owners)}, but gcn has a {type(filter).__name__} filter"
         )
     return _rest_of_layers(filter, axes) if layered(type(filter)) else {}
+
+
+def _filter_at_test(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:
+    """The network's filter at test, if it is another one and not swept."""
+    given = [name for name in names_at_test() if name in fixed or name in axes]
+    if len(given) > 1:
+        raise ParameterError(f"{' and '.join(given)} belong to different filters; give one")
+    if gcn is None or gcn.test_filter is None or given:
+        return {}
+    if gcn.test_filter.shape:
+        _single("test_filter", np.empty(gcn.test_filter.shape))
+    return {"test_filter": gcn.test_filter}
 
 
 def _rest_of_layers(filter: Filter, axes: Axes) -> dict[str, Any]:
