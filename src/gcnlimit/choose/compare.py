@@ -29,6 +29,7 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
 from gcnlimit.choose.gap_map import scored
+from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM, SIGNALS
@@ -36,9 +37,9 @@ from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error
+from gcnlimit.theory.decision import best_log_error, from_margins
 from gcnlimit.theory.limits import pca_margin
-from gcnlimit.theory.points import check_range, in_range
+from gcnlimit.theory.points import Points, check_range, in_range
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Entry:
         Its name.
     parameters
         What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
-        which is of largest magnitude 1 on the spectrum for polynomials and for all linear filters.
+        which is of largest magnitude 1 on the spectrum for polynomials and for any one filter.
     test_accuracy, log_test_error
         How accurate it is; on unequal classes at the best threshold.
     gcn
@@ -182,10 +183,13 @@ def compare(
 ) -> Comparison:
     r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
-    Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
-    linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
-    Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph polynomials and all linear
-    filters, a lower bound marked ``>=``, are those at infinite regularization. The search takes two or three seconds for one
+    Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best network
+    of one filter and one weight vector, at infinite regularization and at any; the best with another filter at test, with labels
+    as an input, and of all linear networks, with any number of filters and labels (Eq. 10.19); principal component analysis
+    of the graph alone; and the Bayes-optimal accuracy. Each line says what was chosen.
+
+    On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
+    than one filter is known on symmetric operators, equal classes and white features. The search takes a few seconds for one
     point, less for each of many.
 
     Parameters
@@ -214,8 +218,11 @@ def compare(
     diffusion                            0.88206   0.03067  t = 1.521; reg = 50.54
     PageRank                             0.88729   0.02544  theta = 0.4159; reg = 3.922
     best polynomial, order 12            0.88749   0.02524  reg = 0.05348
-    all linear filters, reg = inf        0.88609   0.02664  reg = inf
-    all linear filters, any reg          0.88749   0.02523  reg = 0.05346
+    any one filter, reg = inf            0.88609   0.02664  reg = inf
+    any one filter, any reg              0.88749   0.02523  reg = 0.05346
+    two filters, reg = inf               0.88832   0.02441  reg = inf
+    labels as input, reg = inf           0.88910   0.02363  reg = inf
+    all linear networks, reg = inf       0.88913   0.02360  theta = 0.4546; test_theta = 0.4194; reg = inf
     PCA of the graph                     0.84134   0.07138
     Bayes-optimal                        0.91273   0.00000
     """
@@ -231,7 +238,7 @@ def compare(
     pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
     pca_log_error = best_log_error(pca, data.classes)
     pca_accuracy = ndtr(pca) if data.classes.two else -np.expm1(pca_log_error)
-    with progress_bar("methods", 6 if infinite or not tuned.symmetric else 7, progress, unit="methods") as bar:
+    with progress_bar("methods", None, progress, unit="methods") as bar:
         networks = []
         for entry in chain(
             tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
@@ -239,6 +246,7 @@ def compare(
             tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
             tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
             _polynomials(searched, order, symmetrize, reg),
+            _beyond_one_filter(searched) if tuned.symmetric else (),
         ):
             networks.append(entry)
             bar.advance(1)
@@ -295,14 +303,35 @@ class _Families:
 
 
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
-    """Entries of the best polynomial and of all linear filters, at infinite regularization and at any."""
+    """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
     yield _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data)
     explicit = best.ceiling_at_infinite_reg
     bound = " (>=)" if explicit.lower_bound else ""
-    yield _entry(f"all linear filters, reg = inf{bound}", explicit, explicit.reg)
+    yield _entry(f"any one filter, reg = inf{bound}", explicit, explicit.reg)
     if reg is None and not explicit.lower_bound:
-        yield _entry("all linear filters, any reg", best.ceiling, best.ceiling.reg)
+        yield _entry("any one filter, any reg", best.ceiling, best.ceiling.reg)
+
+
+def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
+    """Entries of the best linear networks at infinite regularization that use more than one filter, or labels as an input."""
+    if not (data.classes.equal and data.features.is_white):
+        return
+    points = Points.of(data, GCN(PageRank(0.0)))
+    infinite = {"reg": np.full(points.size, math.inf)}
+    two, labels = beyond_one_filter(points)
+    yield _linear("two filters, reg = inf", infinite, two, data)
+    yield _linear("labels as input, reg = inf", infinite, labels, data)
+    best = best_linear_network(points)
+    chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
+    yield _linear("all linear networks, reg = inf", chosen, best.margin, data)
+
+
+def _linear(method: str, chosen: dict[str, Array], margin: Array, data: CSBM) -> Entry:
+    none = np.zeros(data.shape)
+    found = from_margins(data.classes, margin.reshape(data.shape), none, none, none)
+    shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
+    return Entry(method, shaped, found.test_accuracy, found.log_test_error)
 
 
 def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:

@@ -21,6 +21,7 @@ import numpy as np
 from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array, Numbers
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.numerics.climb import ascend
@@ -29,10 +30,8 @@ from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.transfer import best_margin
 
-_POLES = np.geomspace(
-    1e-3, 1e2, 9
-)  # of the fractions of which filters are sums, in units of the distance to the outlier
-_CLIMBS = 8  # from random filters
+_POLES = np.geomspace(1e-3, 1e2, 9)  # of the fractions, in units of the distance to the outlier
+_STILL = 1e-10  # gain of a margin that ends the search
 _SURE = 1e12  # odds of a label that count as certainty
 
 
@@ -68,13 +67,27 @@ def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
     [0.9238, 0.9424, 0.9424, 0.9427]
     """
     check_types("linear_ceilings", data=(data, CSBM))
-    data.require_plain("linear_ceilings")
+    require_equal(data)
     filters = whole("filters", filters, low=1)
     points = Points.of(data, GCN(PageRank(0.0)))
-    found = np.array([_ceilings(points.take(row), filters) for row in np.arange(points.size)[:, None]]).T
+    several = np.array([_several_filters(points.take(row), filters) for row in np.arange(points.size)[:, None]])
+    margins = (several, *beyond_one_filter(points), best_linear_network(points).margin)
     none = np.zeros(data.shape)
-    margins = (m.reshape(data.shape) for m in (*found, best_linear_network(points).margin))
-    return LinearCeilings(*(from_margins(data.classes, m, none, none, none).test_accuracy for m in margins))
+    found = (from_margins(data.classes, m.reshape(data.shape), none, none, none) for m in margins)
+    return LinearCeilings(*(one.test_accuracy for one in found))
+
+
+def require_equal(data: CSBM) -> None:
+    """Refuse unequal classes and correlated features, for which networks of several filters are not solved."""
+    if not (data.classes.equal and data.features.is_white):
+        raise ParameterError("linear networks of several filters are solved for equal classes and white features")
+
+
+def beyond_one_filter(points: Points) -> tuple[Array, Array]:
+    """Return the best margins of two filters, and of one filter with labels as an input; see `linear_ceilings`."""
+    rows = np.arange(points.size)[:, None]
+    found = np.array([(_two_filters(points.take(row)), _with_labels(points.take(row))) for row in rows])
+    return found[:, 0], found[:, 1]
 
 
 class LinearNetwork(NamedTuple):
@@ -140,8 +153,8 @@ def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array,
     return b, V
 
 
-def _quotient(points: Points) -> tuple[Array, Array]:
-    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
+def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
+    """Functions of which filters are sums, orthonormal, on the spectrum at each point: powers, and fractions."""
     measure = panel_measure(points.signal, halved(edge_panels(points.signal)))
     signal = points.signal[:, None, None]
     distance = np.maximum(1.0 + signal**2 - signal * measure.x[:, None], 0.0)  # to the outlier
@@ -150,48 +163,70 @@ def _quotient(points: Points) -> tuple[Array, Array]:
     functions = np.concatenate([smooth, poles / (poles + distance)], axis=1)
     root = np.sqrt(measure.tau + measure.e)[:, None]
     basis = np.linalg.svd(functions * root, full_matrices=False)[2] / np.where(root > 0.0, root, 1.0)
+    return measure, basis
+
+
+def _quotient(measure: SpikedSemicircle, points: Points, basis: Array) -> tuple[Array, Array]:
+    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
     count = basis.shape[1]
     b, V = pieces(measure, points, np.tile(basis, (1, count, 1)), np.repeat(basis, count, axis=1), basis)
     return b[0], V[0]
 
 
-def _ceilings(points: Points, filters: int) -> tuple[float, float, float]:
-    """Best margins at one point: several filters, two filters, one filter with labels."""
-    b, V = _quotient(points)
-    pairs = int(np.sqrt(b.size)) ** 2  # of as many functions as there are label pieces
-    features, labels = slice(pairs), slice(pairs, None)
+def _two_filters(points: Points) -> float:
+    """Best margin of two filters: each in turn is the best given the other, from the filter that teaches the weights most."""
+    measure, basis = _basis(points)
+    b, V = _quotient(measure, points, basis)
+    count = basis.shape[1]
+    mean, spread = b[: count**2].reshape(count, count), V[: count**2, : count**2].reshape(4 * (count,))
+    train = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(points).train(measure.x[0])[0]
+    margin, before = 0.0, -1.0
+    while margin - before > _STILL:
+        train = train / np.linalg.norm(train)
+        read = np.linalg.solve(np.einsum("acbd,c,d->ab", spread, train, train), mean @ train)
+        read = read / np.linalg.norm(read)
+        along = mean.T @ read
+        train = np.linalg.solve(np.einsum("acbd,a,b->cd", spread, read, read), along)
+        before, margin = margin, float(np.sqrt(along @ train))
+    return margin
+
+
+def _with_labels(points: Points) -> float:
+    """Best margin of one filter with labels as an input through another."""
+    measure, basis = _basis(points)
+    b, V = _quotient(measure, points, basis)
+    features, labels = slice(basis.shape[1] ** 2), slice(basis.shape[1] ** 2, None)
     reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
     alone = reply @ b[labels]
-    b_rest, V_rest = b[features] - V[features, labels] @ alone, V[features, labels] @ reply @ V[labels, features]
-    kernel = (b[features], V[features, features])
-    beside = _climbed(b_rest, kernel[1] - V_rest, filters=1, tied=True)
-    return (
-        _climbed(*kernel, filters=filters, tied=True),
-        _climbed(*kernel, filters=1, tied=False),
-        float(np.hypot(np.sqrt(b[labels] @ alone), beside)),
-    )
+    rest = V[features, labels] @ reply @ V[labels, features]
+    beside = _climbed(b[features] - V[features, labels] @ alone, V[features, features] - rest, filters=1, climbs=2)
+    return float(np.hypot(np.sqrt(b[labels] @ alone), beside))
 
 
-def _climbed(b: Array, V: Array, *, filters: int, tied: bool) -> float:
-    """Best margin of several filters in the basis of the pieces, from random starts; `tied` if one serves training and test."""
+def _several_filters(points: Points, filters: int) -> float:
+    """Best margin of several filters, each with weights of its own."""
+    measure, basis = _basis(points)
+    b, V = _quotient(measure, points, basis)
+    pairs = slice(basis.shape[1] ** 2)
+    return _climbed(b[pairs], V[pairs, pairs], filters=filters, climbs=8)
+
+
+def _climbed(b: Array, V: Array, *, filters: int, climbs: int) -> float:
+    """Best margin of filters in the basis of the pieces, each at training and at test, from random starts."""
     size = int(np.sqrt(b.size))
 
-    def parts(x: Array) -> tuple[Array, Array, Array]:
-        rows = x.reshape(len(x), -1, size)
-        train, read = rows[:, :filters], rows[:, rows.shape[1] - filters :]
-        return train, read, (read.mT @ train).reshape(len(x), -1)
-
     def value(x: Array, rows: Any) -> Array:
-        p = parts(x)[2]
+        g = x.reshape(len(x), filters, size)
+        p = (g.mT @ g).reshape(len(x), -1)
         return np.asarray(p @ b / np.sqrt(np.vecdot(p @ V, p)))
 
     def gradient(x: Array, rows: Any) -> Array:
-        train, read, p = parts(x)
+        g = x.reshape(len(x), filters, size)
+        p = (g.mT @ g).reshape(len(x), -1)
         carried, variance = p @ V, np.vecdot(p @ V, p)[:, None]
         slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
         kernel = slope.reshape(len(x), size, size)
-        by_train, by_read = read @ kernel, train @ kernel.mT
-        return (by_train + by_read if tied else np.concatenate([by_train, by_read], axis=1)).reshape(x.shape)
+        return np.asarray(g @ (kernel + kernel.mT)).reshape(x.shape)
 
-    start = np.random.default_rng(0).normal(size=(_CLIMBS, filters * size * (1 if tied else 2)))
+    start = np.random.default_rng(0).normal(size=(climbs, filters * size))
     return float(np.max(ascend(value, gradient, start, steps=400, tol=1e-9, gain=1e-12).f))
