@@ -71,8 +71,11 @@ def offset(loss: ClassLoss, solved: Loss, output: Output) -> Array:
 
 
 def limiting_offset(classes: Classes) -> float:
-    """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
-    return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
+    """Return what stands for `offset` at reg = ∞: NaN, the best threshold, for unequal classes.
+
+    The limit itself is infinite: outputs vanish beside the bias, which then decides for the larger class everywhere.
+    """
+    return 0.0 if classes.equal else np.nan
 
 
 @dataclass(frozen=True, eq=False)
