@@ -68,6 +68,7 @@ def test_two_unequal_classes_with_a_trained_bias(row):
     assert found.order_parameters.test_margin == pytest.approx(row["margin"], abs=1e-9)
     assert found.test_accuracy == pytest.approx(row["accuracy_trained_bias"], abs=1e-9)
     assert found.best_accuracy == pytest.approx(row["accuracy_best_threshold"], abs=1e-9)
+    assert found.order_parameters.bias == pytest.approx(row["bias"], abs=1e-8)
 
 
 @pytest.mark.parametrize("row", CLASSES["C_square"], ids=name)
