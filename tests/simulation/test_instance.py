@@ -40,14 +40,14 @@ def test_networkx(directed):
     graph = i.to_networkx()
     assert graph.is_directed() == directed
     assert (nx.to_scipy_sparse_array(graph) != i.adjacency).nnz == 0
-    assert np.array_equal(gl.real.from_networkx(graph).y, i.labels > 0)
+    assert np.array_equal(gl.real.from_networkx(graph).y, i.labels < 0)
 
 
 def test_pyg(instance):
     pytest.importorskip("torch_geometric")
     graph = instance.to_pyg()
     assert graph.edge_index.shape[1] == instance.adjacency.nnz
-    assert bool((graph.y.numpy() == (instance.labels > 0)).all())
+    assert bool((graph.y.numpy() == (instance.labels < 0)).all())
 
 
 @pytest.mark.parametrize(

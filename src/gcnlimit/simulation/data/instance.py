@@ -215,5 +215,5 @@ class Instance(Brief):
         return exchange.to_networkx(self.observation, self.latents)
 
     def to_pyg(self) -> Any:
-        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 1 and 0 (needs torch and torch_geometric)."""
+        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 0 and 1 (needs torch and torch_geometric)."""
         return exchange.to_pyg(self.observation, self.latents)
