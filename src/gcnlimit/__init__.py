@@ -50,6 +50,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.real.describe import describe as describe
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
+    from gcnlimit.real.scores import cross_validate as cross_validate
     from gcnlimit.simulation.amp import amp as amp
     from gcnlimit.simulation.belief_propagation import belief_propagation as belief_propagation
     from gcnlimit.simulation.fit import fit as fit
@@ -86,6 +87,7 @@ _HOMES = {
     "real.classifier": "GraphClassifier",
     "real.estimate": "estimate",
     "real.recommend": "recommend",
+    "real.scores": "cross_validate",
     "real.describe": "describe",
     "simulation.amp": "amp",
     "simulation.belief_propagation": "belief_propagation",

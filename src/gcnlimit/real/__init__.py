@@ -6,11 +6,9 @@
 """
 
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.real.advice import Rule
 from gcnlimit.real.dataset import Dataset
 from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate, Interval
-from gcnlimit.real.outlook import Depth, Difference
 from gcnlimit.real.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.real.recommend import Recommendation
 from gcnlimit.real.tables import from_edges
@@ -18,14 +16,11 @@ from gcnlimit.real.ways import read, write
 
 __all__ = [
     "Dataset",
-    "Depth",
     "Description",
-    "Difference",
     "Estimate",
     "EstimatedCSBM",
     "Interval",
     "Recommendation",
-    "Rule",
     "from_edges",
     "from_networkx",
     "from_pyg",
