@@ -9,7 +9,7 @@ from scipy.sparse.linalg import svds
 
 from gcnlimit._values import Array
 from gcnlimit.given.inputs import dense
-from gcnlimit.real.scaling import Scaling
+from gcnlimit.real.views import Scaling
 
 __all__ = ["Components", "most_components", "numbers_of_components"]
 
