@@ -83,9 +83,8 @@ def _many(views: Views, labels: Labels) -> Iterator[Member]:
     """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
     F = views.features
     yield Member("features", F.__getitem__, graph=False)
-    alone = views.fit.features if views.fit else F
-    yield kernel("features, kernel", [gaussian(F, alone)], labels, graph=False)
     if views.graph is None:
+        yield kernel("features, kernel", [gaussian(F, views.fit.features if views.fit else F)], labels, graph=False)
         return
     filtered = views.pagerank(STRENGTHS)
     for s, P in zip(STRENGTHS, filtered, strict=True):

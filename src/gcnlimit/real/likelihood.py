@@ -12,8 +12,6 @@ from gcnlimit._values import Array
 from gcnlimit.given.from_labels import Signals, from_labels
 from gcnlimit.given.standard import Standard
 
-__all__ = ["Likelihood", "from_likelihood"]
-
 TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
 
 
@@ -46,7 +44,7 @@ def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
 
     stationary in :math:`m, u, s`. So its derivatives in the signals are explicit, vanish at
     :math:`\lambda = (m^Tam/N)/(1 - (1-q)^2)` and :math:`\sqrt\mu = (m^TXu/\sqrt N)/(|u|^2 + qMs)`, and their own
-    derivatives, by differences, give the standard errors. Two classes.
+    derivatives, by differences, give the standard errors. Two classes of equal size.
     """
     fixed = _Fixed(given)
     first = math.copysign(1.0, from_labels(given).lam)

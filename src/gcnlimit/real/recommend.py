@@ -14,7 +14,7 @@ from gcnlimit.given.inputs import as_adjacency
 from gcnlimit.given.standard import Standard
 from gcnlimit.real.describe import degree_doubts, degrees
 from gcnlimit.real.ensemble import Row
-from gcnlimit.real.estimate import Estimate, estimate_standard
+from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Expected, stratified
 from gcnlimit.theory.bayes import bayes_optimal
 
@@ -128,7 +128,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     adjacency = as_adjacency(graph)
     given = Standard.of(X, y, adjacency)
     model = GraphClassifier().fit(X, y, graph=adjacency)
-    estimate = estimate_standard(given, "likelihood" if given.labels.classes.size == 2 else "labels")
+    estimate = estimate_standard(given, best_method(given))
     degree = degrees(adjacency, given.directed)
     doubts = (*estimate.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None

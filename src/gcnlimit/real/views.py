@@ -15,12 +15,12 @@ from gcnlimit.given.inputs import column_spread, dense, is_sparse, is_symmetric,
 from gcnlimit.given.labels import Labels
 from gcnlimit.real.operators import propagation
 
-RANK = 512  # principal directions to which many features are reduced
+RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
 HOPS = 4
 GROUPS = 256  # most columns in which labels are spread
-WORK = 5e7  # products in one step of spreading the labels
+WORK = 2e7  # products in one step of spreading the labels
 
 
 class Scaling(NamedTuple):
@@ -84,7 +84,7 @@ def principal_directions(X: Any) -> Array | None:
     that the order of the nodes does not matter.
     """
     nodes, width = X.shape
-    small = nodes <= 2 * RANK
+    small = nodes <= 4 * RANK
     rank = nodes if small else int(np.clip(NUMBERS / nodes, 64, RANK))
     if width <= rank:
         return None
