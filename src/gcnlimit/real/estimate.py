@@ -137,8 +137,9 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
-        nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is not one of the
-        model it follows the strongest structure, which need not be the classes. It warns where the two disagree.
+        nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
+        not one of the model it follows the strongest structure, which need not be the classes. It warns where the two
+        disagree.
 
     Returns
     -------
