@@ -20,6 +20,7 @@ STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000
 UNITS, DRAWS = 100, 3  # random units of a member for few features, and number of such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+LARGE = 20_000  # nodes above which outputs are kept in single precision
 BLOCK = 4096  # nodes whose outputs are computed at once
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which features are few
@@ -84,17 +85,19 @@ def _many(views: Views, labels: Labels) -> Iterator[Member]:
     F = views.features
     yield Member("features", F.__getitem__, graph=False)
     if views.graph is None:
-        yield kernel("features, kernel", [gaussian(F, views.fit.features if views.fit else F)], labels, graph=False)
+        marked = F if views.fit is None else views.fit.features
+        yield kernel("features, kernel", gaussian, [F], [marked], labels)._replace(graph=False, local=False)
         return
     filtered = views.pagerank(STRENGTHS)
     for s, P in zip(STRENGTHS, filtered, strict=True):
         yield Member(f"PageRank {s:g}", P.__getitem__, strength=s)
     if views.fit is not None:
         return
-    rows, P = views.rows(), filtered[STRENGTHS.index(0.9)]
-    yield kernel("PageRank 0.9, rows", [linear(view, view) for view in (P, *rows)], labels)
-    around = (F, *views.steps(), *rows, views.degree_profile())
-    yield kernel("neighbourhood kernel", [gaussian(view, view) for view in around], labels)
+    rows = views.rows()
+    smooth = [filtered[STRENGTHS.index(0.9)], *rows]
+    yield kernel("PageRank 0.9, rows", linear, smooth, smooth, labels)
+    around = [F, *views.steps(), *rows, views.degree_profile()]
+    yield kernel("neighbourhood kernel", gaussian, around, around, labels)
     if _many_labels(labels):
         yield Member("labels", views.labels(labels).__getitem__, local=True)
 
@@ -103,33 +106,33 @@ def _many_labels(labels: Labels) -> bool:
     return bool(labels.codes.size >= PER_CLASS * labels.classes.size)
 
 
-Kernel = Callable[[Nodes, Nodes], Array]
+def linear(rows: Any, marks: Any) -> Array:
+    """Scalar products of rows with those of landmarks."""
+    return np.asarray(dense(rows @ marks.T))
 
 
-def linear(view: Any, marked: Any) -> Kernel:
-    """Scalar products of rows with those of landmarks, which may be nodes of another graph."""
-    return lambda nodes, marks: dense(view[nodes] @ marked[marks].T)
-
-
-def gaussian(view: Any, marked: Any) -> Kernel:
+def gaussian(rows: Any, marks: Any) -> Array:
     r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
-    product = linear(view, marked)
-    here, there = (np.asarray(squared(rows).sum(axis=1)).ravel() for rows in (view, marked))
-    return lambda nodes, marks: np.exp(2.0 * product(nodes, marks) - here[nodes][:, None] - there[marks])
+    here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
+    return np.asarray(np.exp(2.0 * linear(rows, marks) - here[:, None] - there))
 
 
-def kernel(name: str, kernels: list[Kernel], labels: Labels, *, graph: bool = True) -> Member:
-    """Member on a mean of kernels, through at most `LANDMARKS` labelled nodes (Nyström): exact up to there."""
-    marks = labels.labelled
-    if marks.size > LANDMARKS:
-        marks = np.sort(np.random.default_rng(0).choice(marks, LANDMARKS, replace=False))
+def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: list[Any], labels: Labels) -> Member:
+    """Member on the mean of a kernel over several views, through at most `LANDMARKS` labelled nodes (Nyström).
 
-    def mean(nodes: Nodes) -> Array:
-        return sum((K(nodes, marks) for K in kernels[1:]), kernels[0](nodes, marks)) / len(kernels)
+    It is exact up to there. `fit` holds the views of the graph of the fit, to which the landmarks belong.
+    """
+    nodes = labels.labelled
+    if nodes.size > LANDMARKS:
+        nodes = np.sort(np.random.default_rng(0).choice(nodes, LANDMARKS, replace=False))
+    marks = [view[nodes] for view in fit]
+
+    def mean(rows: list[Any]) -> Array:
+        return np.asarray(sum(form(here, there) for here, there in zip(rows, marks, strict=True)) / len(marks))
 
     K = mean(marks)
     root = cholesky(K + 1e-8 * np.trace(K) / len(K) * np.eye(len(K)), lower=True)
-    return Member(name, lambda nodes: solve_triangular(root, mean(nodes).T, lower=True).T, graph, local=graph)
+    return Member(name, lambda some: solve_triangular(root, mean([v[some] for v in views]).T, lower=True).T, local=True)
 
 
 class Fitted(NamedTuple):
@@ -158,8 +161,8 @@ class Fitted(NamedTuple):
 
 
 def applied(member: Member, weights: Array, intercept: Array, nodes: int) -> Array:
-    """Outputs of a member on all nodes (regularizations by nodes by columns), in single precision."""
-    found = np.empty((nodes, intercept.size), np.float32)
+    """Outputs of a member on all nodes (regularizations by nodes by columns); of large graphs in single precision."""
+    found = np.empty((nodes, intercept.size), np.float64 if nodes <= LARGE else np.float32)
     for first in range(0, nodes, BLOCK):
         some = np.arange(first, min(first + BLOCK, nodes))
         found[some] = member.columns(some) @ weights + intercept

@@ -147,7 +147,7 @@ def _whole_graph(graph: Any, X: Any) -> Any:
 
 def _no_gaps(y: Any) -> None:
     """Without a graph every row needs a class: say so where some are marked as unknown."""
-    if np.asarray(y).dtype.kind == "O" and any(value is None for value in np.ravel(np.asarray(y))):
+    if y is not None and np.asarray(y).dtype.kind == "O" and any(value is None for value in np.ravel(np.asarray(y))):
         raise ParameterError(
             "y has nodes without a class but there is no graph; write fit(X, y, graph=...), or drop them"
         )
