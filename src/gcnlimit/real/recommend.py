@@ -68,7 +68,7 @@ class Recommendation:
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The table, a row for each member."""
-        need("to_dataframe", "pandas", "frames")
+        need("to_dataframe", "sweep", "pandas")
         import pandas
 
         return pandas.DataFrame([row._asdict() for row in self.table])
@@ -88,7 +88,8 @@ class Recommendation:
         return axes
 
     def __repr__(self) -> str:
-        return f"Recommendation({self.network}, accuracy {self.expected.low:.2f} to {self.expected.high:.2f})"
+        accuracy = "unknown" if self.expected.value is None else f"{self.expected.low:.2f} to {self.expected.high:.2f}"
+        return f"Recommendation({self.network}, accuracy {accuracy})"
 
     def _repr_html_(self) -> str:
         return f"<pre>{self}</pre>"
@@ -175,7 +176,7 @@ def _expect(model: Any) -> str:
     if value is not None:
         return f"Expect an accuracy of {value:.2f} on other nodes, between {low:.2f} and {high:.2f} (leave-one-out)."
     if high - low > WIDE:
-        return f"{labelled} labelled nodes are too few to say what to expect: anything from {low:.2f} to {high:.2f}."
+        return f"{labelled} labelled nodes are too few to say what accuracy to expect."
     return f"Expect an accuracy between {low:.2f} and {high:.2f} on other nodes; {labelled} labels do not say more."
 
 

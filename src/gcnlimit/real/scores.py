@@ -21,7 +21,7 @@ SURE = 1.96
 
 
 class Expected(NamedTuple):
-    """Accuracy to expect on other nodes, None with few labels, and the interval that holds it in nine of ten cases or more."""
+    """Accuracy to expect on other nodes, None with few labels, and an interval that holds it in nine of ten cases or more."""
 
     value: float | None
     low: float
@@ -29,14 +29,16 @@ class Expected(NamedTuple):
 
 
 def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
-    """Interval of Wilson for the leave-one-out hits, not below chance, wider for few labels; below ten they say nothing.
+    """Interval of Wilson for the leave-one-out hits, not below chance, wider for few labels.
+
+    Below ten labelled nodes it says nothing, since a few misleading labels bring any method below chance.
 
     >>> expected_accuracy(np.ones(6, bool), 2)
-    Expected(value=None, low=0.5, high=1.0)
+    Expected(value=None, low=0.0, high=1.0)
     """
     n, hits, chance = right.size, float(np.mean(right)), 1.0 / classes
     if n < SILENT:
-        return Expected(None, chance, 1.0)
+        return Expected(None, 0.0, 1.0)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
