@@ -81,9 +81,9 @@ class GraphClassifier(GraphEstimator):
         single network or without features.
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average.
-    operator_, family_, filter_, strength_, hops_, reg_, coef_, intercept_, trials_
-        Of a single network: what was chosen, coefficients of the propagated, scaled features (one row for each class, one
-        row for two classes), and every trial.
+    operator_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
+        Of a single network: what was chosen, and coefficients of the propagated, scaled features (one row for each
+        class, one row for two classes).
 
     Examples
     --------
@@ -188,15 +188,15 @@ class GraphClassifier(GraphEstimator):
         if adjacency is None:
             operators, offered = {"none": _identity(scaled.shape[0])}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
-        self.uses_graph_ = choice.best.network is not NO_GRAPH
-        self._choice, self.trials_, self.table_, self.graph_gain_ = choice, choice.trials, [], None
-        self.operator_, self.reg_ = choice.best.operator, choice.best.reg
-        self.family_, self.strength_, self.filter_, self.hops_ = choice.best.network
+        self.uses_graph_ = choice.network is not NO_GRAPH
+        self._choice, self.table_, self.graph_gain_ = choice, [], None
+        self.operator_, self.reg_ = choice.operator, choice.reg
+        self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
         even = soft_average(choice.left_out[None], labels.codes, weights / weights.sum(), np.ones(1))
         self._sharpness = float(even.sharpness[0])
-        return choice.outputs(scaled, operators[choice.best.operator])
+        return choice.outputs(scaled, operators[choice.operator])
 
     def _propagation(self, adjacency: Any, name: str) -> Propagation:
         if adjacency is None:

@@ -106,7 +106,8 @@ class Ensemble:
         )
         kept = np.array([not one.local for one in self.fitted])
         chosen = np.repeat(kept, len(REG))
-        mixed = self._mixed(outputs, views.degrees, self._averaged(kept), chosen)
+        whole = self._averaged(kept) if self.uses_graph else self.without_graph
+        mixed = self._mixed(outputs, views.degrees, whole, chosen)
         return self._sharpened(mixed, views.degrees)
 
     def _hits(self) -> tuple[Array, Array]:

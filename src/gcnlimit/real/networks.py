@@ -60,33 +60,19 @@ class Network(NamedTuple):
 NO_GRAPH = Network("no graph", 0.0, Polynomial(np.ones(1)))
 
 
-class Trial(NamedTuple):
-    """One network on one operator at one regularization: its leave-one-out accuracy and square error."""
-
-    operator: str
-    network: Network
-    reg: float
-    accuracy: float
-    error: float
-
-    @property
-    def score(self) -> float:
-        """Accuracy less square error, which is maximised."""
-        return self.accuracy - self.error
-
-
 class Choice(NamedTuple):
-    """The best trial, its coefficients (a block for each filter), intercept and leave-one-out outputs, and all trials."""
+    """The best network, its operator and regularization, coefficients (a block for each filter), intercept, left-out outputs."""
 
-    best: Trial
+    network: Network
+    operator: str
+    reg: float
     coefficients: list[Array]
     intercept: Array
     left_out: Array
-    trials: tuple[Trial, ...]
 
     def outputs(self, features: Any, S: Propagation) -> Array:
         """Outputs on the nodes of a graph."""
-        return self.best.network.sum(S, [np.asarray(features @ W) for W in self.coefficients]) + self.intercept
+        return self.network.sum(S, [np.asarray(features @ W) for W in self.coefficients]) + self.intercept
 
 
 def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS) -> list[Network]:
@@ -127,22 +113,19 @@ def choose(  # noqa: PLR0917
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(np.asarray(real("reg", reg, low=0, open_low=True)))
     Y, share = targets(labels.codes, labels.classes.size), weights / weights.sum()
-    trials: list[Trial] = []
-    best: tuple[Trial, Ridge, list[Array], Array] | None = None
+    best: Any = None
     for name, S, network in _offers(operators, offered):
         blocks = _rows(features, labels, S, network)
         ridge = Ridge(np.hstack(blocks), weights)
         for r, left_out in zip(reg.tolist(), ridge.left_out(Y, reg), strict=True):
-            error = float(share @ np.mean((left_out - Y) ** 2, axis=1))
-            trials.append(Trial(name, network, r, float(share @ correct(left_out, labels.codes)), error))
-            if best is None or trials[-1].score > best[0].score:
-                best = trials[-1], ridge, blocks, left_out
-    assert best is not None
-    trial, ridge, blocks, left_out = best
-    dual = ridge.dual(Y, trial.reg)
+            score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
+            if best is None or score > best[0]:
+                best = score, network, name, r, ridge, blocks, left_out
+    _, network, name, r, ridge, blocks, left_out = best
+    dual = ridge.dual(Y, r)
     coefficients = [Z.T @ dual for Z in blocks]
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True)), np.zeros(()))
-    return Choice(trial, coefficients, intercept, left_out, tuple(trials))
+    return Choice(network, name, r, coefficients, intercept, left_out)
 
 
 def _offers(operators: dict[str, Propagation], offered: list[Network]) -> Iterator[tuple[str, Propagation, Network]]:
