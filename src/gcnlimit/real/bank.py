@@ -71,7 +71,7 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
 def _units(columns: Array, count: int, rng: np.random.Generator) -> Array:
     """Random rectified units."""
     weights = rng.standard_normal((columns.shape[1], count)) / np.sqrt(columns.shape[1])
-    return np.maximum(columns @ weights + rng.standard_normal(count), 0.0)
+    return np.asarray(np.maximum(columns @ weights + rng.standard_normal(count), 0.0))
 
 
 def _averaged(views: Views, units: Array) -> list[Array]:

@@ -6,6 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
@@ -110,7 +111,7 @@ class Ensemble:
         mixed = self._mixed(outputs, views.degrees, whole, chosen)
         return self._sharpened(mixed, views.degrees)
 
-    def _hits(self) -> tuple[Array, Array]:
+    def _hits(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Whether leave-one-out gives each labelled node its class, with the graph and without."""
         parts = (part.probabilities(self._left_out) for part in (self.average, self.without_graph))
         with_graph, without = (correct(part, self.labels.codes) for part in parts)
@@ -196,7 +197,7 @@ def graph_rows(adjacency: Any) -> Any:
     return propagation(adjacency, "normalized").operator.matrix
 
 
-def difference(first: Array, second: Array, share: Array) -> tuple[float, float]:
+def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:
     """Mean of `first - second`, both 0 or 1 on the same nodes, and its standard error.
 
     >>> difference(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]), np.full(4, 0.25))

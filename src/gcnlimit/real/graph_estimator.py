@@ -136,7 +136,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _whole_graph(graph: Any, X: Any) -> Any:
     """Checked graph; one that was cut along its rows, as cross-validation of scikit-learn does, is told what to use."""
-    shape = getattr(graph, "shape", ())
+    shape: tuple[int, ...] = getattr(graph, "shape", ())
     if len(shape) == 2 and 0 < shape[0] < shape[1] and shape[0] == _rows(X):
         raise ParameterError(
             f"graph has shape {tuple(shape)}: its rows were cut, but not its columns. Tools such as cross_val_score and "

@@ -85,10 +85,11 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     >>> [n.filter for n in networks("pagerank", strengths=[0.5, -0.5])]
     [PageRank(theta=0.5), PageRank(theta=-0.5)]
     """
+    hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
         return [_given(filter, strengths)]
     if filter == "hops":
-        return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, whole("hops", hops, low=0) + 1))]
+        return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in STRENGTHS:
         names = ", ".join(map(repr, (*STRENGTHS, "hops")))
         raise ParameterError(

@@ -122,7 +122,7 @@ class Views:
             self.graph = adjacency.maximum(adjacency.T).tocsr()
             ways = {"out": [adjacency], "in": [adjacency.T.tocsr()]}
             self.arrows = ways.get(direction, [adjacency, adjacency.T.tocsr()])
-        self.directions = principal_directions(features) if fit is None else fit.directions
+        self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
 
     @property
