@@ -38,13 +38,19 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
-    columns = {path.stem: _column(path, given.splits) for path in given.files}
+    columns: dict[str, dict[str, list[float]]] = {}
+    for path in given.files:
+        columns[path.stem] = _column(path, given.splits)
+        given.out.write_text(_table(columns))
+
+
+def _table(columns: dict[str, dict[str, list[float]]]) -> str:
     names = list(next(iter(columns.values())))
     lines = ["| | " + " | ".join(columns) + " |", "| --- |" + " --- |" * len(columns)]
     for name in names:
         cells = [_cell(column[name], column[names[0]], name == names[0]) for column in columns.values()]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    given.out.write_text("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _cell(scores: list[float], default: list[float], first: bool) -> str:
