@@ -22,8 +22,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
 from sklearn.utils.multiclass import check_classification_targets  # noqa: E402
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
-__all__ = ["GraphEstimator"]
-
 
 class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier of the nodes of a graph; a subclass says how it learns and what it says on other nodes."""
