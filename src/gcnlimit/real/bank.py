@@ -57,15 +57,20 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     hops, near = views.hops(), views.hops(2)
     yield Member("hops", hops.__getitem__)
     rng = np.random.default_rng(0)
-    yield Member("random units", np.hstack([hops, *_averaged(views, _units(near, UNITS, rng))]).__getitem__)
+    yield Member("random units", _beside(hops, *_averaged(views, _units(near, UNITS, rng))))
     if views.fit is not None or not _many_labels(labels):
         return
     seen = views.labels(labels)
-    yield Member("hops, labels", np.hstack([hops, seen]).__getitem__, local=True)
+    yield Member("hops, labels", _beside(hops, seen), local=True)
     both = np.hstack([near, seen])
     for k in range(DRAWS):
         units = [*_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng)]
-        yield Member(f"random units, labels {k + 1}", np.hstack([hops, seen, *units]).__getitem__, local=True)
+        yield Member(f"random units, labels {k + 1}", _beside(hops, seen, *units), local=True)
+
+
+def _beside(*blocks: Array) -> Callable[[Nodes], Array]:
+    """Columns of several blocks, put together for the nodes asked for only."""
+    return lambda nodes: np.hstack([block[nodes] for block in blocks])
 
 
 def _units(columns: Array, count: int, rng: np.random.Generator) -> Array:

@@ -207,8 +207,9 @@ class Views:
             blocks += [one, walk @ one - returning(walk)[:, None] * own]
         # the others hold one label less of a node's own class, which alone would tell it: means are over the others
         counts = np.bincount(labels.codes, minlength=count)[labels.codes]
-        for block in blocks:
-            block[labels.labelled, labels.codes] *= counts / np.maximum(counts - 1, 1)
+        for k, block in enumerate(blocks):
+            hidden = np.bincount(group)[group] if k == 0 else 1
+            block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
         return self._standard("labels", np.hstack(blocks))
 
