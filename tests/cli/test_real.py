@@ -26,10 +26,15 @@ def test_classify_is_the_classifier(tmp_path):
     data = real.read(TEXAS)
     model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing(3))
-    assert shown["left_out_accuracy"] == model.loo_score_
+    assert shown["loo_accuracy"] == pytest.approx(model.loo_score_)
     with open(tmp_path / "classes.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["class"]) for row in rows] == model.predict().tolist()
+    given, known = data.training(3), np.array([row["known"] == "1" for row in rows])
+    assert np.array_equal(known, given >= 0)
+    assert [int(row["class"]) for row in rows] == np.where(known, given, model.predict()).tolist()
+    assert [float(row["probability 3"]) for row in rows] == pytest.approx(
+        model.predict_proba()[:, model.classes_.tolist().index(3)], abs=1e-4
+    )
 
 
 def test_tables_and_arrays_give_the_same(tmp_path):
@@ -40,8 +45,8 @@ def test_tables_and_arrays_give_the_same(tmp_path):
     real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
     one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))[0]
     two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
-    assert one["left_out_accuracy"] == pytest.approx(two["left_out_accuracy"])
-    assert one["strength"] == two["strength"]
+    assert one["loo_accuracy"] == pytest.approx(two["loo_accuracy"])
+    assert one["network"] == two["network"]
     assert "test_accuracy" in one
     assert "test_accuracy" not in two
 

@@ -107,7 +107,7 @@ def test_exact_parameters_give_an_interval_of_no_width():
 
 def test_hubs_and_communities_are_said(cora, texas):
     for data in (cora, texas):
-        with pytest.warns(UserWarning, match="beyond"):
+        with pytest.warns(UserWarning, match="hubs or other communities"):
             gl.estimate(data.X, data.training(), data.graph)
 
 
@@ -134,6 +134,18 @@ def test_malformed_calls_are_refused(method, texas):
 def test_the_likelihood_is_of_two_classes(texas):
     with pytest.raises(gl.ParameterError, match="two classes"):
         gl.estimate(texas.X, texas.y, texas.graph, method="likelihood")
+
+
+def test_the_likelihood_is_refused_for_unequal_classes_and_the_interval_draws_their_fractions():
+    rng = np.random.default_rng(0)
+    X, A = rng.standard_normal((400, 20)), sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float))
+    given = Standard.of(X, np.where(np.arange(400) < 100, rng.random(400) < 0.8, -1), A + A.T)
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        estimate_standard(given, "likelihood")
+    found = estimate_standard(given)
+    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0}))
+    interval = sure.predict(NETWORK)
+    assert interval.low < interval.value < interval.high
 
 
 def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.load import load_labelled
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
@@ -33,7 +34,8 @@ def command(*, file: str, nodes: str | None, split: int | None, plot: Path | Non
     check_plot(plot, {}, fewest=0)
     data = load_labelled(file, nodes)
     known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
-    found = describe(data.X, known, data.graph)
+    with progress_bar("Describing", None, unit="steps"):
+        found = describe(data.X, known, data.graph)
     if plot is not None:
         draw(plot, found.plot)
     if form == "table":

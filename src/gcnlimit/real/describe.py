@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import Standard
-from gcnlimit.real.estimate import Estimate, estimate_standard
+from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.plot import ready_axes
 
 VECTORS, STEPS, OUTLIERS = 8, 80, 12
@@ -40,7 +40,7 @@ class Description:
     spectrum
         Eigenvalues and weights that stand for the whole spectrum (Lanczos' method from random vectors).
     estimate, likelihood
-        Signals from labels, and by likelihood for two classes (else None).
+        Signals from labels, and by likelihood for two classes of equal size (else None).
     """
 
     nodes: int
@@ -65,7 +65,7 @@ class Description:
         """What speaks against the model, one sentence each."""
         found = list(self.estimate.warnings)
         if self.likelihood is not None:
-            found += [sentence for sentence in self.likelihood.warnings if "eigenvalue" not in sentence]
+            found += [sentence for sentence in self.likelihood.warnings if "eigenvalues" not in sentence]
         return (*found, *degree_doubts(self.degree, self.degree_spread))
 
     @property
@@ -136,8 +136,9 @@ def degree_doubts(mean: float, spread: float) -> tuple[str, ...]:
 
 
 def degrees(adjacency: Any, directed: bool) -> Array:
-    """Degree of each node, in and out together if directed."""
-    return np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if directed else 0.0)).ravel()
+    """Number of edges of each node, in and out together if directed; weights do not count."""
+    out = np.diff(adjacency.indptr)
+    return np.asarray(out + (np.bincount(adjacency.indices, minlength=out.size) if directed else 0.0), float)
 
 
 def _known(value: float) -> str:
@@ -166,7 +167,6 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     degree = degrees(adjacency, given.directed)
     tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
-    two = given.labels.classes.size == 2
     same, adjusted = homophily(adjacency, given.labels)
     return Description(
         nodes=given.nodes,
@@ -184,7 +184,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=_spectrum(given),
         estimate=estimate_standard(given),
-        likelihood=estimate_standard(given, "likelihood") if two else None,
+        likelihood=estimate_standard(given, "likelihood") if best_method(given) == "likelihood" else None,
     )
 
 

@@ -44,7 +44,7 @@ def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
 
     stationary in :math:`m, u, s`. So its derivatives in the signals are explicit, vanish at
     :math:`\lambda = (m^Tam/N)/(1 - (1-q)^2)` and :math:`\sqrt\mu = (m^TXu/\sqrt N)/(|u|^2 + qMs)`, and their own
-    derivatives, by differences, give the standard errors. Two classes.
+    derivatives, by differences, give the standard errors. Two classes of equal size.
     """
     fixed = _Fixed(given)
     first = math.copysign(1.0, from_labels(given).lam)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -80,15 +82,30 @@ def _paper(graph: Any) -> SparseLessRankOne:
 
 def _bounded(operator: SparseLessRankOne, symmetric: bool) -> Propagation:
     """The operator with its largest singular value, to half a per cent from above."""
-    n = operator.shape[0]
-    if n < 20:
-        top = float(np.linalg.norm(operator @ np.eye(n), 2))
+    back = operator if symmetric else operator.T
+    square = top_eigenvalues(lambda v: back @ (operator @ v), operator.shape[0], 1, tol=1e-3)
+    return Propagation(operator, max(1.005 * math.sqrt(max(float(square[0]), 0.0)), 1e-6), symmetric)
+
+
+def top_eigenvalues(product: Callable[[Array], Array], size: int, count: int, tol: float = 1e-4) -> Array:
+    """Eigenvalues of largest magnitude of a symmetric operator, largest first; `product` applies it to columns.
+
+    ARPACK gives up on an operator that is nearly 0, as of a complete graph without its top eigenvector: then a few
+    steps of the power method say how large it is, and it is answered with that bound.
+
+    >>> top_eigenvalues(lambda v: 0.0 * v, size=50, count=2).tolist()
+    [0.0, 0.0]
+    """
+    if size <= max(count + 2, 20):
+        values = np.linalg.eigvalsh(product(np.eye(size)))
     else:
-        back = operator if symmetric else operator.T
-        square = LinearOperator((n, n), matvec=lambda v: back @ (operator @ v.ravel()), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(n)
-        top = max(float(eigsh(square, k=1, which="LM", tol=1e-3, v0=start, return_eigenvectors=False)[0]), 0.0) ** 0.5
-    return Propagation(operator, max(1.005 * top, 1e-6), symmetric)
+        start = np.random.default_rng(0).standard_normal(size)
+        linear = LinearOperator((size, size), matvec=lambda v: product(v.ravel()), dtype=np.float64)
+        try:
+            values = eigsh(linear, k=count, which="LM", v0=start, tol=tol, return_eigenvectors=False)
+        except ArpackError:
+            values = np.full(count, np.linalg.norm(product(start)) / np.linalg.norm(start))
+    return np.asarray(sorted(values, key=abs, reverse=True)[:count])
 
 
 def _unit(vector: Array) -> Array:
