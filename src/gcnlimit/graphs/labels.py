@@ -69,7 +69,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
 
 
 def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
-    """Which entries name a class; -1, NaN, None, the empty string and what else is not equal to itself do not."""
+    """Which entries name a class; -1, NaN, None and the empty string do not."""
     if raw.dtype.kind == "f":
         if np.isinf(raw).any():
             raise ParameterError(
@@ -118,10 +118,12 @@ def _is_class(value: Any) -> bool:
     """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
     if isinstance(value, str):
         return bool(value)
-    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        if isinstance(value, float | np.floating) and math.isinf(value):
+    if isinstance(value, bool | np.bool_):
+        return True
+    if isinstance(value, int | float | np.integer | np.floating):
+        if math.isinf(value):
             raise ParameterError("y contains infinity; classes are whole numbers or strings")
-        return bool(value == value and (isinstance(value, bool) or value != -1))  # noqa: PLR0124
-    if value is None or not isinstance(value == value, bool | np.bool_) or value != value:  # noqa: PLR0124  # NA, NaT
+        return not math.isnan(value) and value != -1
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
         return False
     raise ParameterError(f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node")

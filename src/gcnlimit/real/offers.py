@@ -10,7 +10,7 @@ from scipy import sparse
 
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.graphs.operator import SparseLessRankOne
+from gcnlimit.graphs.operator import SparsePlusRankOne
 from gcnlimit.real.candidates import NO_GRAPH, families, hops_up_to
 from gcnlimit.real.leave_one_out import REG, Offer, Problem
 from gcnlimit.real.operators import Propagation, propagation
@@ -53,7 +53,7 @@ def offers(problem: Problem, adjacency: Any, options: Options) -> list[Offer]:
 
 def identity(nodes: int) -> Propagation:
     """The operator that stands for no graph."""
-    return Propagation(SparseLessRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
+    return Propagation(SparsePlusRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
 
 
 def most_hops(problem: Problem, hops: int | str) -> int:

@@ -15,7 +15,7 @@ from gcnlimit.errors import GCNLimitError
 from gcnlimit.filters import PageRank
 from gcnlimit.graphs.check import as_adjacency, as_features
 from gcnlimit.graphs.labels import as_labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.network import GCN
 from gcnlimit.real.advice import Rule, sentences
 from gcnlimit.real.describe import degree_doubts, degrees
@@ -101,7 +101,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     """
     adjacency = as_adjacency(graph)
     problem = _problem(X, y, adjacency)
-    model = _model(Standard.of(X, y, adjacency))
+    model = _model(StandardizedGraph.of(X, y, adjacency))
     offered = offers(problem, adjacency, Options())
     wide = choose(problem, offered, np.array(REG))
     rules = [_rule("leave-one-out", problem, wide, {})]
@@ -140,7 +140,7 @@ def _problem(X: Any, y: Any, adjacency: Any) -> Problem:
     return Problem(scaled, labels.labelled, labels.codes, labels.classes.size, weights, X is None)
 
 
-def _model(given: Standard) -> Estimate:
+def _model(given: StandardizedGraph) -> Estimate:
     """By likelihood for two classes, from labels for more."""
     return estimate_standard(given, "likelihood" if given.labels.classes.size == 2 else "labels")
 
