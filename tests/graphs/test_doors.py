@@ -129,7 +129,7 @@ def test_the_unit_of_weights_plays_no_part_for_anyone(unit):
 
 def test_what_was_dropped_is_said():
     data = real.Dataset(coo(), None, Y)
-    assert data.notes == ("5 self-loops were dropped",)
+    assert data.notes == ("Dropped 5 self-loops.",)
     assert real.Dataset(data.graph, None, Y).notes == ()
     with pytest.warns(UserWarning, match="graph has 12 self-loops, which are dropped"):
         gl.GraphClassifier().fit(X, Y, graph=WEIGHTS + np.eye(N))
@@ -144,4 +144,4 @@ def test_graphs_drawn_from_the_model_keep_their_loops(tmp_path):
     assert (gl.Instance.load(tmp_path / "i.npz").adjacency != i.adjacency).nnz == 0
     mine = gl.Instance.of(i.adjacency, i.features, i.labels, i.train_mask).adjacency
     assert (mine + sparse.diags_array(i.adjacency.diagonal()) != i.adjacency).nnz == 0
-    assert i.to_dataset().notes == (f"{loops} self-loops were dropped",)
+    assert i.to_dataset().notes == (f"Dropped {loops} self-loops.",)

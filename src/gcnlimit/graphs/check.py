@@ -41,8 +41,7 @@ def as_adjacency(
     matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"{name} holds NaN or infinity; every weight must be finite, 1 for an edge")
-    if not loops:
-        _drop_loops(name, matrix, notes)
+    dropped = 0 if loops else _drop_loops(matrix)
     matrix.eliminate_zeros()
     check_range(name, matrix.data)
     if np.any(negative := matrix.data < 0.0):
@@ -54,7 +53,20 @@ def as_adjacency(
         raise ParameterError(
             f"{name} has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
         )
+    if dropped and notes is not None:
+        notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
+    elif 2 * dropped > len(matrix.indptr):
+        warnings.warn(f"{name} has {dropped} self-loops, which are dropped: operators add their own", stacklevel=3)
     return matrix
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "edge"), counted(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bool = False) -> Any:
@@ -119,17 +131,12 @@ def _check_square(name: str, raw: Any, nodes: int | None) -> None:
         )
 
 
-def _drop_loops(name: str, matrix: Any, notes: list[str] | None) -> None:
-    """Set the diagonal to 0, and say so."""
-    nodes = matrix.shape[0]
-    row = np.repeat(np.arange(nodes), np.diff(matrix.indptr))
-    diagonal = row == matrix.indices
+def _drop_loops(matrix: Any) -> int:
+    """Set the diagonal to 0, and return how many entries were not."""
+    diagonal = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices
     count = int(np.count_nonzero(matrix.data[diagonal]))
     matrix.data[diagonal] = 0.0
-    if count and notes is not None:
-        notes.append(f"{count} self-loops were dropped")
-    elif 2 * count > nodes:
-        warnings.warn(f"{name} has {count} self-loops, which are dropped: operators add their own", stacklevel=4)
+    return count
 
 
 def _of_networkx(graph: Any) -> Any:

@@ -45,13 +45,14 @@ def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
     """Classes, whole numbers or strings, None where unknown; and a sentence that says what counted as unknown.
 
     >>> classes_of(["2", "NA", "1.0"])
-    ([2, None, 1], ['1 of 3 nodes are unlabelled (NA)'])
+    ([2, None, 1], ['1 of 3 nodes has no label (NA).'])
     """
     texts = [text(cell) for cell in cells]
     known = [value.lower() not in UNKNOWN for value in texts]
     marks = {value for value, k in zip(texts, known, strict=True) if not k}
     shown = ", ".join(sorted(mark or "empty" for mark in marks))
-    notes = [f"{len(texts) - sum(known)} of {len(texts)} nodes are unlabelled ({shown})"] if marks else []
+    rest = len(texts) - sum(known)
+    notes = [f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({shown})."] if marks else []
     whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value, k in zip(texts, known, strict=True) if k)
     read = (lambda value: int(float(value))) if whole else str
     return [read(value) if k else None for value, k in zip(texts, known, strict=True)], notes
@@ -69,7 +70,7 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
            [25.,  0.,  1.,  1.],
            [30.,  1.,  0.,  0.]])
     >>> notes
-    ['missing numbers became the mean of their column, and are marked: age (1)', 'words became columns of 0 and 1: town (2)']
+    ['Missing numbers became the mean of their column and are marked: age (1).', 'Words became columns of 0 and 1: town (2).']
     """
     parts, marks, filled, encoded = [], [], [], []
     for name, cells in columns.items():
@@ -84,9 +85,9 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
         else:
             parts.append(_one_hot(name, cells, missing))
             encoded.append(f"{name} ({parts[-1].shape[1]})")
-    notes = [f"missing numbers became the mean of their column, and are marked: {', '.join(filled)}"] if filled else []
+    notes = [f"Missing numbers became the mean of their column and are marked: {', '.join(filled)}."] if filled else []
     if encoded:
-        notes.append(f"words became columns of 0 and 1: {', '.join(encoded)}")
+        notes.append(f"Words became columns of 0 and 1: {', '.join(encoded)}.")
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
     return (np.hstack(parts) if parts else None), notes
@@ -110,7 +111,7 @@ def _one_hot(name: str, cells: Cells, missing: Mask) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     words = np.array([text(cell) for cell in cells])
     values = sorted(set(words[~missing].tolist()))
-    leave = f"or leave the column out by drop=[{name!r}]"
+    leave = "or name the column in drop to leave it out"
     if any(_DAY.fullmatch(value) for value in values):
         day = next(value for value in values if _DAY.fullmatch(value))
         raise ParameterError(f"column {name!r} holds dates, such as {day!r}; count days from one of them, {leave}")
@@ -122,6 +123,6 @@ def _one_hot(name: str, cells: Cells, missing: Mask) -> Array:
     if len(values) > MOST_WORDS:
         raise ParameterError(
             f"column {name!r} holds {len(values)} different words, such as {values[0]!r}; up to {MOST_WORDS} become "
-            f"columns of 0 and 1: group them, {leave}, or name it by label= if it holds the classes"
+            f"columns of 0 and 1: group them, {leave}, or in label if it holds the classes"
         )
     return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)

@@ -49,7 +49,7 @@ class Dataset:
     --------
     >>> path = Dataset([[1, 1], [1, 0]], None, [1, None])
     >>> path.nodes, path.training().tolist(), path.notes
-    (2, [1, -1], ('1 self-loops were dropped',))
+    (2, [1, -1], ('Dropped 1 self-loop.',))
     >>> path
     Dataset(2 nodes, 2 entries of the adjacency matrix, no features, 1 labelled nodes in 1 classes, 0 splits)
     """

@@ -20,7 +20,7 @@ from scipy import sparse
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
-from gcnlimit.graphs.check import as_adjacency, dense, is_symmetric
+from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, is_number, text
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.npz import Location
@@ -91,7 +91,9 @@ def read_tables(
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
     graph, notes = _graph(pairs, len(place), weights, undirected)
     if others:
-        notes.append(f"{len(others)} nodes are named by edges only; their label and features are missing")
+        notes.append(
+            f"The table of nodes lacks {counted(len(others), 'node')} of the edges; label and features are missing."
+        )
     y, unlabelled = classes_of([*known.label, *[None] * len(others)]) if known.label else ([None] * len(place), [])
     X, encoded = features_of({name: [*cells, *[None] * len(others)] for name, cells in known.features.items()})
     return Dataset(graph, X, np.array(y, object), names=np.array([*place]), notes=(*notes, *unlabelled, *encoded))
@@ -110,15 +112,15 @@ class _NodeTable(NamedTuple):
         table: Columns,
         shown: str,
         label: str | None,
-        id: str | None,
-        drop: tuple[str, ...],  # noqa: A002
+        key: str | None,
+        drop: tuple[str, ...],
     ) -> _NodeTable:
         """Parts of the columns of a table."""
         if not table:
-            if label is not None or id is not None:
+            if label is not None or key is not None:
                 raise ParameterError("label and id name columns of a table of nodes; give one by nodes")
             return cls([], [], {})
-        key = next(iter(table)) if id is None else _column("id", id, table, shown)
+        key = next(iter(table)) if key is None else _column("id", key, table, shown)
         names = [text(cell) for cell in table[key]]
         name, times = Counter(names).most_common(1)[0]
         if times > 1:
@@ -163,29 +165,31 @@ def _edges(table: Columns, shown: str, drop: tuple[str, ...]) -> tuple[list[str]
         if wrong := [cell for cell in cells if not is_number(cell)]:
             raise ParameterError(
                 f"column {name!r} of {shown} contains {text(wrong[0])!r}; the third column of a list of edges is their "
-                f"weight, a number: leave it out by drop=[{name!r}]"
+                "weight, a number: name the column in drop to leave it out"
             )
     return source, target, np.array([float(cell) for cell in third[0][1]]) if third else None
 
 
 def _graph(pairs: Indices, nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
-    """Adjacency matrix, and a sentence that counts what was joined, dropped or listed in both directions."""
-    loops = pairs[:, 0] == pairs[:, 1]
-    once = np.unique(pairs[~loops] @ np.array([nodes, 1]))
-    both = int(np.isin(once, once % nodes * nodes + once // nodes).sum()) // 2
-    duplicates = int((~loops).sum()) - once.size
-    matrix = _matrix(pairs[~loops], nodes, None if weights is None else weights[~loops])
+    """Adjacency matrix without self-loops, and sentences on what was joined or dropped."""
+    kept = pairs[:, 0] != pairs[:, 1]
+    matrix = listed = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
     if undirected:
-        matrix = matrix.maximum(matrix.T).tocsr()
-    done = "had their weights added" if weights is not None else "were counted once"
-    said = [f"{duplicates} duplicate edges {done}"] if duplicates else []
-    said += [f"{loops.sum()} self-loops were dropped"] if loops.any() else []
-    if not undirected and not is_symmetric(matrix):
-        said += [f"{both} pairs are listed in both directions"] if both else []
-        said += ["the graph is directed (undirected=True ignores the direction)"]
-    return matrix, [
-        f"of {len(pairs)} rows, {'; '.join(said)}" if duplicates or loops.any() else "; ".join(said)
-    ] if said else []
+        matrix = listed.maximum(listed.T).tocsr()
+    loops, duplicates = int((~kept).sum()), int(kept.sum()) - listed.nnz
+    both = listed.astype(bool).multiply(listed.T.astype(bool)).nnz // 2
+    if undirected and weights is None:
+        duplicates += both
+    notes = []
+    if duplicates:
+        done = "Counted once" if weights is None else "Added the weights of"
+        notes.append(f"{done} {counted(duplicates, 'duplicate edge')}.")
+    if loops:
+        notes.append(f"Dropped {counted(loops, 'self-loop')}.")
+    if not is_symmetric(matrix):
+        mutual = f", {counted(both, 'pair')} of nodes in both directions" if both else ""
+        notes.append(f"Edges are read as directed{mutual}; the option undirected ignores their direction.")
+    return matrix, notes
 
 
 def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:

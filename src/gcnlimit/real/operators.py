@@ -41,9 +41,9 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True, direction
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
     - ``"paper"``: :math:`(A - p)/\sqrt{N p (1 - p)}`, :math:`p` the density (Eq. 1.3), weights in their unit.
 
-    `loops` says whether the identity, in the unit of the weights, is added in the first two. A graph that is not symmetric becomes
-    :math:`\max(A, A^T)` if `direction` is ``"both"``; with ``"out"`` a node averages over the nodes that it points to, with
-    ``"in"`` over those that point to it.
+    `loops` says whether the identity, in the unit of the weights, is added in the first two. A graph that is not symmetric
+    becomes :math:`\max(A, A^T)` if `direction` is ``"both"``; with ``"out"`` a node averages over the nodes that it points to,
+    with ``"in"`` over those that point to it.
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> S = propagation(path, "normalized", loops=False)
