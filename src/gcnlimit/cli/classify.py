@@ -9,7 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file
 from gcnlimit.errors import writing
@@ -17,7 +17,7 @@ from gcnlimit.errors import writing
 
 @click.command("classify", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @click.option(
     "--filter",
@@ -29,7 +29,7 @@ from gcnlimit.errors import writing
 )
 @click.option("--out", type=click.Path(dir_okay=False, writable=True), help="Write node, class and probability as CSV.")
 @output_options
-def command(*, file: str, nodes: str | None, split: int, family: str, out: str | None, form: str) -> None:
+def command(*, file: str, split: int, family: str, out: str | None, form: str, **tables: Any) -> None:
     """Classify the nodes of the graph in FILE, all choices made by leave-one-out on its labelled nodes.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
@@ -43,7 +43,7 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
         check_file("--out", Path(out))
     from gcnlimit import GraphClassifier
 
-    data = load_labelled(file, nodes)
+    data = load_labelled(file, **tables)
     model = GraphClassifier(family).fit(data.X, data.training(split), graph=data.graph)
     if out is not None:
         _write(data, model, out)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import click
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
 
 _WIDTH = 100
@@ -14,10 +15,10 @@ _WIDTH = 100
 
 @click.command("recommend", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @output_options
-def command(*, file: str, nodes: str | None, split: int, form: str) -> None:
+def command(*, file: str, split: int, form: str, **tables: Any) -> None:
     """Recommend a network for the graph in FILE: what the graph adds, how deep, what is left to gain, with errors.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
@@ -29,7 +30,7 @@ def command(*, file: str, nodes: str | None, split: int, form: str) -> None:
     """
     from gcnlimit import recommend
 
-    data = load_labelled(file, nodes)
+    data = load_labelled(file, **tables)
     advice = recommend(data.X, data.training(split), data.graph)
     if form == "table":
         for line in str(advice).splitlines():
