@@ -16,6 +16,7 @@ from gcnlimit.graphs.npz import (
     Location,
     Stored,
     assembling,
+    field,
     graph_fields,
     read_arrays,
     stored_csr,
@@ -153,22 +154,21 @@ def _assemble(stored: Stored) -> Dataset:
     graph = stored_csr(stored, "weights", (nodes, nodes))
     X = stored.get("x_dense")
     if "x_indptr" in stored:
-        X = stored_csr(stored, "x_data", _shape(stored["x_shape"]), "x_")
-    masks = (_unpacked(name, stored[name], nodes) if name in stored else None for name in SPLITS)
+        X = stored_csr(stored, "x_data", _shape(stored), "x_")
+    masks = (
+        _unpacked(field(stored, name, None, (nodes + 7) // 8), nodes) if name in stored else None for name in SPLITS
+    )
     return Dataset(graph, X, stored.get("labels", np.full(nodes, -1)), *masks, stored.get("names"))
 
 
-def _shape(stored: npt.NDArray[Any]) -> tuple[int, int]:
-    if stored.shape != (2,) or stored.dtype.kind not in "iu" or stored.min() < 1:
-        raise ParameterError(f"x_shape = {stored.tolist()} is not allowed; it must be two numbers, of rows and columns")
-    return int(stored[0]), int(stored[1])
+def _shape(stored: Stored) -> tuple[int, int]:
+    rows, columns = field(stored, "x_shape", 2).tolist()
+    return whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)
 
 
-def _unpacked(name: str, packed: Any, nodes: int) -> Masks:
-    if packed.ndim != 2 or packed.dtype != np.uint8 or packed.shape[1] != (nodes + 7) // 8:
-        raise ParameterError(
-            f"{name} has shape {packed.shape}; it must be numpy.packbits of a row of {nodes} booleans per split"
-        )
+def _unpacked(packed: npt.NDArray[Any], nodes: int) -> Masks:
+    if packed.dtype != np.uint8:
+        raise ParameterError(f"the splits have dtype {packed.dtype}; they must be numpy.packbits of booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 

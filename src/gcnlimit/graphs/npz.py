@@ -52,6 +52,15 @@ def assembling(path: Location, kind: str) -> Iterator[None]:
         raise unreadable(path, kind, error) from None
 
 
+def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
+    """Field of a given shape, in which None stands for any length."""
+    found = stored[name].shape
+    if len(found) != len(shape) or any(want not in (None, n) for want, n in zip(shape, found, strict=True)):
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise ParameterError(f"{name} has shape {found}; it must be {f'({wanted})' if shape else 'a single value'}")
+    return stored[name]
+
+
 def graph_fields(adjacency: Any) -> Stored:
     """Fields of an adjacency matrix; weights where they are not all 1."""
     fields = {"indptr": adjacency.indptr, "indices": adjacency.indices}

@@ -19,6 +19,7 @@ from gcnlimit.graphs.npz import (
     Location,
     Stored,
     assembling,
+    field,
     graph_fields,
     read_arrays,
     stored_csr,
@@ -101,38 +102,19 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     features = _features(stored, labels, data)
     seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
     directions = data.fractions.size - 1
-    shape = (features.shape[1], directions)[: min(directions, 2)]
-    return seen, Latents(labels, _centroid(stored["centroid"], shape))
+    centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
+    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
+    return seen, Latents(labels, centroid.astype(float) if unknown else np.array(real("centroid", centroid)))
 
 
 def _model(stored: Stored) -> CSBM:
-    if stored["model"].shape != (4,):
-        raise ParameterError(f"model has shape {stored['model'].shape}; it must hold alpha, lam, mu and rho")
-    alpha, lam, mu, rho = stored["model"]
-    directed, law = _single(stored, "directed"), None
+    parameters = (*field(stored, "model", 4), field(stored, "directed").item())
     classes = stored.get("classes", np.array(2)).tolist()
-    if "spectrum" in stored:
-        law = Spectrum(*_spectrum(stored["spectrum"]))
-    if "model_error" not in stored:
-        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law)
-    if stored["model_error"].shape != (2,):
-        raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
-    lam_error, mu_error = stored["model_error"]
-    errors = {"lam_error": lam_error, "mu_error": mu_error}
-    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, **errors)
-
-
-def _spectrum(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if rows.ndim != 2 or len(rows) != 3:
-        raise ParameterError(f"spectrum has shape {rows.shape}; it must hold rows of variance, signal and weight")
-    return rows
-
-
-def _single(stored: Stored, name: str) -> Any:
-    """Field that is one number."""
-    if stored[name].ndim:
-        raise ParameterError(f"{name} has shape {stored[name].shape}; it must be a single number")
-    return stored[name].item()
+    if "model_error" in stored:
+        lam_error, mu_error = field(stored, "model_error", 2)
+        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error)
+    law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
+    return CSBM(*parameters, classes=classes, features=law)
 
 
 def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:
@@ -142,7 +124,7 @@ def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any
 
 def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
     """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
-    degree = _single(stored, "degree")
+    degree = field(stored, "degree").item()
     if isinstance(degree, float) and math.isnan(degree):
         if "adjacency" not in stored:
             raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
@@ -155,24 +137,12 @@ def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     """Features as an array, or as the key that regenerates them."""
     if "features" in stored:
         return check_features(stored["features"], labels.size)
-    spike, directions = stored["spike"], data.fractions.size - 1
-    if spike.ndim != 2 or spike.shape[1] != directions or np.isnan(labels).any():
-        raise ParameterError(
-            f"spike must be a matrix of {directions} columns, and every label known, for the features to be regenerated"
-        )
+    if np.isnan(labels).any():
+        raise ParameterError("labels are unknown in part; every one must be known for the features to be regenerated")
+    spike = field(stored, "spike", None, data.fractions.size - 1)
     spike = check_features(spike, len(spike))
-    key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
+    key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
     variance, _ = feature_levels(data.features, len(spike))
-    device = _single(stored, "device") if "device" in stored else "cpu"
+    device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
     return StreamedFeatures(key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device)
-
-
-def _centroid(centroid: npt.NDArray[Any], shape: tuple[int, ...]) -> Array:
-    """Directions of the features, or NaN for those that are unknown."""
-    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-    if centroid.shape != shape:
-        raise ParameterError(
-            f"centroid has shape {centroid.shape}; it must have the shape {shape}, a row for each feature"
-        )
-    return np.full(shape, np.nan) if unknown else np.array(real("centroid", centroid))

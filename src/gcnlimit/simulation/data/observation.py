@@ -81,7 +81,8 @@ class Observation(Brief):
         """Adjacency with weights in their unit, which count edges where a method has no other use for them."""
         A: Any = self.adjacency
         unit = 1.0 if isinstance(A, np.ndarray) else weight_unit(A)
-        return A if unit == 1.0 else A / unit
+        counts: Graph = A if unit == 1.0 else A / unit
+        return counts
 
     @property
     def biased(self) -> bool:
