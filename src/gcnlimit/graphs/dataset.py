@@ -155,10 +155,10 @@ def _assemble(stored: Stored) -> Dataset:
     X = stored.get("x_dense")
     if "x_indptr" in stored:
         X = stored_csr(stored, "x_data", _shape(stored), "x_")
-    masks = (
-        _unpacked(field(stored, name, None, (nodes + 7) // 8), nodes) if name in stored else None for name in SPLITS
-    )
-    return Dataset(graph, X, stored.get("labels", np.full(nodes, -1)), *masks, stored.get("names"))
+    width = (nodes + 7) // 8
+    masks = [_unpacked(field(stored, name, None, width), nodes) if name in stored else None for name in SPLITS]
+    y = stored.get("labels", np.full(nodes, -1))
+    return Dataset(graph, X, y, masks[0], masks[1], masks[2], stored.get("names"))
 
 
 def _shape(stored: Stored) -> tuple[int, int]:

@@ -37,7 +37,7 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     _check_attributes(attributes, [*(columns if columns != ["x"] else []), *([label] if label != "label" else [])])
     given = {name: [own.get(name) for own in attributes] for name in columns}
     if len(columns) == 1 and any(np.ndim(value) for value in given[columns[0]]):
-        X, notes = _rows(columns[0], given[columns[0]]), []
+        X, notes = _rows(columns[0], given[columns[0]])
     else:
         X, notes = features_of(given if columns != ["x"] or any(v is not None for v in given["x"]) else {})
     y = np.empty(len(attributes), object)
@@ -53,10 +53,11 @@ def _check_attributes(attributes: list[dict[str, Any]], names: list[str]) -> Non
             raise ParameterError(f"no node has the attribute {name!r}; those of the nodes are: {shown}")
 
 
-def _rows(name: str, given: list[Any]) -> Any:
+def _rows(name: str, given: list[Any]) -> tuple[Any, list[str]]:
+    """Rows of features, and nothing to say about them."""
     if any(row is None for row in given):
         raise ParameterError(f"some nodes have no attribute {name!r}; give features to all of them or to none")
-    return [np.ravel(row) for row in given]
+    return [np.ravel(row) for row in given], []
 
 
 def to_networkx(data: Dataset) -> Any:

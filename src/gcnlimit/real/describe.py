@@ -136,8 +136,9 @@ def degree_doubts(mean: float, spread: float) -> tuple[str, ...]:
 
 
 def degrees(adjacency: Any, directed: bool) -> Array:
-    """Degree of each node, in and out together if directed."""
-    return np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if directed else 0.0)).ravel()
+    """Number of edges of each node, whatever their weights; in and out together if directed."""
+    out, into = np.diff(adjacency.indptr), np.bincount(adjacency.indices, minlength=adjacency.shape[0])
+    return np.asarray(out + (into if directed else 0), float)
 
 
 def _known(value: float) -> str:
