@@ -80,23 +80,26 @@ def read_tables(
     table = {} if nodes is None else _table(nodes, "nodes", lambda rows: True)
     known = _NodeTable.of(table, _shown(nodes, "nodes"), label, id, left_out)
     given = _table(edges, "edges", lambda rows: _headed(rows, known.names))
-    for name in left_out:
-        if name not in table and name not in given:
-            raise ParameterError(f"drop = {name!r} is not a column; there are {', '.join([*table, *given])}")
+    if absent := [name for name in left_out if name not in table and name not in given]:
+        raise ParameterError(f"drop = {absent[0]!r} is not a column; there are {', '.join([*table, *given])}")
     source, target, weights = _edges(given, _shown(edges, "edges"), left_out)
-    names = known.names or sorted({*source, *target}, key=_natural)
+    names, pairs = _placed(known.names, source, target)
+    graph, notes = _graph(pairs, len(names), weights, undirected)
+    if others := len(names) - len(known.names) if table else 0:
+        lacking = f"The table of nodes lacks {counted(others, 'node')} of the edges"
+        notes.append(f"{lacking}; label and features are missing.")
+    rest = [None] * others
+    y, unlabelled = classes_of([*known.label, *rest]) if known.label else ([None] * len(names), [])
+    X, encoded = features_of({name: [*cells, *rest] for name, cells in known.features.items()})
+    return Dataset(graph, X, np.array(y, object), names=names, notes=(*notes, *unlabelled, *encoded))
+
+
+def _placed(known: list[str], source: list[str], target: list[str]) -> tuple[npt.NDArray[Any], Indices]:
+    """Names of all nodes, those of the table first, and the places of both ends of each edge among them."""
+    listed = {*source, *target}
+    names = [*known, *sorted(listed - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
-    others = [name for name in dict.fromkeys((*source, *target)) if name not in place]
-    place |= {name: len(names) + k for k, name in enumerate(others)}
-    pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
-    graph, notes = _graph(pairs, len(place), weights, undirected)
-    if others:
-        notes.append(
-            f"The table of nodes lacks {counted(len(others), 'node')} of the edges; label and features are missing."
-        )
-    y, unlabelled = classes_of([*known.label, *[None] * len(others)]) if known.label else ([None] * len(place), [])
-    X, encoded = features_of({name: [*cells, *[None] * len(others)] for name, cells in known.features.items()})
-    return Dataset(graph, X, np.array(y, object), names=np.array([*place]), notes=(*notes, *unlabelled, *encoded))
+    return np.array(names), np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
 
 
 class _NodeTable(NamedTuple):
@@ -107,14 +110,7 @@ class _NodeTable(NamedTuple):
     features: Columns
 
     @classmethod
-    def of(
-        cls,
-        table: Columns,
-        shown: str,
-        label: str | None,
-        key: str | None,
-        drop: tuple[str, ...],
-    ) -> _NodeTable:
+    def of(cls, table: Columns, shown: str, label: str | None, key: str | None, drop: tuple[str, ...]) -> _NodeTable:
         """Parts of the columns of a table."""
         if not table:
             if label is not None or key is not None:
