@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.load import load_labelled
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_file, check_plot, draw, plot_option
 from gcnlimit.errors import writing
@@ -18,7 +18,7 @@ from gcnlimit.errors import writing
 
 @click.command("classify", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @click.option(
     "--filter",
@@ -36,7 +36,6 @@ from gcnlimit.errors import writing
 def command(
     *,
     file: str,
-    nodes: str | None,
     split: int,
     family: str,
     strength: float | None,
@@ -44,6 +43,7 @@ def command(
     out: str | None,
     plot: Path | None,
     form: str,
+    **tables: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
@@ -60,7 +60,7 @@ def command(
     check_plot(plot, {}, fewest=0)
     from gcnlimit import GraphClassifier
 
-    data = load_labelled(file, nodes)
+    data = load_labelled(file, **tables)
     given = data.training(split)
     _say_if_done(given)
     weight = "balanced" if balanced else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.load import load_labelled
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
 
@@ -17,11 +18,11 @@ _WIDTH = 100
 
 @click.command("recommend", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @plot_option
 @output_options
-def command(*, file: str, nodes: str | None, split: int, plot: Path | None, form: str) -> None:
+def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
     """Say what to use on the graph in FILE, what to expect of it, and what the graph adds; gcnlimit classify does it.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
@@ -34,7 +35,7 @@ def command(*, file: str, nodes: str | None, split: int, plot: Path | None, form
     check_plot(plot, {}, fewest=0)
     from gcnlimit import recommend
 
-    data = load_labelled(file, nodes)
+    data = load_labelled(file, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
         advice = recommend(data.X, data.training(split), data.graph)
     if plot is not None:

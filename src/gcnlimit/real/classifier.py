@@ -15,7 +15,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import SparseLessRankOne
+from gcnlimit.graphs.operator import SparsePlusRankOne
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
@@ -241,7 +241,7 @@ def _margin(logs: Array) -> Array:
 
 
 def _identity(nodes: int) -> Propagation:
-    return Propagation(SparseLessRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
+    return Propagation(SparsePlusRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
 
 
 def _among(name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
@@ -154,13 +154,13 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     >>> bool(abs(found.lam - 1.2) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error)
     (True, True)
     """
-    found = estimate_standard(Standard.of(X, y, graph), method)
+    found = estimate_standard(StandardizedGraph.of(X, y, graph), method)
     for sentence in found.warnings:
         warnings.warn(sentence, stacklevel=2)
     return found
 
 
-def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
+def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
     if method not in ("labels", "likelihood"):
         raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
@@ -182,13 +182,18 @@ def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
     return _result(given, best.signals, method, best.free_entropy, ahead, found)
 
 
-def best_method(given: Standard) -> str:
+def best_method(given: StandardizedGraph) -> str:
     """``"likelihood"`` where it applies, two classes of equal size; else ``"labels"``."""
     return "likelihood" if given.labels.classes.size == 2 and np.ptp(given.fractions) == 0.0 else "labels"
 
 
 def _result(  # noqa: PLR0917
-    given: Standard, signals: Signals, method: str, phi: float | None, ahead: float | None, found: tuple[str, ...]
+    given: StandardizedGraph,
+    signals: Signals,
+    method: str,
+    phi: float | None,
+    ahead: float | None,
+    found: tuple[str, ...],
 ) -> Estimate:
     values = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
     return Estimate(
@@ -229,7 +234,7 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[
     return tuple(found)
 
 
-def _of_spectrum(given: Standard, signals: Signals) -> tuple[str, ...]:
+def _of_spectrum(given: StandardizedGraph, signals: Signals) -> tuple[str, ...]:
     """What the outliers of the spectrum say against the signal of the graph."""
     axes, factor = given.codes.shape[1], math.sqrt(2.0) if given.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.describe import degree_doubts, degrees
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
@@ -127,7 +127,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     from gcnlimit.real.classifier import GraphClassifier
 
     adjacency = as_adjacency(graph)
-    given = Standard.of(X, y, adjacency)
+    given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
     degree = degrees(adjacency, given.directed)
@@ -141,7 +141,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     )
 
 
-def _with_half(X: Any, given: Standard, adjacency: Any) -> float:
+def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
     """Accuracy of the classifier fitted on half of the labels, on the other half (mean of a few draws)."""
     from gcnlimit.real.classifier import GraphClassifier
 
