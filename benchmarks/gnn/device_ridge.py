@@ -89,4 +89,4 @@ def _unit(task: Task, device: str) -> SymmetricOperator:
     """Operator of the theory, of top eigenvalue 1."""
     S = propagation(task.adjacency, "paper").unit().operator
     assert S.u is not None  # a constant vector, and v is 1
-    return as_operator(S.matrix, np.sqrt(S.u)).to(device)
+    return as_operator(S.matrix, np.full(S.shape[0], np.sqrt(S.u))).to(device)
