@@ -46,7 +46,7 @@ def depth_answer(state: State, results: Results) -> str:
 
 
 def gain_answer(state: State, results: Results) -> str:
-    """What is left to gain: the distance of the network, of its family and of all linear networks from the ceiling."""
+    """What is left to gain: the distance of the network, of its family and of any one filter from the ceiling."""
     if "ceiling" not in results:
         return ""
     ceiling = results["ceiling"]
@@ -54,7 +54,7 @@ def gain_answer(state: State, results: Results) -> str:
     if state.family in results:
         named[f"the best {state.family}"] = results[state.family].height
     if "filter" in results:
-        named["the best linear network"] = results["filter"][2]
+        named["the best network of one filter"] = results["filter"][2]
     known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
     reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
     if reached:
@@ -159,5 +159,5 @@ def spectrum_sentence(state: State, spike: float | None, results: Results) -> st
         kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"
     words = f"{kind}; no spike." if spike is None else f"{kind}; the spike is at {spike:.3g}."
     if "filter" in results and "ceiling" in results:
-        words += f" The best of all linear filters reaches {results['filter'][2]:.4f} of {results['ceiling']:.4f}."
+        words += f" The best of all filters reaches {results['filter'][2]:.4f} of {results['ceiling']:.4f}."
     return words
