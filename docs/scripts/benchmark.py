@@ -98,7 +98,7 @@ def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False
 
 
 def depth(scores: gl.benchmark.Scores) -> None:
-    """Accuracy against the number of layers: best linear network and message passing, exact; the trained network measured."""
+    """Accuracy against the number of layers: best network of one filter and message passing, exact; the trained network measured."""
     names = ("reference", "many-labels", "deep")
     chosen = [problem for problem in gl.benchmark.problems() if problem.name in names]
     layers = np.arange(1, 11)
@@ -108,7 +108,7 @@ def depth(scores: gl.benchmark.Scores) -> None:
     for axes, problem, curve in zip(figure.subplots(1, 3), chosen, linear.T, strict=True):
         passing = gl.theory.message_passing(problem.data, layers.size).test_accuracy
         axes.plot(layers, passing, "o-", ms=3, color="tab:blue", label="message passing")
-        axes.plot(layers, curve, "s-", ms=3, color="tab:orange", label="best linear network")
+        axes.plot(layers, curve, "s-", ms=3, color="tab:orange", label="any one filter")
         axes.axhline(problem.exact.bayes, color="black", lw=1, label="Bayes-optimal")
         axes.axhline(problem.exact.linear, color="tab:orange", lw=1, ls=":", label="all linear networks")
         for count in (2, 5):

@@ -113,7 +113,7 @@ def ceiling_map(path: Path, rhos: tuple[float, ...] = (0.02, 0.1, 0.5)) -> None:
 
 
 def share_of_the_gap(count: int = 300) -> None:
-    """How much of the distance from the paper's network to Bayes the best linear network closes, on random data."""
+    """How much of the distance from the paper's network to Bayes the best network of one filter closes, on random data."""
     rng = np.random.default_rng(0)
     low, high = np.array([[0.5, -2.0, 0.2, 0.02], [5.0, 2.0, 4.0, 0.6]])
     data = gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)

@@ -61,7 +61,7 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
 
     @property
     def exact(self) -> Exact:
-        """Exact accuracies: features alone, best linear network, best known algorithm, best possible."""
+        """Exact accuracies: features alone, best network of one filter, best known algorithm, best possible."""
         return self.problem.exact
 
     @property

@@ -1,4 +1,4 @@
-"""The best linear network over all filters and all regularizations: laws that it must obey."""
+"""The best network of one filter over all filters and all regularizations: laws that it must obey."""
 
 import functools
 import math

@@ -72,7 +72,7 @@ class Exact:
     features
         Best possible from the features alone, without the graph.
     linear
-        Best of all linear networks, whatever their filter and regularization.
+        Best network of one filter and one weight vector, whatever the filter and the regularization.
     algorithmic
         Best known algorithm: approximate message passing, knowing the parameters.
     bayes
@@ -134,7 +134,7 @@ class Problem(Value):
         """Exact test accuracies in the large-size limit.
 
         The degree is large in it; below 10, what is best possible is that of the finite degree, by population dynamics (its
-        error is below 0.0005), and the best linear network that of a large degree.
+        error is below 0.0005), and the best network of one filter that of a large degree.
         """
         return _exact(self.data, self.degree if self.degree < 10.0 else None)
 

@@ -117,12 +117,12 @@ class BestFilter(Result):
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
-        """The best linear network over all filters and all regularizations; on a directed graph, a lower bound."""
+        """The best network of one filter and one weight vector, at any regularization; on a directed graph, a lower bound."""
         return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=False)
 
     @cached_property
     def ceiling_at_infinite_reg(self) -> FilterCeiling:
-        """The best linear network over all filters at infinite regularization; on a directed graph, a lower bound."""
+        """The best network of one filter at infinite regularization; on a directed graph, a lower bound."""
         return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=True)
 
     @property

@@ -61,12 +61,12 @@ class GapMap(Result):
 
     @cached_property
     def linear(self) -> FilterCeiling:
-        """The best linear network at each point, over all filters and regularizations."""
+        """The best network of one filter and one weight vector at each point, over all filters and regularizations."""
         return filter_ceiling(self.data, self.tuned.gcn.symmetrize)
 
     @property
     def linear_gap(self) -> float | Array:
-        """Bayes-optimal accuracy minus that of the best linear network, over all filters and regularizations."""
+        """Bayes-optimal accuracy minus that of the best network of one filter, over all filters and regularizations."""
         return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
 
 
