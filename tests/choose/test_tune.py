@@ -299,3 +299,20 @@ def test_a_filter_of_ones_own_is_tuned_like_any_other():
     assert mine.prediction.test_accuracy == pytest.approx(known.prediction.test_accuracy, rel=1e-12)
     with pytest.raises(gl.ParameterError, match="choose among s, reg"):
         gl.tune(DATA, mine.gcn, {"t": (0, 1)})
+
+
+def test_the_filter_of_the_test_is_tuned_with_that_of_the_training():
+    data = gl.CSBM(alpha=[1.0, 4.0], lam=[1.0, 0.5], mu=2.0, rho=0.1)
+    one = gl.tune(data, gl.GCN(gl.PageRank(0.0)), {"theta": (-1, 1)})
+    pair = gl.GCN(gl.PageRank(0.0), test_filter=gl.PageRank(0.0))
+    two = gl.tune(data, pair, {"theta": (-1, 1), "test_theta": (-1, 1)})
+    best = gl.tune(data, gl.GCN(gl.PageRank(0.0)), {"theta": (-1, 1), "test_filter": "best"})
+    given = gl.tune(data, one.gcn, {"test_filter": "best"})
+    accuracy = [found.prediction.test_accuracy for found in (one, two, best)]
+    assert np.all(accuracy[0] < accuracy[1])
+    assert np.all(accuracy[1] < accuracy[2])
+    assert np.all(accuracy[0] < given.prediction.test_accuracy)
+    with pytest.raises(gl.ParameterError, match="must be 'best'"):
+        gl.tune(data, pair, {"test_filter": (0, 1)})
+    with pytest.raises(gl.ParameterError, match="reg = inf"):
+        gl.tune(data, gl.GCN(gl.PageRank(0.1), reg=1.0), {"test_filter": "best"})

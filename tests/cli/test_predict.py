@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from problems import OPTIONS
+from problems import DATA, OPTIONS
 
 import gcnlimit as gl
 from gcnlimit.cli.app import VERBS, app
@@ -142,3 +142,14 @@ def test_bayes_at_finite_degree_is_that_of_the_library_with_its_standard_errors(
     exact = quick(gl.CSBM(4, 0.5, 2, 0.1), degree=1.0)
     assert row["test_accuracy"] == exact.test_accuracy
     assert row["test_accuracy_standard_error"] == exact.standard_error.test_accuracy > 0
+
+
+def test_another_graph_and_another_filter():
+    options = ["predict", *OPTIONS, "--theta", "0.3", "--to-lam", "-1,1", "--test-theta", "-0.3", "--json"]
+    rows = json.loads(CliRunner().invoke(app, options, catch_exceptions=False).stdout)
+    gcn = gl.GCN(gl.PageRank(0.3), test_filter=gl.PageRank(-0.3))
+    exact = gl.transfer(DATA, gcn, DATA.replaced(lam=[-1.0, 1.0])).test_accuracy
+    assert [row["test_accuracy"] for row in rows] == pytest.approx(exact.tolist(), rel=1e-12)
+    refused = CliRunner().invoke(app, ["predict", *OPTIONS, "--t", "1", "--test-t", "1", "--test-theta", "0.1"])
+    assert refused.exit_code == 2
+    assert "choose one filter at test" in refused.output

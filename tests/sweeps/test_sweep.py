@@ -206,3 +206,12 @@ def test_a_mistake_gets_one_clear_sentence(arguments, sentence):
 def test_a_function_that_cannot_travel_is_refused_before_it_is_sent():
     with pytest.raises(gl.ParameterError, match="cannot be sent to other processes"):
         gl.sweep(lambda x: {"y": x}, axes={"x": [1.0, 2.0]}, workers=2)
+
+
+def test_another_filter_at_test_has_names_of_its_own():
+    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4), test_filter=gl.PageRank(0.1))
+    swept = gl.sweep("predict", data=data, gcn=gcn, axes={"test_theta": [0.1, 0.3]}).test_accuracy
+    kept = gl.sweep("predict", data=data, gcn=gcn, axes={"lam": [0.5, 1.0]}).test_accuracy
+    np.testing.assert_allclose([swept[0], kept[1]], gl.predict(data, gcn).test_accuracy, rtol=1e-14)
+    with pytest.raises(gl.ParameterError, match="belong to different filters"):
+        gl.sweep("predict", data=data, gcn=gcn, axes={"test_theta": [0.1], "test_t": [0.1]})
