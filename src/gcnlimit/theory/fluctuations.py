@@ -18,11 +18,13 @@ differentiated by an imaginary step in all that fluctuates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Filter
@@ -92,8 +94,7 @@ def _tails(f: Array, signal: float) -> Array:
 
 
 Power = tuple[int, ...]
-Vector = dict[Power, Any]
-"""Functions of the operator, products of the filters to these powers, and the directions that they are applied to."""
+"""Powers of the filters in a product of them."""
 
 _STEP = 1e-30  # imaginary step of exact derivatives
 
@@ -114,127 +115,94 @@ def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: fl
     >>> bool(np.allclose(one.margin**2, 1.5 / 2.0 * q / (1 + q)))
     True
     """
-    count = len(series)
-    profiles = _profiles(series, signal)
-    model = _Model(count, alpha, mu, rho)
-    means = {power: _mean(p, count + 2) for power, p in profiles.items()}
-    margin, correlation = model.margins(means, np.zeros(model.numbers))
-    covariance = np.zeros((count, count))
-    for i, j in combinations_with_replacement(range(count + 2), 2):
-        slopes = [model.slope(means, power, i, j) for power in profiles]
-        moves = np.array([p.fluctuation(i, j) for p in profiles.values()])
-        change = np.array(slopes).T @ moves
+    profiles, model = _profiles(series, signal), _Model(len(series), alpha, mu, rho)
+    means = {power: model.mean(profile) for power, profile in profiles.items()}
+    still = np.zeros(model.numbers)
+    margin, correlation = model.margins(means, still)
+    noise = [model.margins(means, 1j * _STEP * one)[0].imag / _STEP for one in np.eye(still.size)]
+    covariance = np.transpose(noise) @ noise
+    for i, j in combinations_with_replacement(range(model.directions), 2):
+        nudge = np.zeros((model.directions, model.directions), complex)
+        nudge[i, j] = nudge[j, i] = 1j * _STEP
+        slopes = [model.margins(means | {p: means[p] + nudge}, still)[0].imag / _STEP for p in profiles if any(p)]
+        change = np.transpose(slopes) @ [profile.fluctuation(i, j) for p, profile in profiles.items() if any(p)]
         covariance += change @ change.T
-    noise = np.array([model.noise_slope(means, k) for k in range(model.numbers)])
-    return SampledMargins(margin.real, correlation.real, covariance + noise.T @ noise)
+    return SampledMargins(margin.real, correlation.real, covariance)
 
 
 def _profiles(series: Sequence[Array], signal: float) -> dict[Power, Profile]:
     """Profiles of the products of the filters up to the fourth degree, all of one length."""
-    powers = [power for power in product(range(5), repeat=len(series)) if 0 < sum(power) <= 4]
-    made: dict[Power, Array] = {(0,) * len(series): np.ones(1)}
-    for power in sorted(powers, key=sum):
-        k = next(k for k, p in enumerate(power) if p)
-        made[power] = np.convolve(made[(*power[:k], power[k] - 1, *power[k + 1 :])], series[k])
-    length = max(len(made[power]) // 2 + 1 for power in powers)
+    powers = [power for power in product(range(5), repeat=len(series)) if sum(power) <= 4]
+    made = {}
+    for power in powers:
+        factors = [one for one, times in zip(series, power, strict=True) for _ in range(times)]
+        made[power] = reduce(np.convolve, factors, np.ones(1))
+    length = max(map(len, made.values())) // 2 + 1
     return {power: profile(made[power], signal, length) for power in powers}
 
 
-def _mean(p: Profile, directions: int) -> Array:
-    return np.diag(np.concatenate([p.J[:1], np.full(directions - 1, p.f[0])])).astype(complex)
-
-
 class _Model:
-    """The margins as a function of the overlaps of each product of filters and of Gaussian numbers of variance 1/N."""
+    """The margins as a function of the overlaps of each product of filters and of Gaussian numbers of variance 1/N.
+
+    A vector is a sum of products of filters, up to the second degree, applied to the directions: its coefficients.
+    """
 
     def __init__(self, count: int, alpha: float, mu: float, rho: float) -> None:
         self.count, self.alpha, self.mu, self.rho = count, alpha, mu, rho
+        self.directions = count + 2
+        self.powers = sorted((p for p in product(range(3), repeat=count) if sum(p) <= 2), key=sum)
         self.gram = list(combinations_with_replacement(range(count + 1), 2))
         self.numbers = len(self.gram) + sum(3 + k for k in range(count))
 
-    def slope(self, means: dict[Power, Array], power: Power, i: int, j: int) -> Array:
-        """Derivative of the margins in one overlap."""
-        moved = means[power].copy()
-        moved[i, j] += 1j * _STEP
-        moved[j, i] = moved[i, j]
-        return self.margins(means | {power: moved}, np.zeros(self.numbers))[0].imag / _STEP
+    def mean(self, p: Profile) -> npt.NDArray[np.complex128]:
+        """Mean overlaps of a product of filters."""
+        return np.diag(np.append(p.J[0], np.full(self.directions - 1, p.f[0]))).astype(complex)
 
-    def noise_slope(self, means: dict[Power, Array], k: int) -> Array:
-        """Derivative of the margins in one Gaussian number."""
-        return self.margins(means, 1j * _STEP * np.eye(self.numbers)[k])[0].imag / _STEP
-
-    def margins(self, means: dict[Power, Array], noise: Array) -> tuple[Array, Array]:
+    def margins(self, overlaps: dict[Power, Any], noise: npt.NDArray[Any]) -> tuple[Array, Array]:
         """Margins, and correlation of the outputs' noise on test nodes."""
-        overlaps, zero = means | {(0,) * self.count: np.eye(self.count + 2)}, (0,) * self.count
-        unit = np.eye(self.count + 2)
+        G = np.block([[overlaps[tuple(np.add(p, q).tolist())] for q in self.powers] for p in self.powers])
+        unit = np.eye(self.directions, len(G))
         root, rest = np.sqrt(self.rho), np.sqrt(1.0 - self.rho)
-
-        def dot(x: Vector, y: Vector) -> Any:
-            terms = (x[p] @ overlaps[tuple(map(sum, zip(p, q, strict=True)))] @ y[q] for p in x for q in y)
-            return sum(terms)
-
-        known: Vector = {zero: root * unit[0] + rest * unit[1]}  # v_R
-        hidden: Vector = {zero: rest * unit[0] - root * unit[1]}  # v_T
-        q = [self._filtered(k, _times(root, known)) for k in range(self.count)]
-        basis = _orthonormal(q, dot)
-        gram, directions = self._gram(noise), self._directions(noise)
-        weights = [np.array([np.sqrt(self.mu) * dot({zero: unit[0]}, x), *(dot(b, x) for b in basis)]) for x in q]
-        factors = _factor(np.array([[w @ gram @ v for v in weights] for w in weights]))
-        across = [_plus({zero: d}, *(_times(-dot(b, {zero: d}), b) for b in basis)) for d in directions]
-        outputs = []
-        for k, w in enumerate(weights):
-            pull = gram @ w
-            parts = [_times(np.sqrt(self.mu) * pull[0], {zero: unit[0]})]
-            parts += [_times(p, b) for p, b in zip(pull[1:], basis, strict=True)]
-            parts += [_times(f, a) for f, a in zip(factors[k], across, strict=True)]
-            outputs.append(self._filtered(k, _plus(*parts)))
-        along = np.array([dot(hidden, h) for h in outputs])
-        seen = np.array([dot(known, h) for h in outputs])
-        square = np.array([[dot(h, k) for k in outputs] for h in outputs])
-        square = square - np.outer(along, along) - np.outer(seen, seen)
+        known, hidden = root * unit[0] + rest * unit[1], rest * unit[0] - root * unit[1]  # v_R and v_T
+        q = self._filtered(np.tile(root * known, (self.count, 1)))
+        basis = np.linalg.solve(_factor(q @ G @ q.T), q)
+        frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
+        weights = q @ G @ frame.T
+        pull = weights @ self._gram(noise)
+        fresh = self._directions(noise) @ unit
+        across = fresh - fresh @ G @ basis.T @ basis
+        h = self._filtered(pull @ frame + _factor(pull @ weights.T) @ across)
+        along, seen = h @ G @ hidden, h @ G @ known
+        square = h @ G @ h.T - np.outer(along, along) - np.outer(seen, seen)
         size = np.sqrt(np.diag(square))
         return along / rest / size, square / np.outer(size, size)
 
-    def _filtered(self, k: int, x: Vector) -> Vector:
-        """Filter of network `k` applied to a vector."""
-        return {(*p[:k], p[k] + 1, *p[k + 1 :]): v for p, v in x.items()}
+    def _filtered(self, vectors: Array) -> Array:
+        """Filter of each network applied to its vector."""
+        parts = vectors.reshape(self.count, len(self.powers), -1)
+        moved = np.zeros_like(parts)
+        for k, one in enumerate(np.eye(self.count, dtype=int)):
+            for place, power in enumerate(self.powers):
+                if sum(power) < 2:
+                    moved[k, self.powers.index(tuple(np.add(power, one).tolist()))] = parts[k, place]
+        return moved.reshape(vectors.shape)
 
-    def _gram(self, noise: Array) -> Array:
+    def _gram(self, noise: npt.NDArray[Any]) -> Array:
         """Products of the class means and of the noise along each vector q, over the number of nodes."""
-        gram = np.eye(self.count + 1, dtype=complex)
+        gram = np.eye(self.count + 1, dtype=noise.dtype)
         for (i, j), n in zip(self.gram, noise, strict=False):
             gram[i, j] += np.sqrt(self.alpha) * n * (np.sqrt(2.0) if i == j else 1.0)
             gram[j, i] = gram[i, j]
-        return gram / self.alpha
+        return np.asarray(gram / self.alpha)
 
-    def _directions(self, noise: Array) -> list[Array]:
+    def _directions(self, noise: npt.NDArray[Any]) -> Array:
         """Directions of the noise of the inputs, each with its own beside what it has of those before it."""
         left = iter(noise[len(self.gram) :])
-        directions = []
-        for k in range(self.count):
-            d = np.zeros(self.count + 2, complex)
+        directions = np.zeros((self.count, self.directions), noise.dtype)
+        for k, d in enumerate(directions):
             d[: 2 + k] = [next(left) for _ in range(2 + k)]
             d[2 + k] = np.sqrt(1.0 + np.sqrt(2.0) * next(left))
-            directions.append(d)
         return directions
-
-
-def _orthonormal(vectors: list[Vector], dot: Callable[[Vector, Vector], Any]) -> list[Vector]:
-    """Gram-Schmidt basis."""
-    basis: list[Vector] = []
-    for x in vectors:
-        rest = _plus(x, *(_times(-dot(b, x), b) for b in basis))
-        basis.append(_times(1.0 / np.sqrt(dot(rest, rest)), rest))
-    return basis
-
-
-def _plus(*vectors: Vector) -> Vector:
-    powers = {p for x in vectors for p in x}
-    return {p: sum(x[p] for x in vectors if p in x) for p in powers}
-
-
-def _times(factor: Any, x: Vector) -> Vector:
-    return {p: factor * v for p, v in x.items()}
 
 
 def _factor(matrix: Array) -> Array:
