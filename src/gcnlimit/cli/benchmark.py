@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.output import check_file, output_options, show
 from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:

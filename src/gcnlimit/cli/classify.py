@@ -9,9 +9,8 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.load import load_labelled
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.options import load_labelled
+from gcnlimit.cli.output import check_file, output_options, show
 from gcnlimit.errors import writing
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.load import load_labelled
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_plot, draw, plot_option
+from gcnlimit.cli.options import load_labelled
+from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
 
 
 @click.command("describe", no_args_is_help=True)

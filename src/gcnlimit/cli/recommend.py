@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit.cli.options import load_labelled
 from gcnlimit.cli.output import output_options, show
 
 _WIDTH = 100

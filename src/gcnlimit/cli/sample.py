@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, graph_options
-from gcnlimit.cli.output import output_options, show, waiting
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.output import check_file, output_options, show, waiting
 
 
 @click.command("sample", no_args_is_help=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gcnlimit.cli.plot import check_plot, draw, plot_option
+from gcnlimit.cli.output import check_plot, draw, plot_option
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:

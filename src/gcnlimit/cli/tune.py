@@ -9,9 +9,8 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import fields_of, output_options, show, waiting
-from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
-from gcnlimit.parameters import check_names, families, layered, starts
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, plot_option, show_grid, waiting
+from gcnlimit.parameters import FAMILIES, check_names, layered, starts
 
 Bounds = tuple[float, float]
 
@@ -62,26 +61,24 @@ def command(
     with waiting("tuning", grid.size):
         best = tune(data, gcn, intervals)
     ceiling = grid.ceiling()
-    columns: dict[str, Any] = dict(grid.columns())
+    draw_beside(plot, best.prediction, ceiling)
+    columns: dict[str, Any] = {}
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    shown = fields_of(best.prediction)
+    shown = best.prediction.distinct()
     columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
-    columns["bayes_optimal"] = ceiling
-    columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
-    if plot is not None:
-        draw(plot, beside_ceiling(best.prediction, ceiling))
-    inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
-    inputs |= {f"free_{name}": value for name, value in intervals.items()}
-    title = "The best network of the family"
-    show(columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+    columns |= {"bayes_optimal": ceiling, "status": np.char.lower(status_names(TuneStatus, best.status))}
+    for name in intervals:
+        grid.inputs.pop(name, None)
+    free_ones = {f"free_{name}": value for name, value in intervals.items()}
+    show_grid(grid, columns, title="The best network of the family", form=form, **free_ones)
 
 
 def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
     """Intervals by name, each given once."""
     intervals = dict(free)
-    check_names(intervals, (*families(), "reg"), "a parameter to tune")
+    check_names(intervals, (*FAMILIES, "reg"), "a parameter to tune")
     if len(intervals) < len(free):
         names = [name for name, _ in free]
         twice = next(name for name in names if names.count(name) > 1)
@@ -91,15 +88,15 @@ def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {name for name in families() if given.get(name) is not None}
+    named = {name for name in FAMILIES if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and given[name].size > 1
-        layers = name in families() and families()[name].deep and given["depth"] is None
+        layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."
             )
-    begun = [families()[name] for name in intervals if name in families() and name not in named]
+    begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}

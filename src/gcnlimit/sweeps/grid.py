@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gcnlimit._validation import flag, real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.parameters import FLAGS, WHOLE, families, real_names
+from gcnlimit.parameters import FAMILIES, FLAGS, WHOLE, real_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,25 +31,19 @@ class Axis:
     @classmethod
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
-        if isinstance(values, Mapping):
-            names, values = [str(key) for key in values], list(values.values())
-            return cls._checked(name, read(name, values), names)
         if isinstance(values, str) or not np.iterable(values):
             raise ParameterError(
                 f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
             )
-        values = read(name, list(values))
-        labels = values if _plain(values) else [_label(value) for value in values]
-        return cls._checked(name, values, labels)
-
-    @classmethod
-    def _checked(cls, name: str, values: Sequence[Any], labels: Sequence[Any]) -> Axis:
-        if not values:
+        found = read(name, list(values.values() if isinstance(values, Mapping) else values))
+        labels = found if _plain(found) else [_label(value) for value in found]
+        labels = [str(key) for key in values] if isinstance(values, Mapping) else labels
+        if not found:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
-            twice = next(label for label in labels if list(labels).count(label) > 1)
+            twice = next(label for label in labels if labels.count(label) > 1)
             raise ParameterError(f"the axis {name} has the value {twice!r} twice; every point needs its own label")
-        return cls(name, tuple(values), np.asarray(labels))
+        return cls(name, tuple(found), np.asarray(labels))
 
     @property
     def numeric(self) -> bool:
@@ -125,7 +119,7 @@ class Grid:
 
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
-    family = families().get(name)
+    family = FAMILIES.get(name)
     lists = name not in real_names() or any(np.ndim(value) for value in values)
     if family is not None and family.deep and lists:
         layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]

@@ -13,15 +13,13 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.grid import Columns
-
-R = TypeVar("R")
 
 _MARK = 0x67636E6C  # of our files, in the header of SQLite: the letters gcnl
 _TABLE = "blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
@@ -37,10 +35,6 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, 
 
 class StoreError(GCNLimitError):
     """The store cannot be used; the message names the file and the remedy."""
-
-
-class DamageError(sqlite3.DatabaseError):
-    """What the check of the file found."""
 
 
 class Store:
@@ -63,7 +57,7 @@ class Store:
 
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
-        row = self._trying(lambda: self._connection.execute(_READ, (key,)).fetchone())
+        row = self._execute(_READ, key)
         if row is None:
             return None
         if isinstance(row[0], bytes) and row[1] == _checksum(key, row[0]):
@@ -74,7 +68,7 @@ class Store:
     def put(self, key: bytes, columns: Columns) -> None:
         """Write a block durably."""
         payload = encode(columns)
-        self._trying(lambda: self._write((key, payload, _checksum(key, payload))))
+        self._execute(_WRITE, key, payload, _checksum(key, payload))
 
     def __len__(self) -> int:
         """Number of blocks."""
@@ -92,20 +86,16 @@ class Store:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def _write(self, row: tuple[bytes, bytes, bytes]) -> None:
-        with self._connection:
-            self._connection.execute(_WRITE, row)
-
-    def _trying(self, action: Callable[[], R]) -> R:
-        """Do something with the file; if it turns out to be damaged, once more with a new one."""
+    def _execute(self, statement: str, *values: bytes) -> Any:
+        """First row that a statement gives; if the file turns out to be damaged, once more with a new one."""
         try:
-            return action()
+            return self._connection.execute(statement, values).fetchone()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not self._is_damaged(error):
                 raise self._unusable(error) from error
             self._connection.close()
             self._connection = self._fresh(error)
-            return action()
+            return self._connection.execute(statement, values).fetchone()
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -159,18 +149,18 @@ def _check_mark(path: Path) -> None:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
         raise StoreError(
-            f"{path} is not a store of sweeps, or its beginning is damaged; move it away or choose another file"
+            f"{path} is not a store of sweeps, or its start is damaged; move it away or choose another file"
         )
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
     """Open a file and check it, or begin a new one; several processes may do so at once."""
-    connection = sqlite3.connect(path or ":memory:", timeout=_PATIENCE)
+    connection = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, isolation_level=None)
     connection.text_factory = bytes  # a damaged cell may claim to be text
     try:
         ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         if problem not in (b"ok", "ok"):
-            raise DamageError(problem.decode(errors="replace"))
+            raise sqlite3.DatabaseError(problem.decode(errors="replace"))
         _prepare(connection)
     except BaseException:
         connection.close()
@@ -179,13 +169,12 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Mark the file and make the table if it is new; a block is on disk when its transaction ends."""
+    """Mark the file and make the table if it is new; a block is on disk when its statement ends."""
     connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")
     if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
         connection.execute(f"PRAGMA application_id = {_MARK}")
-    with connection:
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
@@ -215,10 +204,9 @@ def decode(payload: bytes) -> Columns:
     line, _, body = payload.partition(b"\n")
     header = json.loads(line)
     fields = {}
-    at = 0
     for name, kind in header["fields"].items():
-        fields[name] = np.frombuffer(body, kind, header["size"], at)
-        at += fields[name].nbytes
+        fields[name] = np.frombuffer(body, kind, header["size"])
+        body = body[fields[name].nbytes :]
     errors = {int(place): reason for place, reason in header["errors"].items()}
     return Columns(fields, errors, final=not errors or header["version"] == __version__)
 
