@@ -14,8 +14,8 @@ import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.presets import PRESETS
 from gcnlimit.explorer.sentences import depth_answer, gain_answer
+from gcnlimit.explorer.start import PRESETS
 from gcnlimit.explorer.state import State
 
 STATES = {

@@ -73,7 +73,7 @@ class Worker:
     def __init__(self, patience: float = 1.5) -> None:
         self._patience = patience
         self._turn = threading.Lock()
-        self._context: contextlib.AbstractContextManager[Executor] | None = None
+        self._process = contextlib.ExitStack()
         self._pool: Executor | None = None
 
     def run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
@@ -96,8 +96,7 @@ class Worker:
 
     def _run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
         if self._pool is None:
-            self._context = process_pool(1)
-            self._pool = self._context.__enter__()
+            self._pool = self._process.enter_context(process_pool(1))
         future = self._pool.submit(call, *given)
         began = time.monotonic()
         while True:
@@ -109,10 +108,10 @@ class Worker:
                     return None
 
     def _end(self) -> None:
-        context, self._context, self._pool = self._context, None, None
-        if context is not None:
-            with contextlib.suppress(_EndedError):
-                context.__exit__(_EndedError, _EndedError(), None)
+        """End the process as if its call had failed: it is not waited for."""
+        self._pool = None
+        with contextlib.suppress(_EndedError), self._process:
+            raise _EndedError
 
 
 @dataclass(frozen=True)

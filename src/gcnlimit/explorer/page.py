@@ -10,9 +10,8 @@ from typing import Any
 from dash import dcc, html
 
 from gcnlimit.explorer.pictures import MEASURES, PICTURES, axis_name
-from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.start import LARGEST, PRESETS
 from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State
-from gcnlimit.explorer.upload import LARGEST
 from gcnlimit.parameters import long_name
 
 _ABOUT = (

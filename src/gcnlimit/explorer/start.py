@@ -1,4 +1,4 @@
-"""Your own graph: a file, read in this process and never executed, as the state of the model that it resembles."""
+"""Where to start: an example, or your own graph, whose file is read and never executed, as the model that it resembles."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from gcnlimit.benchmark.problems import Problem, problems
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.dataset import Dataset
@@ -19,6 +23,49 @@ from gcnlimit.real.recommend import recommend
 
 LARGEST = 32 * 2**20
 """Bytes that an upload may have."""
+
+
+def _of_problem(problem: Problem) -> State:
+    data = problem.data
+    signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
+    classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
+    return State(**signals, classes=classes, directed=data.directed, degree=problem.degree)
+
+
+def _residual(**values: Any) -> State:
+    """Residual network of the paper's figures."""
+    usual: dict[str, Any] = {"family": "residual", "reg": 1.0, "symmetrize": False}
+    return State(**(usual | values))
+
+
+_STRONG: dict[str, Any] = {"lam": 1.5, "mu": 3.0}
+
+PRESETS = {
+    "First steps": {
+        "Diffusion on a homophilic graph": State(),
+        "Heterophily": State(lam=-1.0, t=-1.0),
+        "Features alone": State(lam=0.0, mu=4.0, axis="mu"),
+        "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
+        "Five classes": State(classes="5", axis="classes"),
+        "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
+    },
+    "From the paper": {
+        "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
+        "Residual strength, square loss": _residual(),
+        "Residual strength, logistic loss": _residual(**_STRONG, loss="logistic"),
+        "Training loss against residual strength": _residual(depth=1, measure="train_loss"),
+        "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=float("inf")),
+        "Diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
+        "Diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
+        "Diffusion at finite depth": _residual(alpha=1.0, lam=1.5, depth=4, c=2.0, reg=float("inf")),
+        "Best diffusion time": State(alpha=2.0, mu=1.0, rho=0.3),
+        "Symmetric against asymmetric": _residual(**_STRONG, directed=False),
+        "Learning rates": State(lam=2.0, mu=1.0, family="residual"),
+        "Gap to the ceiling": State(alpha=1.0, lam=0.5, mu=1.0),
+    },
+    "Benchmark problems": {problem.name: _of_problem(problem) for problem in problems()},
+}
+"""States by group and name."""
 
 
 class Described(NamedTuple):
@@ -43,10 +90,9 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> Desc
     if len(contents) not in {1, 2} or len(contents) != len(names):
         raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
     with tempfile.TemporaryDirectory() as folder:
-        files = enumerate(zip(contents, names, strict=True))
-        paths = {_write(Path(folder), k, text, name): name for k, (text, name) in files}
+        paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
         try:
-            return describe_file(state, *_edges_first(list(paths)))
+            return describe_file(state, *sorted(paths, key=_edge_like))
         except GCNLimitError as error:
             sentence = str(error)
             for path, name in paths.items():
@@ -62,7 +108,7 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> Descri
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
         advice = recommend(data.X, known, data.graph)
-    values = {name: _within(name, getattr(found, name)) for name in ("alpha", "lam", "mu", "rho")}
+    values = {name: _within(name, getattr(found, name)) for name in SIGNALS}
     fitted = state.replaced(**values, **_classes(state, found.fractions.tolist()), directed=found.directed)
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
@@ -89,19 +135,15 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
     except (binascii.Error, ValueError):
         raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
     if len(raw) > LARGEST:
-        most = f"{LARGEST // 2**20} MB"
-        raise GCNLimitError(f"{name[:60]!r} is larger than {most}; use gcnlimit recommend on the command line")
+        most = LARGEST // 2**20
+        raise GCNLimitError(f"{name[:60]!r} is larger than {most} MB; use gcnlimit recommend on the command line")
     path = folder / f"{number}{Path(name).suffix.lower()}"
     path.write_bytes(raw)
     return path
 
 
-def _edges_first(paths: list[Path]) -> list[Path]:
-    """Of two tables, the one whose first row names two columns as edges do, or has fewer columns, first."""
-    return sorted(paths, key=lambda path: _edge_like(path.read_bytes()[:4096].decode(errors="replace")))
-
-
-def _edge_like(text: str) -> tuple[bool, int]:
-    head = (text.lower().splitlines() or [""])[0]
+def _edge_like(path: Path) -> tuple[bool, int]:
+    """Order of two tables: first the one whose first row names columns as edges do, or has fewer of them."""
+    head = path.read_bytes()[:4096].decode(errors="replace").lower().partition("\n")[0]
     named = "source" in head or "target" in head
     return not named, head.replace("\t", ",").count(",")

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.explorer.start import describe_upload
 from gcnlimit.explorer.state import State
-from gcnlimit.explorer.upload import describe_upload
 
 
 def _encoded(raw):
