@@ -21,8 +21,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Coordinates
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Coordinates, Result
 
 DATA = tuple(f.name for f in fields(CSBM))
 LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")

@@ -11,10 +11,9 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Status
 from gcnlimit.results.plot import draw_methods
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Coordinates, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +121,7 @@ class Comparison(Result):
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
-        return draw_methods(self._points(), self._columns()[1], name, axes)
+        return draw_methods(*self._located(), name, axes)
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""

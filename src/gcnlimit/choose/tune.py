@@ -18,9 +18,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.scan import Maxima
 from gcnlimit.parameters import each_layer, labelled
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
-from gcnlimit.results.result import Result, status_names
+from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 

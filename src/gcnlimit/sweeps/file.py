@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
-from gcnlimit.parameters import (
-    DATA,
-    SIMULATION,
-    build_filter,
-    check_names,
-    filter_choices,
-    filter_names,
-    network_names,
-    spaced,
-    suggestion,
-)
+from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced, suggestion
 from gcnlimit.sweeps.producers import PRODUCERS
 
 if TYPE_CHECKING:
     import xarray
 
+_TABLES = ("data", "network", "simulation", "tune", "solver", "axes")  # their names are those of `sweep`
 _RANGE = ("start", "stop", "num", "scale")
 _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 """Endings, and the package that writes each."""
@@ -48,20 +39,11 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
     path = Path(path)
     content = _load(path)
-    allowed = {
-        "data": DATA,
-        "network": network_names(),
-        "simulation": SIMULATION,
-        "tune": ("free",),
-        "solver": ("tol", "max_iterations"),
-        "axes": (*DATA, *network_names(), *SIMULATION),
-    }
-    check_names(content, ("what", "store", "out", *allowed), f"a key of {path.name}")
-    tables = {table: content.get(table, {}) for table in allowed}
-    for table, names in allowed.items():
-        if not isinstance(tables[table], dict):
+    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
+    tables = {table: content.get(table, {}) for table in _TABLES}
+    for table, values in tables.items():
+        if not isinstance(values, dict):
             raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
-        check_names(tables[table], names, f"a key of [{table}]")
     axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
     fixed = {name: value for table in tables.values() for name, value in table.items() if name not in axes}
     if "filter" in fixed:
@@ -115,12 +97,14 @@ def _axis(name: str, value: Any) -> Any:
 def _filters(value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ParameterError("the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}")
-    filters = [_filter(item) for item in value]
-    names = [str(item.get("name", filter)) for item, filter in zip(value, filters, strict=True)]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ParameterError(f"two filters are named {twice.pop()!r}; give each its own name")
-    return dict(zip(names, filters, strict=True))
+    filters: dict[str, Any] = {}
+    for item in value:
+        filter = _filter(item)
+        name = str(item.get("name", filter))
+        if name in filters:
+            raise ParameterError(f"two filters are named {name!r}; give each its own name")
+        filters[name] = filter
+    return filters
 
 
 def _filter(table: Any) -> Any:

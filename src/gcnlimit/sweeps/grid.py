@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import flag, real
+from gcnlimit._validation import real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.parameters import FAMILIES, FLAGS, WHOLE, real_names
+from gcnlimit.parameters import FAMILIES, WHOLE, real_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,7 @@ class Axis:
                 f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
             )
         found = read(name, list(values.values() if isinstance(values, Mapping) else values))
-        labels = found if _plain(found) else [_label(value) for value in found]
-        labels = [str(key) for key in values] if isinstance(values, Mapping) else labels
+        labels = [str(key) for key in values] if isinstance(values, Mapping) else _labels(found)
         if not found:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
@@ -125,21 +124,15 @@ def read(name: str, values: Sequence[Any]) -> list[Any]:
         layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
     if name in real_names():
-        return _numbers(name, values)
+        numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
+        if numbers.ndim > 1:
+            raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
+        return [float(number) for number in numbers]
     if name in WHOLE:
         return [_whole(name, value) for value in values]
-    if name in FLAGS:
-        return [flag(name, value) for value in values]
     if name == "filter" and not all(isinstance(value, Filter) for value in values):
         raise ParameterError("the axis filter must list filters such as Diffusion(1.0), or name them in a dictionary")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _numbers(name: str, values: Sequence[Any]) -> list[float]:
-    numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
-    if numbers.ndim > 1:
-        raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
-    return [float(number) for number in numbers]
 
 
 def _whole(name: str, value: Any) -> int:
@@ -149,10 +142,9 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _plain(values: Sequence[Any]) -> bool:
+def _labels(values: list[Any]) -> list[Any]:
+    """The values themselves, if they are all of one plain kind, else as text."""
     kinds = {type(value) for value in values}
-    return kinds <= {int, float} or kinds in ({bool}, {str})
-
-
-def _label(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        return values
+    return [str(list(value)) if isinstance(value, tuple) else str(value) for value in values]

@@ -32,9 +32,9 @@ from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.decision import from_margins
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
