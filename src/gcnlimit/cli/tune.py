@@ -15,33 +15,26 @@ from gcnlimit.parameters import FAMILIES, check_names, layered, starts
 Bounds = tuple[float, float]
 
 
-class Interval(click.ParamType):  # type: ignore[type-arg]  # as `Numbers`
-    """``NAME=LOW:HIGH``; bounds may be ``inf``."""
-
-    name = "name=low:high"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Bounds]:
-        """Parse the text."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            name, bounds = value.split("=")
-            low, high = (float(bound) for bound in bounds.split(":"))
-        except ValueError:
-            self.fail(f"{value!r} is not of the form NAME=LOW:HIGH, for example t=0:10", param, ctx)
-        return name.strip(), (low, high)
+def _interval(text: str) -> tuple[str, Bounds]:
+    """Parse ``NAME=LOW:HIGH``; bounds may be ``inf``."""
+    try:
+        name, bounds = text.split("=")
+        low, high = (float(bound) for bound in bounds.split(":"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not of the form NAME=LOW:HIGH, for example t=0:10") from None
+    return name.strip(), (low, high)
 
 
 @click.command("tune", no_args_is_help=True)
 @data_options
 @network_options
-@click.option("--free", type=Interval(), multiple=True, required=True, help="What to tune and where; may be repeated.")
+@click.option(
+    "--free", metavar="NAME=LOW:HIGH", multiple=True, required=True, help="What to tune and where; may be repeated."
+)
 @click.option("--per-layer", is_flag=True, help="Tune the value of each layer separately.")
 @plot_option
 @output_options
-def command(
-    *, form: str, free: tuple[tuple[str, Bounds], ...], per_layer: bool, plot: Path | None, **given: Any
-) -> None:
+def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any) -> None:
     """The best network of a family: its diffusion time, residual strengths, PageRank parameter or regularization.
 
     \b
@@ -52,7 +45,7 @@ def command(
     from gcnlimit.choose.tune import TuneStatus, tune
     from gcnlimit.results.result import status_names
 
-    intervals: dict[str, Any] = _intervals(free)
+    intervals: dict[str, Any] = _intervals([_interval(text) for text in free])
     grid = Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
     if per_layer:
@@ -75,7 +68,7 @@ def command(
     show_grid(grid, columns, title="The best network of the family", form=form, **free_ones)
 
 
-def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
+def _intervals(free: list[tuple[str, Bounds]]) -> dict[str, Any]:
     """Intervals by name, each given once."""
     intervals = dict(free)
     check_names(intervals, (*FAMILIES, "reg"), "a parameter to tune")

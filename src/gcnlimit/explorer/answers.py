@@ -6,11 +6,10 @@ import contextlib
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from gcnlimit._runtime.processes import process_pool
 from gcnlimit.errors import GCNLimitError
@@ -23,14 +22,13 @@ FIRST, MORE = 0.25, 0.05
 """Processor seconds that the first picture of the answer to a movement may take, and that the others may take together."""
 
 _LOOK = 0.1  # seconds between two looks at whether a call is still wanted
-_met: set[str] = set()
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """Dictionary of bounded size that forgets what was not used for longest; safe among threads.
+class Recent(dict[K, V]):
+    """Dictionary of bounded size that forgets what was put in first; safe among threads.
 
     >>> r = Recent(2)
     >>> for key in "abc":
@@ -40,24 +38,17 @@ class Recent(Generic[K, V]):
     """
 
     def __init__(self, size: int) -> None:
+        super().__init__()
         self._size = size
         self._lock = threading.Lock()
-        self._values: OrderedDict[K, V] = OrderedDict()
-
-    def get(self, key: K) -> V | None:
-        """Value of a key, None if there is none."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
 
     def put(self, key: K, value: V) -> None:
         """Keep a value."""
         with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
+            self.pop(key, None)
+            self[key] = value
+            while len(self) > self._size:
+                del self[next(iter(self))]
 
 
 class _EndedError(Exception):
@@ -124,15 +115,7 @@ class Computed:
 
 
 def compute(name: str, state: State) -> Computed:
-    """Compute; the first time in a process twice if it is quick, so that its time is not that of imports and tables."""
-    found = _timed(name, state)
-    if name in _met or found.seconds > 1.0:
-        return found
-    _met.add(name)
-    return _timed(name, state)
-
-
-def _timed(name: str, state: State) -> Computed:
+    """Result of a computation. Its first time in a process is that of imports as well, and corrected by the next."""
     began, value, sentence = time.thread_time(), None, ""
     try:
         value = COMPUTATIONS[name].compute(state)

@@ -94,8 +94,8 @@ def scan(family: str, state: State) -> Scan:
     """Accuracy and training loss of a family against its strength."""
     explicit = math.isinf(state.reg)
     x = np.linspace(*strength_range(family, state), _EXPLICIT if explicit else _solved(state))
-    found = _predicted(state, family, x)
-    top, height = _peak(partial(_accuracy, state, family), x, found.test_accuracy, 17 if explicit else 9)
+    found = _predicted(state, family, {}, x)
+    top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 17 if explicit else 9)
     return Scan(x, np.asarray(found.test_accuracy), np.asarray(found.train_loss), float(top), float(height))
 
 
@@ -126,11 +126,11 @@ def best_along(state: State) -> Array:
         )
     x = np.linspace(*strength_range(state.family, state), 33)[:, None]
 
-    def highest(**changes: Any) -> Array:
-        accuracy = partial(_accuracy, state, state.family, **changes)
+    def highest(changes: dict[str, Any]) -> Array:
+        accuracy = partial(_accuracy, state, state.family, changes)
         return _peak(accuracy, x, accuracy(x), 9)[1]
 
-    return np.ravel([highest(**changes) for changes in _changes(state)])
+    return np.ravel([highest(changes) for changes in _changes(state)])
 
 
 def gap(state: State) -> Array:
@@ -312,12 +312,12 @@ def _slow_ceiling(state: State) -> bool:
     return state.classes.count(",") > 1
 
 
-def _predicted(state: State, family: str, strength: Array, **changes: Any) -> Prediction:
+def _predicted(state: State, family: str, changes: dict[str, Any], strength: Array) -> Prediction:
     return predict(state.data_at(**changes), state.gcn_of(state.filter_of(family, strength)), throw=False)
 
 
-def _accuracy(state: State, family: str, strength: Array, **changes: Any) -> Array:
-    return np.asarray(_predicted(state, family, strength, **changes).test_accuracy)
+def _accuracy(state: State, family: str, changes: dict[str, Any], strength: Array) -> Array:
+    return np.asarray(_predicted(state, family, changes, strength).test_accuracy)
 
 
 def _peak(accuracy: Callable[[Array], Array], x: Array, y: Any, points: int) -> tuple[Array, Array]:

@@ -121,7 +121,7 @@ def _group(title: str, *children: Any) -> Any:
 
 def _control(name: str, start: State) -> Any:
     """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
-    value = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
+    value: Any = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
     if name in CHOICES:
         return _choice(name, CHOICES[name], value)
     if isinstance(value, bool):

@@ -16,12 +16,11 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.sentences import WAIT
-from gcnlimit.explorer.state import State
+from gcnlimit.explorer.state import FAMILIES, State
+from gcnlimit.parameters import FAMILIES as KINDS
 
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
-
-_CLASS = {"diffusion": "Diffusion", "pagerank": "PageRank", "polynomial": "Polynomial"}
 
 # Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
 _COLOURS = {
@@ -230,9 +229,9 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     >>> network_line(State(), "residual", "c")
     'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
     """
-    filter = f"Residual.constant({strength}, depth={depth or state.depth})"
-    if family != "residual":
-        filter = f"{_CLASS[family]}({strength})"
+    filter = f"{KINDS[FAMILIES[family]].__name__}({strength})"
+    if family == "residual":
+        filter = f"Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
     given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
     return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"

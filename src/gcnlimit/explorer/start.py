@@ -8,7 +8,7 @@ import math
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -68,14 +68,7 @@ PRESETS = {
 """States by group and name."""
 
 
-class Described(NamedTuple):
-    """State nearest to a graph, and what is said of the graph itself."""
-
-    state: State
-    text: str
-
-
-def describe_upload(state: State, contents: list[str], names: list[str]) -> Described:
+def describe_upload(state: State, contents: list[str], names: list[str]) -> tuple[State, str]:
     """State of uploaded files, each ``data:...;base64,...``: one ``.npz``, or a list of edges and a table of nodes.
 
     >>> describe_upload(State(), ["data:;base64,AAAA"], ["graph.exe"])
@@ -100,7 +93,7 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> Desc
             raise GCNLimitError(sentence) from None
 
 
-def describe_file(state: State, path: Path, nodes: Path | None = None) -> Described:
+def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[State, str]:
     """State of the model that the graph in a file resembles, the network as it is, and what `recommend` says."""
     data = read(path, nodes)
     known = Dataset(data.graph, data.X, data.y).training() if data.train is None else data.training()
@@ -113,7 +106,7 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> Descri
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
-    return Described(State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables)))
+    return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
 def _within(name: str, value: float) -> float:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
+from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import check_names
+from gcnlimit.parameters import build_filter, check_names
 
 
 class Limit(NamedTuple):
@@ -37,12 +37,6 @@ def _choice(default: str, *choices: str) -> Any:
 
 FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
 """Families of filters, and the parameter of each."""
-
-_FILTERS: dict[str, Callable[[Any], Filter]] = {
-    "diffusion": Diffusion,
-    "pagerank": PageRank,
-    "polynomial": Polynomial,
-}
 _MOST_CLASSES = 20
 _MOST_COEFFICIENTS = 9
 
@@ -152,9 +146,8 @@ class State:
 
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
-        if family == "residual":
-            return Residual.constant(strength, self.depth)
-        return _FILTERS[family](strength)
+        depth = {"depth": self.depth} if family == "residual" else {}
+        return build_filter({FAMILIES[family]: strength} | depth)
 
     @property
     def parameter(self) -> str:

@@ -136,10 +136,8 @@ class Store:
 
 
 def _as_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike) or Path(path).is_dir():
         raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
-    if Path(path).is_dir():
-        raise ParameterError(f"store = {str(path)!r} is a folder; give the name of a file in it")
     return Path(path)
 
 
