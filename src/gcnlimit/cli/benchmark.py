@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from gcnlimit.cli.output import check_file, output_options, show
 from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:
-    from gcnlimit.benchmark import Scores
+    from gcnlimit.benchmark.problems import Problem
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _LIMITS = ("features", "linear", "algorithmic", "bayes")
@@ -32,7 +33,16 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
 @click.option("--out", type=_FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
-def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
+def command(
+    *,
+    form: str,
+    methods: tuple[str, ...],
+    parts: tuple[str, ...],
+    out: Path | None,
+    problems: tuple[str, ...],
+    aside: bool,
+    **given: Any,
+) -> None:
     """Problems with exact ceilings: list them, run reference methods on them, merge results from files.
 
     \b
@@ -41,16 +51,22 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
       gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
       gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
     """
-    from gcnlimit.benchmark import Scores, merge
+    from gcnlimit.benchmark import Scores, evaluate, merge
+    from gcnlimit.benchmark.methods import reference_methods
+    from gcnlimit.benchmark.problems import as_problems
+    from gcnlimit.benchmark.problems import problems as suite
     from gcnlimit.benchmark.scores import check_format
 
     if out is not None:
         check_format(out)
         check_file("--out", out)
+    chosen = as_problems(problems) if problems else suite(aside=aside)
     if not methods and not parts:
-        _list(given["aside"], given["problems"], form)
+        _list(chosen, form)
         return
-    scores = merge([*(Scores.load(part) for part in parts), *_run(methods, **given)])
+    models = reference_methods(methods).items() if methods else ()
+    runs = [evaluate(model, chosen, name=name, **given) for name, model in models]
+    scores = merge([*(Scores.load(part) for part in parts), *runs])
     if out is not None:
         scores.save(out)
     title = "Test accuracy, and share of the way from features to ceiling"
@@ -59,10 +75,7 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 
 
-def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
-    from gcnlimit.benchmark.problems import as_problems, problems
-
-    chosen = as_problems(names) if names else problems(aside=aside)
+def _list(chosen: Sequence[Problem], form: str) -> None:
     exact = []
     with progress_bar("exact accuracies", len(chosen), unit="problems") as bar:
         for problem in chosen:
@@ -77,14 +90,3 @@ def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
         **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
-
-
-def _run(methods: tuple[str, ...], *, problems: tuple[str, ...], aside: bool, **given: Any) -> list[Scores]:
-    from gcnlimit.benchmark import evaluate
-    from gcnlimit.benchmark.methods import reference_methods
-    from gcnlimit.benchmark.problems import as_problems
-    from gcnlimit.benchmark.problems import problems as suite
-
-    chosen = as_problems(problems) if problems else suite(aside=aside)
-    models = reference_methods(methods).items()
-    return [evaluate(model, chosen, name=name, **given) for name, model in models]

@@ -48,8 +48,11 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
     intervals: dict[str, Any] = _intervals([_interval(text) for text in free])
     grid = Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
+    name = gcn.filter.parameter
     if per_layer:
-        intervals |= _each_layer(intervals, gcn.filter)
+        if name not in intervals or not layered(type(gcn.filter)):
+            raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
+        intervals[name] = [intervals[name]] * gcn.filter.values.shape[-1]
     check_plot(plot, grid.axes)
     with waiting("tuning", grid.size):
         best = tune(data, gcn, intervals)
@@ -93,13 +96,6 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
-
-
-def _each_layer(intervals: dict[str, Any], filter: Any) -> dict[str, Any]:
-    name = filter.parameter
-    if name not in intervals or not layered(type(filter)):
-        raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
-    return {name: [intervals[name]] * getattr(filter, name).shape[-1]}
 
 
 def _spell(name: str, values: Any) -> dict[str, Any]:

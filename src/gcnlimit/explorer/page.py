@@ -54,11 +54,13 @@ def layout(start: State, sentence: str = "") -> Any:
     }
     stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
+    # the two questions of the page; reached by the keyboard, since their box is scrolled on narrow screens
+    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
-        _answers(),
+        html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"}),
         *_pictures(start),
     ]
     return html.Div(
@@ -155,12 +157,6 @@ def position(name: str, value: float) -> int:
     limit = LIMITS[name]
     low, high, at = (math.log(v) if limit.log else v for v in (*limit.slider, value))
     return min(max(round(1000 * (at - low) / (high - low)), 0), 1000)
-
-
-def _answers() -> Any:
-    """The two questions of the page; reached by the keyboard, since the box is scrolled on narrow screens."""
-    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
-    return html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"})
 
 
 def _pictures(start: State) -> list[Any]:

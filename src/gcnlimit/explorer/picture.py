@@ -106,9 +106,11 @@ class Picture:
                     yield [curve.name, x, y, error]
 
     def figure(self, theme: str = "light") -> dict[str, Any]:
-        """Plotly figure in a light or dark theme, as a plain dictionary."""
-        data = _curves(self.curves, theme) if self.map is None else _map(self.map, theme)
-        return {"data": data, "layout": _layout(self, theme)}
+        """Plotly figure in a light or dark theme, as a plain dictionary; the ceiling has the colour of the text."""
+        others = [curve.name for curve in self.curves if curve.name != CEILING]
+        colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
+        traces = [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in self.curves]
+        return {"data": traces if self.map is None else _map(self.map, theme), "layout": _layout(self, theme)}
 
 
 def snapped(values: Sequence[Array]) -> list[float] | None:
@@ -127,13 +129,6 @@ def snapped(values: Sequence[Array]) -> list[float] | None:
     margin = 0.04 * span
     ends = math.floor((low - margin) / step), math.ceil((high + margin) / step)
     return [round(end * step, 12) for end in ends]
-
-
-def _curves(curves: tuple[Curve, ...], theme: str) -> list[dict[str, Any]]:
-    """Curves in colours of their own; the ceiling in that of the text, the same in every picture."""
-    others = [curve.name for curve in curves if curve.name != CEILING]
-    colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
-    return [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in curves]
 
 
 def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
@@ -237,17 +232,19 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
     return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
 
 
-def predict_command(state: State, verb: str = "predict", network: dict[str, Any] | None = None, **changes: str) -> str:
-    """Command of a verb on the data, and on the network if one is given by its options.
+def predict_command(state: State, family: str = "", strength: str = "", verb: str = "predict", **changes: str) -> str:
+    """Command of a verb on the data, and on the network of a family and its strength, if there is one.
 
-    >>> predict_command(State(), network={"t": "0:2:5"}, lam="-1:1:3")
+    >>> predict_command(State(), "diffusion", "0:2:5", lam="-1:1:3")
     'gcnlimit predict --alpha=4.0 --lam=-1:1:3 --mu=2.0 --rho=0.1 --t=0:2:5 --loss=square --reg=inf --symmetrize'
     """
     values = {name: str(getattr(state, name)) for name in SIGNALS} | changes
     if state.classes.strip() != "2":
         values.setdefault("classes", state.classes.replace(" ", ""))
-    if network is not None:
-        values |= network | {"loss": state.loss, "reg": str(state.reg)}
+    if family:
+        values |= {FAMILIES[family]: strength.replace(" ", "")}
+        values |= {"depth": str(state.depth)} if family == "residual" else {}
+        values |= {"loss": state.loss, "reg": str(state.reg)}
     switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
     switches += [] if state.directed else ["--undirected"]
     return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])

@@ -69,7 +69,6 @@ def strength(family: str, state: State, results: Results) -> Picture:
     found: Scan | None = results.get(family)
     points = 0 if found is None else found.x.size
     low, high = strength_range(family, state)
-    depth = {"depth": state.depth} if family == "residual" else {}
     return Picture(
         long_name(name),
         MEASURES[state.measure],
@@ -80,7 +79,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
             network_line(state, family, name),
             f"print(gl.predict(data, gcn, throw=False).{state.measure})",
         ),
-        predict_command(state, network={name: f"{low}:{high}:{points}"} | depth),
+        predict_command(state, family, f"{low}:{high}:{points}"),
         tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
     )
 
@@ -144,7 +143,9 @@ def along_axis(state: State, results: Results) -> Picture:
             f"    {network_line(state, state.family, repr(state.strength))}",
             "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
         ),
-        "" if axis == "classes" else predict_command(state, network=_options(state), **option),
+        ""
+        if axis == "classes"
+        else predict_command(state, state.family, str(getattr(state, state.parameter)), **option),
         tuple(curves),
         log=log,
     )
@@ -153,13 +154,6 @@ def along_axis(state: State, results: Results) -> Picture:
 def axis_name(axis: str) -> str:
     """Parameter of the data in words."""
     return "number of classes" if axis == "classes" else long_name(axis)
-
-
-def _options(state: State) -> dict[str, str]:
-    if state.family == "polynomial":
-        return {"coefficients": ",".join(map(str, state.strength))}
-    depth = {"depth": str(state.depth)} if state.family == "residual" else {}
-    return {state.parameter: str(state.strength)} | depth
 
 
 def layers(state: State, results: Results) -> Picture:
@@ -237,14 +231,15 @@ def spectrum(state: State, results: Results) -> Picture:
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0
     x = np.linspace(min(-edge, spike), max(edge, spike), 101)
-    g = _filter_values(state, x)
+    filter = state.gcn.filter
+    g = np.ravel(filter(x))
     scale = np.nanmax(np.abs(g)) or 1.0
     curves = [Curve("this filter", x, g / scale)]
     if state.symmetric:
         bulk = np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0))
         curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
-        curves.append(_dot("spike", spike, float(_filter_values(state, np.array([spike]))[0]) / scale))
+        curves.append(_dot("spike", spike, float(np.ravel(filter(spike))[0]) / scale))
     at, values, _ = results.get("filter", (x[:0], x[:0], None))
     curves.append(Curve("best filter", at, values, "dash"))
     words = spectrum_sentence(state, spike if detached else None, results)
@@ -254,11 +249,6 @@ def spectrum(state: State, results: Results) -> Picture:
         "print(best.ceiling.x, best.ceiling.g, best.ceiling.test_accuracy)",
     )
     return Picture("eigenvalue", "filter, largest value 1", words, python, "", tuple(curves))
-
-
-def _filter_values(state: State, x: Array) -> Array:
-    """Values of the filter at points of the real axis."""
-    return np.asarray(state.gcn.filter(x), float).reshape(-1)
 
 
 def depth(state: State, results: Results) -> Picture:
@@ -289,13 +279,13 @@ def table(state: State, results: Results) -> Picture:
     rows = [("method", "accuracy", "gap", "chosen")]
     words = WAIT
     if "table" in results:
-        found = results["table"]
         words = f"Filter and regularization tuned, square loss; residual networks of depth {state.depth}."
-        numbers = zip(found.test_accuracy.ravel(), found.gap.ravel(), strict=True)
-        cells = [(f"{accuracy:.4f}", f"{gap:.4f}") for accuracy, gap in numbers]
-        rows += [(e.method, *pair, e.chosen[0]) for e, pair in zip(found.entries, cells, strict=True)]
+        for entry, gap in zip(results["table"].entries, results["table"].gap, strict=True):
+            rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
     python = script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))")
-    return Picture("", "", words, python, predict_command(state, "compare", depth=str(state.depth)), table=tuple(rows))
+    return Picture(
+        "", "", words, python, predict_command(state, verb="compare", depth=str(state.depth)), table=tuple(rows)
+    )
 
 
 _FAMILY_TITLES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}

@@ -14,7 +14,7 @@ import threading
 import traceback
 import webbrowser
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Response, request
@@ -87,47 +87,37 @@ def _text(sentence: str, status: int) -> Response:
     return Response(f"{sentence}\n", status, mimetype="text/plain")
 
 
-class _Asked(NamedTuple):
-    """What the page asks for: pictures of a state, those that are seen at once, or all of them when the controls rest."""
-
-    values: dict[str, Any]
-    client: str
-    number: int
-    theme: str
-    seen: tuple[str, ...]
-    rest: bool
-
-    @classmethod
-    def of(cls, given: Any) -> _Asked:
-        try:
-            client, theme = str(given["client"])[:64], str(given["theme"])
-            values, seen = dict(given["values"]), tuple(map(str, given["seen"]))
-            asked = cls(values, client, int(given["number"]), theme, seen, bool(given.get("rest", False)))
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-            raise ParameterError(_RELOAD) from None
-        if asked.theme not in {"light", "dark"} or not set(asked.seen) <= set(PICTURES):
-            raise ParameterError(_RELOAD)
-        return asked
-
-
 def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
     """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
     answers = explorer.answers
     try:
-        asked = _Asked.of(given)
-        state = State.of(asked.values)
-        found = (answers.later if asked.rest else answers.now)(state, asked.client, asked.number, asked.seen)
+        values, client, number, theme, seen, rest = _asked(given)
+        state = State.of(values)
+        found = (answers.later if rest else answers.now)(state, client, number, seen)
         for name, picture in found:
-            drawn = explorer.trials.with_dots(name, picture, asked.client, state)
+            drawn = explorer.trials.with_dots(name, picture, client, state)
             results = answers.results(ANSWERS, state)
             words = {"depth": depth_answer(state, results), "gain": gain_answer(state, results)}
-            yield {"picture": name, **_shown(drawn, asked.theme), **words}
+            yield {"picture": name, **_shown(drawn, theme), **words}
         yield {"waiting": answers.waiting(state)}
     except GCNLimitError as error:
         yield {"refused": f"{str(error).rstrip('.')}."}
     except Exception:
         explorer.app.server.logger.exception("a fault of the explorer")
         yield {"refused": _FAULT}
+
+
+def _asked(given: Any) -> tuple[dict[str, Any], str, int, str, tuple[str, ...], bool]:
+    """Values of the controls, client, number of its states, theme, pictures that are seen, and whether the controls rest."""
+    try:
+        client, theme = str(given["client"])[:64], str(given["theme"])
+        values, seen = dict(given["values"]), tuple(map(str, given["seen"]))
+        number, rest = int(given["number"]), bool(given.get("rest", False))
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise ParameterError(_RELOAD) from None
+    if theme not in {"light", "dark"} or not set(seen) <= set(PICTURES):
+        raise ParameterError(_RELOAD)
+    return values, client, number, theme, seen, rest
 
 
 def _shown(picture: Picture, theme: str) -> dict[str, Any]:

@@ -101,16 +101,12 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
         advice = recommend(data.X, known, data.graph)
-    values = {name: _within(name, getattr(found, name)) for name in SIGNALS}
+    values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     fitted = state.replaced(**values, **_classes(state, found.fractions.tolist()), directed=found.directed)
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
-
-
-def _within(name: str, value: float) -> float:
-    return float(min(max(value, LIMITS[name].low), LIMITS[name].high))
 
 
 def _classes(state: State, fractions: list[float]) -> dict[str, Any]:

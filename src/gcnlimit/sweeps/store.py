@@ -52,7 +52,9 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = None if path is None else _as_path(path)
+        if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
+            raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
+        self.path = None if path is None else Path(path)
         self._connection = self._open()
 
     def get(self, key: bytes) -> Columns | None:
@@ -133,12 +135,6 @@ class Store:
 
     def _warn(self, message: str) -> None:
         warnings.warn(f"store {self.path}: {' '.join(message.split())}", stacklevel=2)
-
-
-def _as_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike) or Path(path).is_dir():
-        raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
-    return Path(path)
 
 
 def _check_mark(path: Path) -> None:
