@@ -93,7 +93,7 @@ class Performance(Result):
         """Return the fields by name; other thresholds only where they change the accuracy, as on unequal classes."""
         shown = self.as_dict()
         if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
-            shown = {name: value for name, value in shown.items() if name not in _THRESHOLDS}
+            shown = {name: value for name, value in shown.items() if name not in THRESHOLDS}
         return shown
 
     def _shown(self) -> dict[str, Any]:
@@ -106,7 +106,8 @@ MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
 LOST = "the answer is not a number; the parameters are too extreme for double precision"
 """Why a point that was computed has no answer."""
 
-_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+"""Those of other decisions than the network's own."""
 
 
 def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit.csbm import SIGNALS
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults, network_names, real_names
-from gcnlimit.results.performance import LOST, Performance, Status
+from gcnlimit.results.performance import LOST, THRESHOLDS, Performance, Status
 from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.store import describe
 
@@ -119,37 +119,40 @@ def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
 def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
-    found = predict(*_problem(parameters), **_given(_SOLVER, parameters), throw="throw" in parameters)
-    return _numbers(found) | {"status": found.status}
+    data, gcn = build_data(parameters), build_network(parameters)
+    found = predict(data, gcn, **_given(_SOLVER, parameters), throw="throw" in parameters)
+    return _numbers(data, found) | {"status": found.status}
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
 
-    degree = parameters.get("degree")
-    found = bayes_optimal(build_data(parameters), degree=degree)
+    data, degree = build_data(parameters), parameters.get("degree")
+    found = bayes_optimal(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
-    return _numbers(found) | errors | {"status": found.status}
+    return _numbers(data, found) | errors | {"status": found.status}
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.simulation.simulate import simulate
 
+    data, gcn = build_data(parameters), build_network(parameters)
     settings = defaults(simulate, ("trials",)) | _given(_SIMULATED, parameters) | {"workers": 1, "progress": False}
-    found = simulate(*_problem(parameters), **settings, throw="throw" in parameters)
+    found = simulate(data, gcn, **settings, throw="throw" in parameters)
     if found.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     status = np.where(np.asarray(found.status) > Status.CONVERGED, found.status, DONE)
-    errors = {f"{name}_standard_error": error for name, error in _numbers(found.standard_error).items()}
-    return _numbers(found) | errors | {"status": status}
+    errors = {f"{name}_standard_error": error for name, error in _numbers(data, found.standard_error).items()}
+    return _numbers(data, found) | errors | {"status": status}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
-    tuned = tune(*_problem(parameters), parameters["free"], throw="throw" in parameters, progress=False)
-    answer = _numbers(tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
+    data, gcn = build_data(parameters), build_network(parameters)
+    tuned = tune(data, gcn, parameters["free"], throw="throw" in parameters, progress=False)
+    answer = _numbers(data, tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
     for name, best in tuned.parameters.items():
         values = np.asarray(best, float)
         if values.ndim == np.ndim(tuned.prediction.test_accuracy):
@@ -159,18 +162,14 @@ def _tune(parameters: dict[str, Any]) -> Answer:
     return answer
 
 
-def _problem(parameters: dict[str, Any]) -> tuple[Any, Any]:
-    return build_data(parameters), build_network(parameters)
-
-
 def _given(names: tuple[str, ...], parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: parameters[name] for name in names if name in parameters}
 
 
-def _numbers(performance: Performance) -> dict[str, Any]:
-    """The fields by name; points of any number of classes have the same ones."""
-    found = performance.as_dict()
-    return found | {"roc_auc": found.get("roc_auc", np.nan)}
+def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
+    """The fields by name; those of other thresholds on unequal classes only, where they are other numbers."""
+    numbers = {"roc_auc": np.nan} | performance.as_dict()
+    return {name: value for name, value in numbers.items() if name not in THRESHOLDS or not data.classes.equal}
 
 
 def compute(producer: Producer, block: Block) -> Columns:
