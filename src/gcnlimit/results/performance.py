@@ -143,27 +143,6 @@ class Prediction(Performance):
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
-    @staticmethod
-    def of(
-        performance: Performance,
-        *,
-        standard_error: Performance,
-        order_parameters: OrderParameters,
-        status: Status | npt.NDArray[np.int64],
-        residual: Numbers,
-        iterations: int | npt.NDArray[np.int64],
-    ) -> Prediction:
-        """Return a prediction of that performance."""
-        measured: dict[str, Any] = {f.name: getattr(performance, f.name) for f in MEASURED}
-        return Prediction(
-            **measured,
-            standard_error=standard_error,
-            order_parameters=order_parameters,
-            status=status,
-            residual=residual,
-            iterations=iterations,
-        )
-
     def _shown(self) -> dict[str, Any]:
         return self.distinct() | {"status": status_names(Status, self.status)}
 
@@ -185,13 +164,6 @@ class BayesPrediction(Prediction):
     algorithmic: Prediction
     hard: bool | npt.NDArray[np.bool_]
     free_entropy: Numbers
-
-    @staticmethod
-    def from_states(
-        best: Prediction, reached: Prediction, hard: bool | npt.NDArray[np.bool_], free_entropy: Numbers
-    ) -> BayesPrediction:
-        """Return the ceiling from the best state and the state that an algorithm reaches."""
-        return BayesPrediction(**vars(best), algorithmic=reached, hard=hard, free_entropy=free_entropy)
 
 
 @dataclass(frozen=True, repr=False)

@@ -166,8 +166,8 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     known = np.full(shape, np.inf)
-    answer = Prediction.of(
-        from_margins(data.classes, margin, known, loss, np.zeros(shape)),
+    answer = Prediction(
+        **vars(from_margins(data.classes, margin, known, loss, np.zeros(shape))),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(margin),
