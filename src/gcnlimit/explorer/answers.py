@@ -115,7 +115,7 @@ class Computed:
 
 
 def compute(name: str, state: State) -> Computed:
-    """Result of a computation. Its first time in a process is that of imports as well, and corrected by the next."""
+    """Result of a computation, and its time; the first in a process includes tables, and the next corrects it."""
     began, value, sentence = time.thread_time(), None, ""
     try:
         value = COMPUTATIONS[name].compute(state)
@@ -215,5 +215,5 @@ class Answers:
 
 def _kind(name: str, state: State) -> Hashable:
     """What the time of a computation depends on: states of one kind take about as long."""
-    network = state.loss, math.isinf(state.reg), state.symmetric, state.family, state.depth
+    network = state.loss, state.finite, state.symmetric, state.family, state.depth
     return name, network, state.classes, state.gap, state.axis

@@ -92,10 +92,9 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy and training loss of a family against its strength."""
-    explicit = math.isinf(state.reg)
-    x = np.linspace(*strength_range(family, state), _EXPLICIT if explicit else _solved(state))
+    x = np.linspace(*strength_range(family, state), _solved(state) if state.finite else _EXPLICIT)
     found = _predicted(state, family, {}, x)
-    top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 17 if explicit else 9)
+    top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 9 if state.finite else 17)
     return Scan(x, np.asarray(found.test_accuracy), np.asarray(found.train_loss), float(top), float(height))
 
 
@@ -104,7 +103,7 @@ def axis_values(state: State) -> Array:
     if state.axis == "classes":
         return np.arange(2.0, 13.0)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
-    points = 49 if math.isinf(state.reg) else _solved(state)
+    points = _solved(state) if state.finite else 49
     return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
 
 
@@ -117,7 +116,7 @@ def along(state: State) -> tuple[Array, Array]:
 def best_along(state: State) -> Array:
     """Accuracy of the best of the family along the axis, at the regularization of the page."""
     name = state.parameter
-    if math.isinf(state.reg):
+    if not state.finite:
         return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
     if _solved(state) == _AVERAGED or not state.symmetric:
         raise GCNLimitError(
@@ -158,8 +157,11 @@ def map_family(state: State) -> str:
 
 
 def layers(state: State) -> Layers:
-    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
-    if tunes_reg(state) and _solved(state) == _AVERAGED:
+    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion.
+
+    Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
+    """
+    if state.finite and _solved(state) == _AVERAGED:
         raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     spread = np.linspace(-1.0, 1.0, 17)
@@ -170,15 +172,6 @@ def layers(state: State) -> Layers:
     return Layers(np.array(best), np.array(kept), deep)
 
 
-def tunes_reg(state: State) -> bool:
-    """Whether depths are compared at their own best regularization: at a finite one, and for unequal classes.
-
-    At a fixed finite regularization the gain of a deep filter would decide; at an infinite one, unequal classes give
-    every node the largest class.
-    """
-    return math.isfinite(state.reg) or state.unequal
-
-
 def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
     explicit = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
@@ -187,7 +180,7 @@ def _best(state: State, x: Array) -> float:
     else:
         free = {state.parameter: FREE[state.parameter]}
         best = float(tune(state.data, explicit, free).prediction.test_accuracy)
-    if not tunes_reg(state):
+    if not state.finite:
         return best
     reg = np.geomspace(1e-2, 1e3, 9)
     for _ in range(3):
@@ -217,7 +210,7 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
-    gcn = state.gcn if math.isfinite(state.reg) else state.gcn.replaced(loss="square")
+    gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     continuous = isinstance(gcn.filter, Diffusion)
     x = np.linspace(0.0, 1.0, 21)
     f = order_functions(state.data, gcn, x) if continuous else order_functions(state.data, gcn)
@@ -235,9 +228,8 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
     free = {state.parameter: LIMITS[state.parameter].slider}
-    if tunes_reg(state):
+    if state.finite:
         free["reg"] = LIMITS["reg"].slider
-        state = state if math.isfinite(state.reg) else state.replaced(reg=1.0)
     found = tune(state.data, state.gcn, free).parameters
     values = {name: float(np.clip(np.ravel(value)[0], *LIMITS[name][:2])) for name, value in found.items()}
     return state.replaced(**values).rounded()

@@ -21,7 +21,6 @@ from gcnlimit.explorer.computations import (
     map_axes,
     map_family,
     strength_range,
-    tunes_reg,
 )
 from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture, data_line, network_line, predict_command, script
 from gcnlimit.explorer.sentences import (
@@ -169,7 +168,7 @@ def layers(state: State, results: Results) -> Picture:
             _level("best diffusion", ends, found.diffusion, "dot"),
         ]
         words = layers_sentence(state, found)
-        at = "" if tunes_reg(state) else " At infinite regularization."
+        at = "" if state.finite else " At infinite regularization."
         sentence = f"{words[:1].upper()}{words[1:]}{at}"
     if "ceiling" in results:
         curves.append(_level(CEILING, ends, results["ceiling"], "dash"))
@@ -178,7 +177,7 @@ def layers(state: State, results: Results) -> Picture:
 
 def _layers_code(state: State) -> str:
     """Lines that print both curves; a regularization that is tuned is relative to the gain of the filter."""
-    tunes = tunes_reg(state)
+    tunes = state.finite
     changes = {"reg": "1.0", "normalize": "True"} if tunes else {}
     reg = "'reg': (0.01, 1000.0)" if tunes else ""
     kept = f"gl.tune(data, gcn, {{{reg}}}).prediction" if tunes else "gl.predict(data, gcn)"
@@ -219,9 +218,8 @@ def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
     name = FAMILIES[family]
     bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
     gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
-    why = ", which puts every node into the largest class" if state.unequal else ""
     line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family} at infinite regularization{why}", (gcn, line)
+    return f"the best {family} at infinite regularization", (gcn, line)
 
 
 def spectrum(state: State, results: Results) -> Picture:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 import tempfile
 import warnings
 from pathlib import Path
@@ -102,20 +101,19 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
         found = estimate(data.X, known, data.graph)
         advice = recommend(data.X, known, data.graph)
     values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
-    fitted = state.replaced(**values, **_classes(state, found.fractions.tolist()), directed=found.directed)
+    fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
-def _classes(state: State, fractions: list[float]) -> dict[str, Any]:
-    """Fractions as text that sums to 1; unless there are two of about the same size, at a finite regularization."""
+def _classes(fractions: list[float]) -> str:
+    """Fractions as text that sums to 1, or 2 for two classes of about the same size."""
     if len(fractions) == 2 and abs(fractions[0] - 0.5) < 0.1:
-        return {"classes": "2"}
+        return "2"
     rounded = [round(f, 4) for f in fractions[:-1]]
-    text = ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))
-    return {"classes": text, "reg": state.reg if math.isfinite(state.reg) else 1.0}
+    return ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))
 
 
 def _write(folder: Path, number: int, text: str, name: str) -> Path:

@@ -168,6 +168,11 @@ class State:
         return None if self.unequal else float(self.classes)
 
     @property
+    def finite(self) -> bool:
+        """Whether the regularization is finite."""
+        return math.isfinite(self.reg)
+
+    @property
     def unequal(self) -> bool:
         """Whether the classes are given by their fractions."""
         return "," in self.classes
