@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.output import check_file, output_options, show
+from gcnlimit.cli.output import FILE, check_file, output_options, show
 from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark.problems import Problem
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _LIMITS = ("features", "linear", "algorithmic", "bayes")
 
 
@@ -29,20 +28,11 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs of each problem.")
 @click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
-@click.option("--store", type=_FILE, help="File that keeps finished graphs; the same command resumes.")
+@click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
 @click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
-@click.option("--out", type=_FILE, help="Write every run to a .json file, or the table to a .csv file.")
+@click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
-def command(
-    *,
-    form: str,
-    methods: tuple[str, ...],
-    parts: tuple[str, ...],
-    out: Path | None,
-    problems: tuple[str, ...],
-    aside: bool,
-    **given: Any,
-) -> None:
+def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
     """Problems with exact ceilings: list them, run reference methods on them, merge results from files.
 
     \b
@@ -53,14 +43,14 @@ def command(
     """
     from gcnlimit.benchmark import Scores, evaluate, merge
     from gcnlimit.benchmark.methods import reference_methods
-    from gcnlimit.benchmark.problems import as_problems
-    from gcnlimit.benchmark.problems import problems as suite
+    from gcnlimit.benchmark.problems import as_problems, problems
     from gcnlimit.benchmark.scores import check_format
 
     if out is not None:
         check_format(out)
         check_file("--out", out)
-    chosen = as_problems(problems) if problems else suite(aside=aside)
+    named, aside = given.pop("problems"), given.pop("aside")
+    chosen = as_problems(named) if named else problems(aside=aside)
     if not methods and not parts:
         _list(chosen, form)
         return

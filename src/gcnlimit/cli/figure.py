@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gcnlimit._runtime.extras import need
+from gcnlimit.cli.output import FILE
 from gcnlimit.errors import ParameterError
 
 form_option = click.option(
@@ -48,9 +49,7 @@ def resumable(folder: Path) -> Iterator[None]:
 @trials_option
 @form_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder of the files.")
-@click.option(
-    "--data", "source", type=click.Path(dir_okay=False, path_type=Path), help="Redraw from this file of numbers."
-)
+@click.option("--data", "source", type=FILE, help="Redraw from this file of numbers.")
 def command(
     *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
 ) -> None:

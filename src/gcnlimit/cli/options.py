@@ -65,15 +65,10 @@ def _all(*options: Callable[..., Any]) -> Callable[..., Any]:
     return add
 
 
-device_option = click.option(
-    "--device", default="cpu", show_default=True, help="cpu, or cuda for a graphics card (extra gpu)."
-)
 symmetrize_option = click.option(
-    "--symmetrize/--no-symmetrize",
-    default=True,
-    show_default=True,
-    help="Apply the symmetrized graph, or the graph as it is.",
+    "--symmetrize/--no-symmetrize", default=True, show_default=True, help="Apply the graph symmetrized, or as it is."
 )
+device_option = click.option("--device", default="cpu", show_default=True, help="cpu, or cuda (extra gpu).")
 data_options = _all(
     *(_number(n, f"{long_name(n).capitalize()}{_BOUNDS.get(n, '')}.", required=True) for n in SIGNALS),
     _number("classes", "Number of equal classes, or their fractions such as 0.2,0.8.", default="2"),

@@ -30,26 +30,18 @@ from gcnlimit.results.text import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FORMS = click.Choice(["table", "csv", "json"])
 _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 
-plot_option = click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also draw the answer to this file (.png, .pdf, .svg).",
-)
+FILE = click.Path(dir_okay=False, path_type=Path)
+plot_option = click.option("--plot", type=FILE, help="Also draw the answer to this file (.png, .pdf, .svg).")
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    @click.option(
-        "--output",
-        type=click.Choice(["table", "csv", "json"]),
-        default="table",
-        show_default=True,
-        help="Form of the answer.",
-    )
+    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Form of the answer.")
     @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
     @functools.wraps(function)
     def verb(*, output: str, as_json: bool, **given: Any) -> Any:
@@ -64,13 +56,7 @@ def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
 
 
 def show(
-    columns: Mapping[str, Any],
-    size: int,
-    *,
-    title: str,
-    form: str,
-    inputs: Mapping[str, Any] | None = None,
-    keys: int = 0,
+    columns: Mapping[str, Any], size: int, *, title: str, form: str, inputs: dict[str, Any] | None = None, keys: int = 0
 ) -> None:
     """Print named columns; a column is one value for all rows, or an array of `size` of them.
 

@@ -27,18 +27,7 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
     "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
 )
 @output_options
-def command(
-    *,
-    nodes: int,
-    degree: float,
-    seed: int,
-    trials: int,
-    workers: int | None,
-    device: str,
-    streamed: bool,
-    form: str,
-    **given: Any,
-) -> None:
+def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
     Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
@@ -63,8 +52,8 @@ def command(
     grid = Grid(given)
     problem = grid.problem()
     exact = predict(*problem, throw=False)
-    where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
-    alone = grid.size == trials == 1 and not streamed and device == "cpu"  # else the library has a bar
+    where = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
+    alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"  # else the library has a bar
     with waiting("simulating") if alone else contextlib.nullcontext():
         measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, **where)
     failures = Failures(grid, measured)
