@@ -57,12 +57,7 @@ _LONG_NAMES = {
     "seed": "seed of the simulation",
 }
 
-FAMILIES: dict[str, type[Filter]] = {
-    "t": Diffusion,
-    "theta": PageRank,
-    "coefficients": Polynomial,
-    "c": Residual,
-}
+FAMILIES: dict[str, type[Filter]] = {"t": Diffusion, "theta": PageRank, "coefficients": Polynomial, "c": Residual}
 """Filters that one value describes, by the name of their parameter; add one of your own to sweep it by name."""
 
 
@@ -146,9 +141,8 @@ def check_names(given: Collection[str], allowed: Collection[str], where: str) ->
     """
     for name in given:
         if name not in allowed:
-            raise ParameterError(
-                f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {', '.join(allowed) or 'none'}"
-            )
+            known = ", ".join(allowed) or "none"
+            raise ParameterError(f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {known}")
 
 
 def build_data(parameters: Mapping[str, Any]) -> CSBM:

@@ -32,9 +32,7 @@ class Axis:
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
         if isinstance(values, str) or not np.iterable(values):
-            raise ParameterError(
-                f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
-            )
+            raise ParameterError(f"the axis {name} must be a list of values, got {values!r}; one value goes to fixed")
         found = read(name, list(values.values() if isinstance(values, Mapping) else values))
         labels = [str(key) for key in values] if isinstance(values, Mapping) else _labels(found)
         if not found:

@@ -112,10 +112,9 @@ def sweep(
                     kept.put(block.key, columns)
                 answers.put(block, columns)
         except KeyboardInterrupt as stop:
-            kept_in = (
-                f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
-            )
-            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {kept_in}")
+            resume = f"kept in {store}; run the same sweep again to resume"
+            fate = resume if store else "lost: give a store to keep them"
+            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {fate}")
             raise
     return answers.dataset(plan.producer.name)
 
@@ -177,10 +176,10 @@ class _Answers:
         axes = {axis.name: axis.labels for axis in self._grid.axes}
         fields = {name: values for name, values in self._fields.items() if name not in axes} | {"error": self._errors}
         shaped = {name: (list(axes), self._grid.shaped(values), _attributes(name)) for name, values in fields.items()}
-        units = {name: {"units": "1"} if labels.dtype.kind in "if" else {} for name, labels in axes.items()}
-        coordinates = {
-            name: (name, labels, {"long_name": long_name(name)} | units[name]) for name, labels in axes.items()
-        }
+        coordinates = {}
+        for name, labels in axes.items():
+            units = {"units": "1"} if labels.dtype.kind in "if" else {}
+            coordinates[name] = name, labels, {"long_name": long_name(name)} | units
         provenance = {
             "producer": what,
             "parameters": json.dumps(plain(self._grid.common)),

@@ -24,10 +24,7 @@ from gcnlimit.sweeps.grid import Columns
 _MARK = 0x67636E6C  # of our files, in the header of SQLite: the letters gcnl
 _TABLE = "blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
 _READ = "SELECT payload, checksum FROM blocks WHERE key = ?"
-_WRITE = (
-    "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
-    "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
-)
+_WRITE = "INSERT OR REPLACE INTO blocks (key, payload, checksum) VALUES (?, ?, ?)"
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
 """Errors that speak against the content of the file, not of locks, disk or permissions."""
@@ -76,17 +73,14 @@ class Store:
         """Number of blocks."""
         return int(self._connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
 
-    def close(self) -> None:
-        """Close the file, and remove its journal."""
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA journal_mode = DELETE")
-        self._connection.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.close()
+        """Close the file, and remove its journal."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.close()
 
     def _execute(self, statement: str, *values: bytes) -> Any:
         """First row that a statement gives; if the file turns out to be damaged, once more with a new one."""
@@ -142,9 +136,7 @@ def _check_mark(path: Path) -> None:
     with path.open("rb") as file:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
-        raise StoreError(
-            f"{path} is not a store of sweeps, or its start is damaged; move it away or choose another file"
-        )
+        raise StoreError(f"{path} is not a store of sweeps, or its start is damaged; move it or choose another file")
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
