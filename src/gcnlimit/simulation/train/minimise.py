@@ -25,8 +25,7 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.penalties import Penalty
-from gcnlimit.simulation.train.multinomial import Multinomial
-from gcnlimit.simulation.train.smooth import Slopes
+from gcnlimit.simulation.train.smooth import Slopes, cross_entropy, descend, relative_gap
 from gcnlimit.simulation.train.solvers import TrainingRows
 
 
@@ -128,10 +127,24 @@ class Training:
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
     def _softmax(self, reg: Array, tol: float) -> Minimum:
-        problem = Multinomial(self.F, self.kinds, self.classes.one_hot_basis, self.biased)
-        found, start = self._empty(reg.size, problem.E.shape[1]), None
+        """Cross-entropy; each regularization starts where the last ended. A free bias is the weight of a feature that is 1."""
+        slopes = cross_entropy(self.kinds, self.classes.one_hot_basis)
+        width = self.F.shape[1]
+        F = np.column_stack([self.F, np.ones(len(self.F))]) if self.biased else self.F
+        decays = (np.arange(F.shape[1]) < width)[:, None]
+        found = self._empty(reg.size, self.classes.count - 1)
+        x = np.zeros((F.shape[1], self.classes.count - 1))
         for place in _from_strongest(reg):
-            (found.weights[place], found.bias[place], found.gap[place]), start = problem.solve(reg[place], start, tol)
+            for dtype in (np.float32, np.float64):
+                last, settled = descend(F, slopes.pull, reg[place] * decays, x, tol, _STEPS, dtype)
+                x = last.weights
+                if settled:
+                    break
+            found.weights[place] = x[:width]
+            if self.biased:
+                found.bias[place] = x[width]
+            objective = slopes.value(last.outputs) + 0.5 * reg[place] * float(np.sum(x[:width] ** 2))
+            found.gap[place] = relative_gap(last.slope, float(reg[place]), objective)
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
         return found
 
@@ -199,11 +212,12 @@ class Shifted(Loss):
         return np.asarray(self.loss.prox(np.asarray(omega, float) + self.shift, v) - self.shift)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of it."""
+        """Derivative of the shifted proximal operator."""
         return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
 
 
-_MOST = 20_000  # iterations
+_STEPS = 1000  # of one correction of a descent
+_MOST = 20_000  # iterations of the splitting
 _RELAXATION = 1.6
 _CHECK = 25  # iterations between two looks at the residual
 
