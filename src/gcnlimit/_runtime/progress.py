@@ -28,7 +28,7 @@ class Bar:
 
 @contextlib.contextmanager
 def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
-    """Bar of `total` items, None if it is not known; by default shown on a terminal, with rich, and not inside another.
+    """Bar of `total` items, or the time so far if it is None; by default shown on a terminal, with rich, and not inside another.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
@@ -43,14 +43,13 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     from rich.errors import LiveError
 
     console = Console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(compact=True),
-    )
-    shown = progress.Progress(*columns, console=console, transient=console.is_terminal)
+    columns: tuple[progress.ProgressColumn, ...] = (progress.SpinnerColumn(), progress.TimeElapsedColumn())
+    if total is not None:  # else neither a share nor the time that is left is known
+        rate = progress.TextColumn("{task.fields[rate]}")
+        left = progress.TimeRemainingColumn(compact=True)
+        columns = (progress.BarColumn(), progress.MofNCompleteColumn(), rate, left)
+    title_column = progress.TextColumn("{task.description}")
+    shown = progress.Progress(title_column, *columns, console=console, transient=console.is_terminal)
     try:
         shown.start()
     except LiveError:  # one display at a time: that of the caller stays

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from gcnlimit._runtime.threads import in_order
+from gcnlimit._runtime.threads import ordered_map
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ParameterError
@@ -48,7 +48,7 @@ def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Arra
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen])
     networks = zip(outputs, bias, infinite, strict=True)
-    rows = in_order(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
+    rows = ordered_map(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
     columns = np.array(list(rows))
     return measured(instance.data.classes, columns.reshape(-1, len(FIELDS)).T.reshape(len(FIELDS), *gcn.shape))
 
