@@ -14,7 +14,7 @@ from gcnlimit.network import GCN
 from gcnlimit.parameters import SIMULATION, build_data
 from gcnlimit.sweeps.answers import Answers
 from gcnlimit.sweeps.execute import runner
-from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import as_producer
 from gcnlimit.sweeps.store import Store
@@ -88,7 +88,7 @@ def sweep(
     ):
         answers = Answers(plan.grid, bar.advance)
         try:
-            for block, columns in run(_missing(plan, kept, answers)):
+            for block, columns in run(missing(plan, kept, answers.put)):
                 if columns.final:
                     kept.put(block.key, columns)
                 answers.put(block, columns)
@@ -122,11 +122,11 @@ def _kept_in(store: object) -> str:
     return f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
 
 
-def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
-    """Blocks that the store does not have when their turn comes; the answers take the others."""
+def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
+    """Blocks that the store does not have when their turn comes; `put` takes the answers of the others."""
     for block in plan.blocks():
         found = kept.get(block.key)
         if found is not None and found.final:
-            answers.put(block, found)
+            put(block, found)
         else:
             yield block
