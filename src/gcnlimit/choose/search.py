@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from scipy.special import ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, brief
-from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank, Polynomial, SearchScale
 from gcnlimit.losses.base import Form
@@ -82,70 +81,33 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Problems to tune, data and network broadcast to one `shape`, with the free numbers of each; see `search_of`.
-
-    `own_bias` says that two unequal classes are decided with the bias of the trained network. Problems that have no allowed
-    values are `refused`.
-    """
+    """Problems to tune, data and network broadcast to one `shape`, with the free numbers of each; see `search_of`."""
 
     model: CSBM
     gcn: GCN
     free: Mapping[str, Bounds]
     shape: tuple[int, ...]
-    own_bias: bool
+    own_bias: bool  # two unequal classes are decided with the bias of the trained network
+    explicit: bool  # no equations to solve, and so no noise
+    layered: bool  # the equations are those of all layers, which are slow to solve
+    has_closed_form: bool  # at finite regularization the margin solves one equation for one number
     axes: tuple[Axis, ...] = ()
-    refused: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
+    refused: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # problems without allowed values
 
     @property
     def size(self) -> int:
         """Number of problems."""
         return math.prod(self.shape)
 
-    @cached_property
-    def data(self) -> dict[str, Array]:
-        """Parameters of the data, one number for each problem."""
-        return {name: np.broadcast_to(getattr(self.model, name), self.shape).ravel() for name in SIGNALS}
-
-    @cached_property
-    def operator(self) -> SpikedOperator:
-        """Operator of the network in the limit."""
-        return self.model.operator(self.gcn.symmetrize)
-
-    @property
-    def radius(self) -> Array:
-        """Spectral radius of each problem."""
-        return np.broadcast_to(self.operator.radius, self.shape).ravel()
-
-    @cached_property
-    def explicit(self) -> bool:
-        """Whether there are no equations to solve, and so no noise."""
-        return "reg" not in self.free and bool(np.all(np.isinf(self.gcn.reg)))
-
-    @cached_property
-    def layered(self) -> bool:
-        """Whether the equations are those of all layers, which are slow to solve."""
-        return not (self.operator.symmetric or self.explicit or isinstance(self.gcn.filter, PageRank))
-
-    @cached_property
-    def has_closed_form(self) -> bool:
-        """Whether the margin solves one equation for one number."""
-        ridge = self.gcn.loss.form is Form.CODES and isinstance(self.gcn.penalty, L2)
-        return ridge and self.model.features.is_white and self.operator.symmetric and not self.own_bias
-
     @property
     def uses_closed_form(self) -> bool:
-        """Whether that equation is to be solved."""
+        """Whether the closed equation is to be solved."""
         return self.has_closed_form and not self.explicit
 
     @property
     def any_reg(self) -> bool:
         """Whether any regularization is allowed; it is then searched in units of the gain."""
         return self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
-
-    @property
-    def layers(self) -> int:
-        """Number of layers of a deep filter."""
-        return int(self.gcn.filter.values.shape[-1])
 
     @property
     def reg_axis(self) -> int:
@@ -180,7 +142,7 @@ class Search:
 
     def _gain(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Mean square gain of the filters, in whose units the regularization is searched."""
-        gain = self.network(values, which).filter.log_gain(self.operator.symmetric)
+        gain = self.network(values, which).filter.log_gain(self.model.operator(self.gcn.symmetrize).symmetric)
         return np.exp(np.clip(2.0 * gain, -600.0, 600.0))
 
     def parameters(self, values: Array) -> dict[str, Array]:
@@ -200,7 +162,7 @@ class Search:
         if filter.parameter in free:
             parameter = free[filter.parameter]
             if filter.deep and parameter.ndim == 1:
-                parameter = np.repeat(parameter[:, None], self.layers, axis=1)
+                parameter = np.repeat(parameter[:, None], filter.values.shape[-1], axis=1)
             if isinstance(filter, Polynomial):
                 parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
             filter = filter.replaced(parameter)
@@ -222,7 +184,8 @@ class Search:
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
-        return self.model.replaced(**{name: column[which] for name, column in self.data.items()})
+        columns = {name: np.broadcast_to(getattr(self.model, name), self.shape).ravel() for name in SIGNALS}
+        return self.model.replaced(**{name: column[which] for name, column in columns.items()})
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""
@@ -237,7 +200,12 @@ def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: boo
         filter=() if gcn.filter.parameter in free else gcn.filter.shape,
         reg=() if "reg" in free else np.shape(gcn.reg),
     )
-    search = Search(data, gcn, free, shape, own_bias and data.classes.skewed)
+    own_bias = own_bias and data.classes.skewed
+    symmetric = data.operator(gcn.symmetrize).symmetric
+    explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
+    layered = not (symmetric or explicit or isinstance(gcn.filter, PageRank))
+    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+    search = Search(data, gcn, free, shape, own_bias, explicit, layered, ridge and symmetric and not own_bias)
     intervals = [one for name, bounds in free.items() for one in _intervals(gcn, name, bounds)]
     found = [_axis(search, *interval) for interval in intervals]
     refused = np.zeros(search.size, bool)
@@ -267,10 +235,10 @@ def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> 
     """Axis of a free number, cut to where networks can be computed; problems without an allowed value, and why."""
     ones, impossible, sentence = np.ones(search.size), np.zeros(search.size, bool), ""
     if name == "reg" and asked[0] == 0.0:
-        low, high = _ANY_CLOSED if search.has_closed_form else _ANY_REG
-        return Axis(name, _REG, layer, low * ones, high * ones, ones, asked), impossible, sentence
+        least, most = _ANY_CLOSED if search.has_closed_form else _ANY_REG
+        return Axis(name, _REG, layer, least * ones, most * ones, ones, asked), impossible, sentence
     scale = _REG if name == "reg" else search.gcn.filter.scale
-    unit = search.radius if scale.per_radius else ones
+    unit = _radius(search) if scale.per_radius else ones
     limit = scale.largest / unit
     if not scale.strict:
         limit = np.maximum(limit, 10.0 * _farthest(asked))
@@ -284,6 +252,11 @@ def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> 
     return Axis(name, scale, layer, low, high, unit, asked), impossible, sentence
 
 
+def _radius(search: Search) -> Array:
+    """Spectral radius of each problem."""
+    return np.broadcast_to(search.model.operator(search.gcn.symmetrize).radius, search.shape).ravel()
+
+
 def _farthest(asked: tuple[float, float]) -> float:
     """Largest magnitude of the finite bounds."""
     return max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
@@ -291,11 +264,11 @@ def _farthest(asked: tuple[float, float]) -> float:
 
 def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[Array, npt.NDArray[np.bool_], str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-    name, replaced = search.gcn.filter.parameter, search.gcn.filter.replaced
+    name, replaced, radius = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    allowed = np.max(np.where(replaced(tried).layers(radius=search.radius) <= _LONGEST, tried, 0.0), axis=0)
+    allowed = np.max(np.where(replaced(tried).layers(radius=radius) <= _LONGEST, tried, 0.0), axis=0)
     far = _farthest(asked)
-    layers = replaced(far).layers(radius=search.radius)
+    layers = replaced(far).layers(radius=radius)
     sentence = (
         f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
         f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"

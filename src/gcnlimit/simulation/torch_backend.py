@@ -15,6 +15,7 @@ import torch
 from scipy import sparse
 
 from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.simulation.backend import Backend
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -22,7 +23,7 @@ VARIABLE = "GCNLIMIT_BLOCK"
 
 
 @dataclass(frozen=True, eq=False)
-class TorchBackend:
+class TorchBackend(Backend):
     """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
 
     device: torch.device

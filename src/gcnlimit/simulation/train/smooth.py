@@ -91,7 +91,7 @@ def relative_gap(slope: float, reg: float, objective: float) -> float:
 def descend(  # noqa: PLR0917
     F: Array,
     pull: Callable[[Array], Array],
-    reg: npt.ArrayLike,
+    reg: float | Array,
     start: Array,
     tol: float,
     steps: int,
@@ -128,7 +128,7 @@ def descend(  # noqa: PLR0917
     return here, here.slope <= wanted
 
 
-def _descent(F: Array, pull: Callable[[Array], Array], reg: npt.ArrayLike, weights: Array) -> Descent:
+def _descent(F: Array, pull: Callable[[Array], Array], reg: float | Array, weights: Array) -> Descent:
     outputs = F @ weights
     f = pull(outputs)
     return Descent(weights, outputs, f, reg * weights - F.T @ f)
@@ -141,7 +141,7 @@ def _goal(slope: float, wanted: float) -> float:
 
 
 def _correction(  # noqa: PLR0917
-    F: Block, pull: Callable[[Array], Array], reg: npt.ArrayLike, start: Descent, goal: float, steps: int
+    F: Block, pull: Callable[[Array], Array], reg: float | Array, start: Descent, goal: float, steps: int
 ) -> tuple[Block, bool]:
     r"""Change :math:`\delta` of the weights, computed like `F`, and whether it lowers the slope to `goal`.
 
