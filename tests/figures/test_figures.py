@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from gcnlimit import ParameterError
-from gcnlimit.figures.agreement import statements
 from gcnlimit.figures.paper import depth, gap, introduction, learning_rates, networks, optimal_time
-from gcnlimit.figures.registry import FIGURES, find, read, write
+from gcnlimit.figures.registry import FIGURES, find, read, statements, write
 from gcnlimit.figures.style import picture
 
 FAILING = {
