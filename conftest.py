@@ -1,7 +1,11 @@
-"""Which modules are left alone where their optional package is not installed: their doctests would import it."""
+"""One thread for linear algebra, and modules left alone where their optional package is not installed."""
 
 import importlib.util
+import os
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the Makefile, before NumPy reads it
+
+# their doctests would import the package
 HOMES = {
     "torch": [
         "src/gcnlimit/nn/*",

@@ -56,5 +56,5 @@ if __name__ == "__main__":
     parser.add_argument("--graphs", type=int, default=3)
     scores = gl.benchmark.evaluate(trained, name="my network", **vars(parser.parse_args()))
     line, exact = scores.lines[0], known[scores.lines[0].problem].exact
-    print(scores, f"best linear network {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
+    print(scores, f"best one filter {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
     print(f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain.")

@@ -40,7 +40,7 @@ def main() -> None:
     best = gl.amp(graph).performance.test_accuracy
 
     print(f"my network                    {mine:.4f} +- {noise:.4f}")
-    print(f"best linear one, in theory    {gl.best_filter(data).prediction.test_accuracy:.4f}")
+    print(f"best one filter, in theory    {gl.best_filter(data).prediction.test_accuracy:.4f}")
     print(f"best possible, in theory      {gl.bayes_optimal(data).test_accuracy:.4f}")
     print(f"best possible, on this graph  {best:.4f}")
     if best - mine < 3 * noise:

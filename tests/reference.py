@@ -9,7 +9,8 @@ import gcnlimit as gl
 ROOT = Path(__file__).parent.parent
 REFERENCE = json.loads((ROOT / "validation" / "predictions.json").read_text())
 CLASSES = json.loads((ROOT / "validation" / "classes.json").read_text())
-_FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
+DEGREES = json.loads((ROOT / "validation" / "degrees.json").read_text())
+FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank, "polynomial": gl.Polynomial}
 
 
 def rows(infinite):
@@ -21,7 +22,7 @@ def problem(row):
     """Data and network of a row."""
     parameter = {k: v for k, v in row["filter"].items() if k != "kind"}
     reg = math.inf if row["reg"] == "inf" else row["reg"]
-    network = gl.GCN(_FILTERS[row["filter"]["kind"]](**parameter), row["loss"], reg, row["symmetrize"])
+    network = gl.GCN(FILTERS[row["filter"]["kind"]](**parameter), row["loss"], reg, row["symmetrize"])
     return gl.CSBM(**row["data"]), network
 
 

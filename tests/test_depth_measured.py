@@ -29,7 +29,7 @@ def test_correlations_and_responses_are_those_of_sampled_networks(graph, gcn):
     predicted = gl.depth.order_functions(data, gcn, depths).as_dict()
     runs = [
         gl.depth.measure_order_functions(
-            gl.sample(data, nodes=1500, degree=60, seed=k), gcn, depths, probes=8, seed=k
+            gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k
         ).as_dict()
         for k in range(16)
     ]

@@ -1,14 +1,14 @@
 """Each example answers its question: its usual answer stands on a page, which is tested there; here the others."""
 
-import subprocess
+import json
+import runpy
 import sys
 
 import pytest
 from reference import ROOT
 
-DEPRECATED = "ignore:`torch.jit.script`:DeprecationWarning"  # what PyTorch Geometric itself calls
 EXAMPLES = ROOT / "examples"
-PAGES = "".join(page.read_text() for page in sorted((ROOT / "docs" / "how-to").glob("*.md")))
+PAGES = "".join(page.read_text() for page in [EXAMPLES / "README.md", *(ROOT / "docs" / "how-to").glob("*.md")])
 CASES = [
     ("depth_helps", "--lam 0.3", "one layer is enough"),
     ("depth_helps", "--lam 0.05", "the graph hardly helps"),
@@ -17,17 +17,25 @@ CASES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # what PyTorch Geometric itself calls
 @pytest.mark.parametrize("name, arguments, conclusion", CASES)
-def test_conclusion(name, arguments, conclusion):
+def test_conclusion(name, arguments, conclusion, monkeypatch, capsys):
     if name == "benchmark_a_pyg_network":
         pytest.importorskip("torch_geometric")
-    command = [sys.executable, "-W", "error", "-W", DEPRECATED, str(EXAMPLES / f"{name}.py"), *arguments.split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert conclusion in done.stdout.splitlines()[-1], done.stdout
+    monkeypatch.setattr(sys, "argv", [name, *arguments.split()])
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    assert conclusion in capsys.readouterr().out.splitlines()[-1]
 
 
-@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_short_and_shown(example):
-    assert len(example.read_text().splitlines()) <= 60
-    assert f"python examples/{example.name}" in PAGES
+def test_short_and_shown():
+    for example in EXAMPLES.glob("*.py"):
+        assert len(example.read_text().splitlines()) <= 60, example
+        assert f"python examples/{example.name}" in PAGES, example
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(monkeypatch):
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(EXAMPLES)
+    cells = json.loads((EXAMPLES / "tutorial.ipynb").read_text())["cells"]
+    exec("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), {})

@@ -48,8 +48,8 @@ FUNCTIONS = {
     "predict infinite": (lambda v: gl.predict(_data(v), _gcn(v)), DATA | {"t": 1.0}),
     "Residual": (lambda v: gl.predict(_data(DATA), gl.GCN(gl.Residual([v["c"]]), reg=1.0)), {"c": 1.0}),
     "PageRank": (
-        lambda v: gl.predict(_data(v), gl.GCN(gl.PageRank(v["theta"]), reg=v["reg"], symmetrize=False)),
-        DATA | {"theta": 0.1, "reg": 1.0},
+        lambda v: gl.predict(_data(DATA | v), gl.GCN(gl.PageRank(v["theta"]), reg=v["reg"], symmetrize=False)),
+        {"lam": 1.0, "theta": 0.1, "reg": 1.0},
     ),
     "Polynomial": (lambda v: gl.predict(_data(DATA), gl.GCN(gl.Polynomial([1.0, v["g"]]), reg=2.0)), {"g": 1.0}),
     "ElasticNet": (
@@ -66,7 +66,7 @@ FUNCTIONS = {
     ),
     "bayes_optimal": (lambda v: gl.bayes_optimal(_data(v)), DATA),
     "tune": (lambda v: gl.tune(_data(v), _gcn(v), {"t": (v["low"], 3.0)}), DATA | {"low": 0.0}),
-    "tune reg": (lambda v: gl.tune(_data(v), _gcn(v), {"reg": (v["low"], 9.0)}), DATA | {"low": 0.1}),
+    "tune reg": (lambda v: gl.tune(_data(DATA), _gcn(v), {"reg": (v["low"], 9.0)}), {"low": 0.1}),
     "gap_map": (lambda v: gl.gap_map(_data(DATA | v), _gcn(v), FREE), {"mu": 2.0}),
     "best_filter": (lambda v: gl.best_filter(_data(v), v["order"], reg=v["reg"]), DATA | {"order": 2, "reg": math.inf}),
     "compare": (
@@ -128,10 +128,6 @@ FUNCTIONS = {
         lambda v: gl.depth.learning_rate(_data(v), _gcn(v), signals=[3.0, v["top"]]),
         DATA | {"t": 1.0, "top": 4.0},
     ),
-    "integral_residuals": (
-        lambda v: max(gl.depth.integral_residuals(_data(v), _gcn(v), v["nodes"]).values()),
-        DATA | {"t": 1.0, "nodes": 4},
-    ),
     "measure_order_functions": (
         lambda v: gl.depth.measure_order_functions(_instance(DATA), _gcn(v), [v["x"]], probes=v["probes"]),
         {"t": 1.0, "x": 0.5, "probes": 4},
@@ -155,7 +151,7 @@ ALLOWED = {
     ("t", "[]"),
 }
 """Numbers matched to the data, a dense graph, the best reg, as many workers as cores, a network without layers."""
-ELSEWHERE = {"check_filter", "check_loss"}  # take what a user writes, not numbers
+ELSEWHERE = {"check_filter", "check_loss", "cross_validate"}  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 
 

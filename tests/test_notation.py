@@ -6,21 +6,21 @@ import itertools
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-THEORY = "".join((DOCS / page).read_text() for page in ("theory.md", "classes.md", "how-large-degree.md"))
+_PAGES = ("learn/theory.md", "learn/classes.md", "findings/degree.md", "learn/transfer.md")
+THEORY = "".join((DOCS / page).read_text() for page in _PAGES)
 EQUATIONS = [tuple(map(int, found)) for found in re.findall(r"^\(eq-(\d+)-(\d+)\)=$", THEORY, re.MULTILINE)]
 CITATION = re.compile(r"\bEqs?\.\s(\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*)")
 
 
 def rows():
     """Code names of each row of the dictionary, and the objects that carry them."""
-    lines = [line.split("|")[1:-1] for line in (DOCS / "notation.md").read_text().splitlines() if line.startswith("| ")]
-    for symbol, code, _, where in lines:
+    text = (DOCS / "reference" / "notation.md").read_text()
+    for cells in (line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| ")):
+        symbol, code, where = cells[0], cells[1], cells[-1]
         if places := re.findall(r"\{py:\w+\}`~([\w.]+)`", where):
-            yield pytest.param(re.findall(r"`(\w+)`", code), places, id=symbol.strip())
+            yield symbol, re.findall(r"`(\w+)`", code), places
 
 
 def resolve(path):
@@ -48,11 +48,11 @@ def cited(text):
     return [number for found in CITATION.findall(text) for number in re.findall(r"\d+\.\d+", found)]
 
 
-@pytest.mark.parametrize("names, places", list(rows()))
-def test_names_of_the_dictionary_exist_where_it_says(names, places):
-    items = [resolve(place) for place in places]
-    assert all(any(carries(item, name) for item in items) for name in names)
-    assert not names or all(any(carries(item, name) for name in names) for item in items)
+def test_names_of_the_dictionary_exist_where_it_says():
+    for symbol, names, places in rows():
+        items = [resolve(place) for place in places]
+        assert all(any(carries(item, name) for item in items) for name in names), symbol
+        assert not names or all(any(carries(item, name) for name in names) for item in items), symbol
 
 
 def test_displayed_equations_are_numbered_without_gaps():
@@ -69,8 +69,8 @@ def test_equations_cited_in_the_code_exist():
     assert {path: set(numbers) - known for path, numbers in found.items() if set(numbers) - known} == {}
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.stem)
-def test_links_to_equations_show_the_number_that_they_lead_to(page):
-    links = re.findall(r"\[\((\d+)\.(\d+)\)\]\([^)#]*#eq-(\d+)-(\d+)\)", page.read_text())
-    assert all(shown == target for *shown, a, b in links for target in [[a, b]])
-    assert {(int(a), int(b)) for *_, a, b in links} <= set(EQUATIONS)
+def test_links_to_equations_show_the_number_that_they_lead_to():
+    for page in DOCS.rglob("*.md"):
+        links = re.findall(r"\[\((\d+)\.(\d+)\)\]\([^)#]*#eq-(\d+)-(\d+)\)", page.read_text())
+        assert all(shown == target for *shown, a, b in links for target in [[a, b]]), page
+        assert {(int(a), int(b)) for *_, a, b in links} <= set(EQUATIONS), page

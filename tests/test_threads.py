@@ -25,7 +25,7 @@ def with_threads(monkeypatch):
 
 @pytest.fixture(scope="module", params=[0.05, 0.7], ids=["few labels", "many labels"])
 def instance(request):
-    return gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=request.param), nodes=1300, degree=20, seed=3)
+    return gl.sample(gl.CSBM(alpha=2, lam=1.0, mu=2.0, rho=request.param), nodes=700, degree=20, seed=3)
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])
@@ -40,8 +40,9 @@ def test_the_numbers_do_not_depend_on_the_threads(instance, filter, symmetrize, 
         yield training_rows(instance.observation, operator, filter)
 
     with_threads(1)
-    serial = list(all_three())
-    for count in (2, 3, 7):
+    with _threads.single_threaded_blas():  # as there is where threads share the work
+        serial = list(all_three())
+    for count in (2, 7):
         with_threads(count)
         for one, many in zip(serial, all_three(), strict=True):
             assert np.array_equal(one, many)

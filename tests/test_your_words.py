@@ -1,4 +1,4 @@
-"""The dictionary of docs/your-words.md: networks of graph learning, written by hand, do what their translations predict."""
+"""The dictionary of docs/learn/your-words.md: networks of graph learning, written by hand, do what their translations predict."""
 
 import numpy as np
 import pytest

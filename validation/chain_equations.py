@@ -34,7 +34,7 @@ def logistic_averages(mean, deviation, v):
     z = np.linspace(-12, 12, 4001)
     omega, weight = mean + deviation * z, norm.pdf(z) * (z[1] - z[0])
     low, high = omega.copy(), omega + v
-    for _ in range(200):
+    for _ in range(64):  # to the last digit
         x = (low + high) / 2
         above = x > omega + v * expit(-x)
         low, high = np.where(above, low, x), np.where(above, x, high)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The runs behind docs/gnn-benchmark.md, in two parts that may run side by side:
+# The runs behind docs/findings/popular-networks.md, in two parts that may run side by side:
 #     bash benchmarks/gnn/study.sh card FOLDER         one graphics card, 8 cores, 25 GB of its memory
 #     bash benchmarks/gnn/study.sh processor FOLDER    8 cores
 # Each part resumes from what is in FOLDER. It stops after LIMIT seconds; results in the file KNOWN are not computed again.

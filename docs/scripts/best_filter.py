@@ -1,4 +1,4 @@
-"""Every number and the figure of docs/finding-best-filter.md.
+"""Every number and the figure of docs/findings/best-filter.md.
 
 Run ``python docs/scripts/best_filter.py`` for the theory (about two minutes on one core) and
 ``python docs/scripts/best_filter.py simulate`` for its confirmation on sampled graphs (half a minute).

@@ -1,4 +1,4 @@
-"""Every number and figure of docs/depth.md.
+"""Every number and figure of docs/learn/depth.md.
 
 Run ``python docs/scripts/depth.py`` for all of them, or name some: ``functions discretization residuals oversmoothing
 convergence rates``. About four minutes on one core, most of them for the sampled graphs of ``functions``.
@@ -17,6 +17,7 @@ from scipy.special import ndtr
 
 import gcnlimit as gl
 from gcnlimit.simulation.order_functions import measure_order_functions as measure
+from validation.integral_equations import integral_residuals
 
 IMAGES = Path(__file__).parents[1] / "images"
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
@@ -114,7 +115,7 @@ def residuals() -> None:
         for lam, t in ((1.0, 1.0), (1.5, 2.0), (0.6, -0.7)):
             for nodes in (8, 20):
                 data = gl.CSBM(DATA.alpha, lam, DATA.mu, DATA.rho)
-                found = gl.depth.integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes)
+                found = integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes)
                 print(f"| {graph} | {lam} | {t} | {nodes} | " + " | ".join(f"{found[n]:.0e}" for n in names) + " |")
 
 

@@ -1,8 +1,7 @@
-"""The numbers of the section on regularization of docs/finding-best-filter.md: where infinite regularization is not the best.
+"""The numbers of the section on regularization of docs/findings/best-filter.md: where infinite regularization is not the best.
 
 Run ``python docs/scripts/finite_reg.py`` (about a minute on one core), and ``python docs/scripts/finite_reg.py map`` for the map
-over the signals and the share of the gap that the best linear network closes (about two minutes); with ``directed`` it
-prints how the best polynomials of a directed graph grow with their order (about a minute).
+over the signals and the share of the gap that the best filter closes (about two minutes).
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -137,33 +135,8 @@ def share_of_the_gap(count: int = 300) -> None:
     )
 
 
-def directed_orders(orders: tuple[int, ...] = (4, 8, 12, 16)) -> None:
-    """Best polynomials of growing order on directed graphs, filter and regularization free: how far the bound still moves."""
-    rows: list[list[object]] = []
-    for alpha, lam, mu, rho in (
-        (4, 1.0, 2.0, 0.1),
-        (4, 1.0, 0.5, 0.5),
-        (4, 0.75, 0.5, 0.5),
-        (1, 0.5, 2.0, 0.3),
-        (2, -1.3, 1.0, 0.6),
-        (2, 1.0, 1.0, 0.3),
-    ):
-        data = gl.CSBM(alpha, lam, mu, rho)
-        best = [gl.best_filter(data, order, False) for order in orders]
-        accuracy = [one.prediction.test_accuracy for one in best]
-        grown = [f"{more - less:.1e}" for less, more in pairwise(accuracy)]
-        infinite = best[-1].ceiling_at_infinite_reg.test_accuracy
-        last = [f"{value:.5f}" for value in (accuracy[-1], infinite, gl.bayes_optimal(data).test_accuracy)]
-        rows.append([alpha, lam, mu, rho, f"{best[-1].gcn.reg:.3g}", f"{accuracy[0]:.5f}", *grown, *last])
-    steps = [f"order {low} to {high}" for low, high in pairwise(orders)]
-    header = ["alpha", "lam", "mu", "rho", "best reg", f"order {orders[0]}", *steps, f"order {orders[-1]}"]
-    table([*header, "all filters, reg = inf", "Bayes-optimal"], rows)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] == ["directed"]:
-        directed_orders()
-    elif sys.argv[1:] == ["map"]:
+    if sys.argv[1:] == ["map"]:
         ceiling_map(Path(__file__).parent.parent / "images" / "finite-reg-map.png")
         share_of_the_gap()
     else:

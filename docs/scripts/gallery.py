@@ -1,7 +1,7 @@
-"""Write docs/gallery.md and its pictures from a folder that ``gcnlimit reproduce`` made.
+"""Write docs/reference/gallery.md and its pictures from a folder that ``gcnlimit reproduce`` made.
 
 Run from the root of the project: ``python docs/scripts/gallery.py figures``. What each figure shows, and what was chosen in
-it, is said by its module; this page only gathers it.
+it, is said by its module; this page only gathers it. The section that ``reproduce_full.py`` writes is kept.
 """
 
 import re
@@ -12,43 +12,45 @@ from pathlib import Path
 from gcnlimit.figures.registry import PAPER, read
 from gcnlimit.figures.style import picture
 
-DOCS = Path("docs")
+PAGE = Path("docs") / "reference" / "gallery.md"
+LAST_SECTION = "## Every dot at the paper's size"
 HEAD = """# Gallery: every figure of the paper
 
-All figures of *Statistical physics analysis of graph neural networks: approaching optimality in the contextual stochastic
-block model* (Duranthon and Zdeborová), from one command:
+One command draws all figures of *Statistical physics analysis of graph neural networks: approaching optimality in the \
+contextual stochastic block model* (Duranthon and Zdeborová, [arXiv:2503.01361](https://arxiv.org/abs/2503.01361)):
 
 ```
 gcnlimit reproduce --out figures          # theory in full, dots at {nodes} nodes and {trials} graphs each: minutes
-gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each, as in the paper: long, resumable
+gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each, as in the paper: hours on a processor
 ```
 
-Beside each picture lie its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again. Lines are
-exact predictions in the large-size limit, dots are networks trained on sampled graphs of average degree 30, with one
-standard error. The paper's figures have no numbers to compare with; where it leaves a value open, ours is named below.
+Each picture comes with its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again. Lines are \
+exact predictions in the large-size limit. Dots are networks trained on sampled graphs of mean degree 30, with one standard \
+error. The paper gives no numbers to compare with; where it leaves a value open, ours is named below.
+"""
+AGREEMENT = """## How theory and simulation agree, and what the paper states
+
+Distances of the dots to the theory are in standard errors. The standard error of a few trials is itself uncertain, so the \
+table has normal deviates of the same probability by Student's law. Dots that differ only in the regularization share their \
+graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of accuracy, *a few percent* \
+below 5, *nearly optimal* within 0.2.
+
 """
 
 
 def main(folder: Path) -> None:
     """Write the page and the pictures."""
-    page, sizes = [], {}
+    page: list[str] = []
+    sizes: dict[str, int] = {}
     for name, figure in PAPER.items():
         dataset = read(figure, folder / f"{name}.nc")
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
-        picture(figure, dataset).savefig(DOCS / "images" / f"{name}.png", dpi=110)
-        page.append(f"## {figure.title}\n\n![{figure.title}](images/{name}.png)\n")
+        picture(figure, dataset).savefig(PAGE.parents[1] / "images" / f"{name}.png", dpi=110)
+        page.append(f"## {figure.title}\n\n![{figure.title}](../images/{name}.png)\n")
         page.append(f"```\ngcnlimit figure {name}\n```\n\n{_text(figure.draw.__module__)}\n")
-    tables = (folder / "agreement.md").read_text(encoding="utf-8")
-    agreement = f"""## How theory and simulation agree, and what the paper states
-
-Distances of the dots to the theory are in standard errors; that of a few trials is itself uncertain, so they are normal
-deviates of the same probability by Student's law. Dots that differ in the regularization alone share their graphs and
-move together. The words of the paper are read as follows: *little* is below 2 percent of accuracy, *a few percent* below 5,
-*nearly optimal* within 0.2.
-
-{tables}"""
-    text = "\n".join([HEAD.format(**sizes), *page, agreement])
-    (DOCS / "gallery.md").write_text(text, encoding="utf-8")
+    agreement = AGREEMENT + (folder / "agreement.md").read_text(encoding="utf-8")
+    kept = LAST_SECTION + PAGE.read_text(encoding="utf-8").partition(LAST_SECTION)[2]
+    PAGE.write_text("\n".join([HEAD.format(**sizes), *page, agreement, kept]), encoding="utf-8")
 
 
 def _text(module: str) -> str:

@@ -8,12 +8,10 @@
 
 from gcnlimit.simulation.order_functions import measure_order_functions
 from gcnlimit.theory.depth import resolvents
-from gcnlimit.theory.depth.integral_equations import integral_residuals
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.depth.oversmoothing import learning_rate, oversmoothing
 
 __all__ = [
-    "integral_residuals",
     "learning_rate",
     "measure_order_functions",
     "order_functions",

@@ -60,7 +60,7 @@ def test_nothing_in_the_plane_is_better_on_directed_graphs(name, loss):
 def test_the_best_loss_is_better_than_each_choice_made_apart():
     gcn = gl.GCN(gl.Diffusion(1.0), symmetrize=True)
     at_infinity = gl.tune(DATA, gcn, {"t": (0, 10)})
-    for loss in ("square", "logistic", "hinge"):
+    for loss in ("square", "logistic"):  # the hinge loss meets a scan of the same plane above
         best = gl.tune(DATA, gl.GCN(gcn.filter, loss, symmetrize=True), {"t": (0, 10), "reg": REG})
         for filter, reg in ((at_infinity.gcn.filter, GRID), (best.gcn.filter, GRID)):
             line = gl.predict(DATA, gl.GCN(filter, loss, reg=reg, symmetrize=True))

@@ -1,6 +1,7 @@
 """How theory and simulation agree: standard errors of few trials, dots without a prediction, the tables."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import numpy as np
@@ -63,7 +64,8 @@ def _never(*arguments):
 @pytest.mark.slow
 def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(symmetry, "DOTS", (1.0, 2.0))
-    size = Simulation(nodes=600, trials=6)
+    monkeypatch.setattr("gcnlimit.figures.registry.cores", lambda: 1)  # one process to start
+    size = Simulation(nodes=400, trials=6)
     ((_, dataset),) = produce([symmetry.FIGURE], tmp_path, size)
     (row,) = agreement({"symmetry": dataset})
     assert row["dots"] == 2 * 3 * 2 * 2
@@ -80,7 +82,9 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
 def test_training_errors_agree_with_the_theory(monkeypatch):
     monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
     monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
-    dataset = residual_strength.TRAIN_ERROR.numbers(Simulation(nodes=600, trials=6))
+    monkeypatch.setattr(residual_strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
+    with ThreadPoolExecutor(1) as here:
+        dataset = residual_strength.TRAIN_ERROR.numbers(Simulation(nodes=400, trials=6, executor=here))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5

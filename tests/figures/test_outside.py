@@ -20,7 +20,8 @@ def file(tmp_path):
     return path
 
 
-def test_the_figure_of_the_page_is_drawn_with_its_dots(file, tmp_path):
+def test_the_figure_of_the_page_is_drawn_with_its_dots(file, tmp_path, monkeypatch):
+    monkeypatch.setattr("gcnlimit.figures.registry.cores", lambda: 1)  # one process to start
     figure = find(str(file))
     ((_, dataset),) = produce([figure], tmp_path, Simulation(nodes=400, trials=4))
     assert np.all(np.abs(z_scores(dataset)) < 4)

@@ -21,7 +21,7 @@ def accuracies(data, trials, nodes, degree):
 def test_message_passing_reaches_the_bayes_optimal_accuracy(lam, mu, directed):
     data = gl.CSBM(alpha=4, lam=lam, mu=mu, rho=0.1, directed=directed)
     best = gl.bayes_optimal(data)
-    (accuracy, error), (loss, loss_error) = accuracies(data, trials=10, nodes=3000, degree=60)
+    (accuracy, error), (loss, loss_error) = accuracies(data, trials=10, nodes=1200, degree=60)
     assert abs(accuracy - best.test_accuracy) < 4 * error
     assert abs(loss - best.test_loss) < 4 * loss_error
 

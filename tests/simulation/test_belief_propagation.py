@@ -158,14 +158,14 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
         gl.belief_propagation(strong)
     signed = i.adjacency.copy()
     signed.data[:9] = -0.1
-    with pytest.raises(gl.ParameterError, match=r"negative weights.*; take amp"):
+    with pytest.raises(gl.ParameterError, match="9 negative weights"):
         gl.belief_propagation(gl.Instance.of(signed, i.features, i.labels, i.train_mask, data=data))
 
 
 @pytest.mark.slow
 def test_at_large_degree_accuracy_and_free_entropy_are_those_of_the_ceiling():
     data = gl.CSBM(alpha=10, lam=1.0, mu=1.0, rho=0.15)
-    found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=25, seed=k), tol=1e-4) for k in range(8)]
+    found = [gl.belief_propagation(gl.sample(data, nodes=800, degree=25, seed=k), tol=1e-4) for k in range(8)]
     best = gl.bayes_optimal(data)
     for values, exact in (
         ([f.performance.test_accuracy for f in found], best.test_accuracy),

@@ -90,7 +90,7 @@ def test_a_changed_field_is_refused_or_counts_for_what_it_says(kind, tmp_path):
     with np.load(path) as file:
         stored = {name: file[name] for name in file.files}
     refused = 0
-    for _ in range(150):
+    for _ in range(60):
         changed = mutate(stored, rng)
         np.savez(path, **changed)
         try:
@@ -103,7 +103,7 @@ def test_a_changed_field_is_refused_or_counts_for_what_it_says(kind, tmp_path):
             continue
         expected = dense_outputs(changed)
         assert np.allclose(outputs, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
-    assert 40 < refused < 140
+    assert 16 < refused < 56
 
 
 def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):

@@ -91,3 +91,20 @@ def test_gaussian_graph_has_the_spike():
     S = gaussian_graph(LABELS[:, None], 2.0, False, np.random.default_rng(0))
     assert np.array_equal(S, S.T)
     assert abs(np.triu(S, 1)[np.triu_indices(N, 1)].std() - 1) < 0.05
+
+
+@pytest.mark.parametrize("directed, n", [(True, 15), (False, 15), (False, 16)])
+def test_propensities_multiply_the_probability_of_every_pair(directed, n):
+    labels, rng, draws = LABELS[:n], np.random.default_rng(2), 1500
+    theta = np.append(np.geomspace(0.005, 3.0, n - 1), 0.0)
+    total = sum(
+        bernoulli_graph(KINDS[:n], blocks(0.3, 0.1), directed, rng, theta=theta).toarray() for _ in range(draws)
+    )
+    p = np.minimum(np.where(np.equal.outer(labels, labels), 0.3, 0.1) * np.outer(theta, theta), 1.0)
+    cells = np.ones((n, n), bool) if directed else np.triu(np.ones((n, n), bool))
+    assert np.array_equal(total[p % 1.0 == 0.0], draws * p[p % 1.0 == 0.0])
+    assert p.max() == 1.0
+    often, rare = cells & (p < 1.0) & (draws * p > 10.0), cells & (draws * p <= 10.0)
+    z = (total - draws * p)[often] / np.sqrt(draws * (p * (1 - p))[often])
+    assert 1e-4 < chi2.cdf(np.sum(z**2), df=z.size) < 1 - 1e-4
+    assert abs(total[rare].sum() - draws * p[rare].sum()) < 4 * np.sqrt(draws * p[rare].sum())

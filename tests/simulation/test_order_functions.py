@@ -102,6 +102,17 @@ def test_what_has_no_order_functions_is_refused(instance, gcn, depths, words):
         measure_order_functions(instance, gcn, depths)
 
 
+def test_each_layer_propagates_the_one_before_and_adds_its_share(instance):
+    gcn, strength = gl.GCN(gl.Residual([0.7, 2.0, -0.4]), reg=0.5), (0.7, 2.0)
+    found = measure_order_functions(instance, gcn)
+    a, n = instance.observation.operator(True), instance.labels.size
+    states = [instance.features @ gl.fit(instance, gcn, tol=1e-12).weights / np.sqrt(n)]
+    for c in strength:
+        states.append(a @ states[-1] + c * states[-1])
+    assert np.allclose(found.m, states @ instance.labels / n, rtol=1e-8)
+    assert np.allclose(found.Q, np.array(states) @ np.transpose(states) / n, rtol=1e-8)
+
+
 def test_the_layers_of_a_product_are_those_of_its_polynomial(instance):
     """(a + 1)(a + 2) = 2 + 3a + a^2: the same weights, and the same states at the first layer."""
     product = measure_order_functions(instance, gl.GCN(gl.Residual([1.0, 2.0]), reg=0.5))

@@ -63,6 +63,13 @@ def test_products_in_single_precision_do_not_limit_the_precision():
     assert lie is None  # the true residual has the last word
 
 
+def test_a_pivot_that_rounding_cancels_is_no_error():
+    """The first pivot is 1, the second 1 - 1: the shift is lost, and the true residual decides."""
+    G, b, r = np.ones((2, 2)), np.array([1.0, 0.0]), np.array([1e-17])
+    x = solve_shifted(G.__matmul__, G.__matmul__, b, r, 1e-10, 2)
+    assert x is None or np.linalg.norm(x[0] @ G + r * x[0] - b) < 1e-10
+
+
 @pytest.mark.parametrize("n, m", SHAPES)
 @pytest.mark.parametrize("reg", REGS)
 def test_logistic_gradient_vanishes(n, m, reg):

@@ -1,9 +1,9 @@
 """The Bayes-optimal ceiling: reference values, the transition, limits, and networks below it."""
 
-import mpmath as mp
 import numpy as np
 import pytest
 from reference import CLASSES, REFERENCE
+from scipy.stats import norm
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
@@ -17,28 +17,27 @@ def test_reference(row):
 
 
 def state_evolution(alpha, lam_s, mu, rho, steps):
-    """Plain iteration of the paper's equations at 18 digits, from the informed start."""
-    mp.mp.dps = 18
-    m_y = mp.mpf(1)
+    """Plain iteration of the paper's equations, averages by the trapezoidal rule, from the informed start."""
+    w = np.linspace(-12, 12, 4001)
+    weight, m_y = norm.pdf(w) * (w[1] - w[0]), 1.0
     for _ in range(steps):
         m_u = mu * m_y / (1 + mu * m_y)
         m = mu / alpha * m_u + lam_s**2 * m_y
-        average = mp.quad(lambda w, m=m: mp.tanh(m + mp.sqrt(m) * w) * mp.npdf(w), [-12, -6, -3, 0, 3, 6, 12])
-        m_y = rho + (1 - rho) * average
-    return mp.ncdf(mp.sqrt(m))
+        m_y = rho + (1 - rho) * (weight @ np.tanh(m + np.sqrt(m) * w))
+    return norm.cdf(np.sqrt(m))
 
 
 @pytest.mark.parametrize(
-    ("data", "steps"),
+    "data",
     [
-        (gl.CSBM(alpha=3.0, lam=0.9, mu=1.0, rho=0.2), 30),
-        (gl.CSBM(alpha=1.0, lam=1.8, mu=0.5, rho=0.0, directed=False), 30),
+        gl.CSBM(alpha=3.0, lam=0.9, mu=1.0, rho=0.2),
+        gl.CSBM(alpha=1.0, lam=1.8, mu=0.5, rho=0.0, directed=False),
     ],
 )
-def test_against_plain_iteration(data, steps):
+def test_against_plain_iteration(data):
     signal = data.effective_signal(symmetrize=True)
-    expected = state_evolution(data.alpha, signal, data.mu, data.rho, steps)
-    assert gl.bayes_optimal(data).test_accuracy == pytest.approx(float(expected), abs=1e-12)
+    expected = state_evolution(data.alpha, signal, data.mu, data.rho, steps=100)
+    assert gl.bayes_optimal(data).test_accuracy == pytest.approx(expected, abs=1e-12)
 
 
 def test_just_above_the_transition_without_labels():

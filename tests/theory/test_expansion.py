@@ -14,9 +14,10 @@ FILTERS = [gl.Residual([1.0, 0.4]), gl.Diffusion(0.7), gl.PageRank(0.3)]
     "point, symmetrize", [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)], ids=str
 )
 def test_every_order_is_that_of_a_solver_of_many_digits(point, symmetrize):
+    """Seconds for five orders, by mpmath; those above show in the remainder, below."""
     gcn = gl.GCN(gl.Residual([point[4]]), symmetrize=symmetrize)
-    ours = gl.theory.large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=6)
-    assert np.allclose(ours, orders(point, 6, symmetrize, digits=55), rtol=1e-9, atol=0)
+    ours = gl.theory.large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=4)
+    assert np.allclose(ours, orders(point, 4, symmetrize, digits=45), rtol=1e-9, atol=0)
 
 
 def test_without_a_graph_the_orders_are_known():
@@ -126,3 +127,5 @@ def test_what_has_no_orders_is_refused():
         gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=False), order=9)
     with pytest.raises(gl.ParameterError, match="no Taylor series"):
         gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), Cornered(), symmetrize=False))
+    with pytest.raises(gl.ParameterError, match="gain 1e\\+200 of the filter is out of range"):  # 0 times infinity
+        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Residual([1e200]), "hinge"))

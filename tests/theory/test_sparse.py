@@ -61,7 +61,7 @@ def test_five_colours_are_hard_to_find_between_their_two_thresholds(degree, info
 def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
     data = gl.CSBM(alpha=20, lam=lam, mu=2.0, rho=0.2, **options)
     ceiling = gl.bayes_optimal(data, degree=degree, population=1000, sweeps=16)
-    found = [gl.belief_propagation(gl.sample(data, nodes=3000, degree=degree, seed=k), tol=1e-3) for k in range(5)]
+    found = [gl.belief_propagation(gl.sample(data, nodes=1500, degree=degree, seed=k), tol=1e-3) for k in range(5)]
     for name in ("test_accuracy", "test_loss"):
         values = [getattr(f.performance, name) for f in found]
         error = math.hypot(np.std(values, ddof=1) / math.sqrt(5), getattr(ceiling.standard_error, name))

@@ -87,7 +87,7 @@ def test_evidence_alike_in_all_directions_is_decided_by_one_integral(fractions, 
 def test_the_decision_has_the_error_of_the_largest_posterior():
     """Two routes to one number: tails of Gaussian variables, and one minus the average of the largest posterior probability."""
     p, m, rng = np.array(THREE), np.array([[1.2, 0.3], [0.3, 0.5]]), np.random.default_rng(0)
-    codes, size = simplex_codes(p), 400_000
+    codes, size = simplex_codes(p), 100_000
     kinds = rng.choice(3, size, p=p)
     b = codes[kinds] @ m + rng.standard_normal((size, 2)) @ np.linalg.cholesky(m).T
     scores = b @ codes.T - 0.5 * np.einsum("ka,ab,kb->k", codes, m, codes) + np.log(p)
@@ -125,7 +125,7 @@ def test_half_the_overlap_is_the_gradient_of_the_free_entropy_of_the_evidence():
 @pytest.mark.parametrize("directed, features", [(True, None), (False, LAW)])
 def test_message_passing_reaches_the_ceiling(directed, features):
     data = gl.CSBM(alpha=2.0, lam=0.9, mu=1.0, rho=0.1, classes=THREE, directed=directed, features=features)
-    graphs = [gl.sample(data, nodes=1500, degree=None, seed=seed) for seed in range(6)]
+    graphs = [gl.sample(data, nodes=700, degree=None, seed=seed) for seed in range(6)]
     found = np.array([gl.amp(graph).performance.test_accuracy for graph in graphs])
     ceiling = gl.bayes_optimal(data).test_accuracy
     assert abs(np.mean(found) - ceiling) < 4.0 * np.std(found, ddof=1) / np.sqrt(found.size)

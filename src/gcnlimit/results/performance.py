@@ -93,14 +93,15 @@ class Performance(Result):
         """The fields; other thresholds only where they change the accuracy, as on unequal classes."""
         shown = self.as_dict()
         if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
-            shown = {name: value for name, value in shown.items() if name not in _THRESHOLDS}
+            shown = {name: value for name, value in shown.items() if name not in THRESHOLDS}
         return shown
 
 
 MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
 """The fields that are numbers."""
 
-_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+"""Those of other decisions than the network's own."""
 
 
 def same_everywhere(value: float, shape: tuple[int, ...]) -> Performance:

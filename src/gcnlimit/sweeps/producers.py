@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.csbm import SIGNALS
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import (
     DATA,
@@ -22,7 +22,7 @@ from gcnlimit.parameters import (
     network_names,
     real_names,
 )
-from gcnlimit.results.performance import Performance, Status
+from gcnlimit.results.performance import THRESHOLDS, Performance, Status
 from gcnlimit.sweeps.store import describe
 
 Answer = Mapping[str, Any]
@@ -106,22 +106,24 @@ def _predict(parameters: dict[str, Any]) -> Answer:
     options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
     data = build_data(parameters)
     prediction = predict(data, build_network(parameters), **options, throw="throw" in parameters)
-    return _numbers(prediction) | {"status": prediction.status}
+    return _numbers(data, prediction) | {"status": prediction.status}
 
 
-def _numbers(performance: Performance) -> dict[str, Any]:
-    """The fields by name; points of any number of classes have the same ones."""
-    return {"roc_auc": np.nan} | performance.as_dict()
+def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
+    """The fields by name; those of other thresholds on unequal classes only, where they are other numbers."""
+    numbers = {"roc_auc": np.nan} | performance.as_dict()
+    return {name: value for name, value in numbers.items() if name not in THRESHOLDS or not data.classes.equal}
 
 
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
 
     degree = parameters.get("degree")
-    prediction = bayes_optimal(build_data(parameters), degree=degree)
+    data = build_data(parameters)
+    prediction = bayes_optimal(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(prediction.standard_error, name) for name in random}
-    return _numbers(prediction) | errors | {"status": prediction.status}
+    return _numbers(data, prediction) | errors | {"status": prediction.status}
 
 
 def _simulate(parameters: dict[str, Any]) -> Answer:
@@ -130,22 +132,24 @@ def _simulate(parameters: dict[str, Any]) -> Answer:
     given = {name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters}
     settings = _simulating().defaults | given | {"workers": 1, "progress": False}
     throw = "throw" in parameters
-    measured = simulate(build_data(parameters), build_network(parameters), **settings, throw=throw)
+    data = build_data(parameters)
+    measured = simulate(data, build_network(parameters), **settings, throw=throw)
     if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
         raise KeyboardInterrupt
     status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
-    errors = _numbers(measured.standard_error)
+    errors = _numbers(data, measured.standard_error)
     named = {f"{name}_standard_error": error for name, error in errors.items()}
-    return _numbers(measured) | named | {"status": status}
+    return _numbers(data, measured) | named | {"status": status}
 
 
 def _tune(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.choose.tune import tune
 
     throw = "throw" in parameters
-    tuned = tune(build_data(parameters), build_network(parameters), parameters["free"], throw=throw, progress=False)
+    data = build_data(parameters)
+    tuned = tune(data, build_network(parameters), parameters["free"], throw=throw, progress=False)
     found = tuned.prediction
-    answer = _numbers(found) | {"status": found.status, "optimum": tuned.status}
+    answer = _numbers(data, found) | {"status": found.status, "optimum": tuned.status}
     for name, values in tuned.parameters.items():
         answer |= _best(name, np.asarray(values, float), np.ndim(found.test_accuracy))
     return answer

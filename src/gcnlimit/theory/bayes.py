@@ -85,22 +85,26 @@ def bayes_optimal(
         return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
     if not data.classes.equal and data.classes.count > 2:
         return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4), data)  # seconds each
-    tables = posterior(data.classes)
-    shape = data.shape
+    rho = np.broadcast_to(data.rho, data.shape).ravel()
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
-        evolution = StateEvolution(Evidence.of(data), np.broadcast_to(data.rho, shape).ravel(), tables)
-        found = _fixed_points(evolution)
-        best = _prediction(data, evolution, found, found.best)
-        hard = found.reached < found.best
-        reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
-        free_entropy = evolution.free_entropy(found.best).reshape(shape)
-    ceiling = BayesPrediction.from_states(
+        evolution = StateEvolution(Evidence.of(data), rho, posterior(data.classes))
+    return labelled(with_errors(ceiling(data, evolution), data, bayes_optimal), data)
+
+
+@np.errstate(all="ignore")
+def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
+    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
+    found = _fixed_points(evolution)
+    best = _prediction(data, evolution, found, found.best)
+    hard = found.reached < found.best
+    reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
+    free_entropy = evolution.free_entropy(found.best).reshape(data.shape)
+    return BayesPrediction.from_states(
         best,
         labelled(reached, data),
-        hard=scalar_or_array(hard.reshape(shape)),
+        hard=scalar_or_array(hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy),
     )
-    return labelled(with_errors(ceiling, data, bayes_optimal), data)
 
 
 def _fixed_points(evolution: StateEvolution) -> FixedPoints:
@@ -146,10 +150,10 @@ def degree_correction(
 ) -> DegreeCorrection:
     r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
 
-    It is that of the ceiling, by population dynamics (Eq. 9.6). The accuracies of networks move by about as much (measured:
-    by up to 1.6 times as much, and often by less), so that it says whether `predict` can be trusted at this degree. With two
-    equal classes the correction falls as :math:`1/d`, and with more, or unequal ones, as :math:`1/\sqrt d`, with the opposite
-    sign of :math:`\lambda` (Eq. 9.8).
+    It is that of the ceiling, by population dynamics (Eq. 9.6). The accuracies of networks usually move by a similar amount
+    (measured at :math:`\lambda = 1`: by up to 1.6 times as much, and often by less), so it says whether `predict` can be trusted
+    at this degree. With two equal classes the correction falls as :math:`1/d` and grows as :math:`\lambda^4`. With more classes,
+    or unequal ones, it falls as :math:`1/\sqrt d`, with the opposite sign of :math:`\lambda` (Eq. 9.8).
 
     Parameters
     ----------

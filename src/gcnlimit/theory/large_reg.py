@@ -2,15 +2,19 @@ r"""Infinite regularization: explicit formulas for any filter.
 
 As :math:`r \to \infty` the weights align with :math:`X^T g(a)^T R y` (Eq. 4.1), and the output on a node is Gaussian around
 a multiple of its label. Its mean, its variance and the push that training gives to a labelled node are sums of positive
-terms of the same form for symmetric and directed operators (Eq. 4.7):
+terms of the same form for symmetric and directed operators. With a filter :math:`g` at training and :math:`g'` at test (10.11),
 
 .. math::
-    \text{mean} &= [e(g^2) - \tau(g^2)] + \mu\, e(g)^2, \qquad \text{push} = \tau(g^2)/\rho, \\
+    \text{mean} &= [e(g'g) - \tau(g'g)] + \mu\, e(g) e(g'), \qquad \text{push} = \tau(g'g)/\rho, \\
     \text{var}  &= \text{coherent} + \tfrac{1-\rho}{\rho}\,\text{scattered}
-                   + \alpha\,\tau(g^2)\left[ e(g^2) + \tfrac{1-\rho}{\rho}\tau(g^2) + \mu\, e(g)^2 \right].
+                   + \alpha\,\tau(g'^2)\left[ e(g^2) + \tfrac{1-\rho}{\rho}\tau(g^2) + \mu\, e(g)^2 \right] ;
+
+:math:`g' = g` is Eq. 4.7.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,20 +24,53 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.spectrum import Spectrum
 
 
+class Readout(NamedTuple):
+    r"""Averages of the output that is read through a filter :math:`g'` after training through :math:`g`.
+
+    `tau2` is :math:`\tau(g'^2)`, `e` is :math:`e(g')`, `both` is :math:`\tau(g'g)`, `excess` is :math:`e(g'g) - \tau(g'g)`;
+    `coherent` and `scattered` are the variances due to the signal and to the choice of labelled nodes.
+    """
+
+    tau2: Array
+    e: Array
+    both: Array
+    excess: Array
+    coherent: Array
+    scattered: Array
+
+    @classmethod
+    def same(cls, a: Averages) -> Readout:
+        """Output through the filter of the training."""
+        return cls(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
+
+
 def margins(
-    averages: Averages, alpha: Array, mu: Array, rho: Array, features: Spectrum | None = None
+    averages: Averages,
+    alpha: Array,
+    mu: Array,
+    rho: Array,
+    features: Spectrum | None = None,
+    *,
+    readout: Readout | None = None,
 ) -> tuple[Array, Array]:
-    r"""Return the margins of a test and of a train node, mean over standard deviation (Eqs. 4.7 and 8.15).
+    r"""Return the margins of a test and of a train node, mean over standard deviation (Eqs. 4.7, 8.15 and 10.11).
 
     Correlated features enter by three moments; the averages are then those at :math:`\mu/s_1`, `s_1` the mean variance.
+    Without a `readout` the filter of the training is that of the test.
     """
-    a = averages
-    s1, s2, g1 = (1.0, 1.0, 1.0) if features is None else features.moments
+    a, out = averages, readout or Readout.same(averages)
+    s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
-    mean = s1 * a.excess + mu * a.e_g**2
-    weights = s2 * (a.e_g2 + hidden * a.tau_g2) + g1 * (mu * a.e_g**2)
-    deviation = np.sqrt(s1**2 * a.coherent + hidden * (s1**2 * a.scattered) + alpha * a.tau_g2 * weights)  # Eq. 4.7
-    return mean / deviation, (mean + s1 * a.tau_g2 / rho) / deviation
+    mean = s1 * out.excess + mu * (a.e_g * out.e)
+    weights = weight_square(a, mu, rho, features)
+    deviation = np.sqrt(s1**2 * out.coherent + hidden * (s1**2 * out.scattered) + alpha * out.tau2 * weights)  # Eq. 4.7
+    return mean / deviation, (mean + s1 * out.both / rho) / deviation
+
+
+def weight_square(a: Averages, mu: Array, rho: Array, features: Spectrum | None = None) -> Array:
+    r"""Squared length :math:`s_2[e(g^2) + \frac{1-\rho}\rho\tau(g^2)] + g_1\mu\,e(g)^2` of the weights (Eqs. 4.5 and 8.15)."""
+    _, s2, g1 = (1.0, 1.0, 1.0) if features is None else features.moments
+    return np.asarray(s2 * (a.e_g2 + (1.0 - rho) / rho * a.tau_g2) + g1 * (mu * a.e_g**2))
 
 
 def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> Averages:
@@ -47,20 +84,29 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
     """Return the averages of a filter known by its values `g` at the nodes of the measure."""
-    g2 = g * g
-    tau_g2 = g2 @ measure.tau
-    e_g = np.einsum("bn,bn->b", measure.e, g)
-    e_g2 = np.einsum("bn,bn->b", measure.e, g2)
-    drive = mu * e_g
-    spread = g2 + drive[:, None] * g
-    spread -= (e_g2 + drive * e_g)[:, None]
-    return Averages(
-        tau_g2=tau_g2,
-        e_g2=e_g2,
-        excess=np.einsum("bn,bn->b", measure.excess, g2),
-        e_g=e_g,
+    e_g2 = np.einsum("bn,bn->b", measure.e, g * g)
+    out = spectral_readout(measure, g, g, mu)
+    return Averages(out.tau2, e_g2, out.excess, out.e, out.coherent, out.scattered)
+
+
+def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, mu: Array) -> Readout:
+    r"""Return the averages of the output through the filter of values `read`, after training through `g`.
+
+    `coherent` is :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and `scattered` is :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11).
+    """
+    product = g * read
+    both = product @ measure.tau
+    e = np.einsum("bn,bn->b", measure.e, read)
+    drive = mu * np.einsum("bn,bn->b", measure.e, g)
+    spread = product + drive[:, None] * read
+    spread -= (np.einsum("bn,bn->b", measure.e, product) + drive * e)[:, None]
+    return Readout(
+        tau2=(read * read) @ measure.tau,
+        e=e,
+        both=both,
+        excess=np.einsum("bn,bn->b", measure.excess, product),
         coherent=np.einsum("bn,bn,bn->b", measure.e, spread, spread),
-        scattered=np.square(g2 - tau_g2[:, None]) @ measure.tau,
+        scattered=np.square(product - both[:, None]) @ measure.tau,
     )
 
 
@@ -85,33 +131,55 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
     """Return the sums of Eqs. 4.11 to 4.13 from the Taylor coefficients and their tails, powers along the first axis."""
+    out = coefficient_readout((g, G), (g, G), signal, mu)
+    return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
+
+
+def coefficient_readout(trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, mu: Array) -> Readout:
+    """Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
+
+    Both have the same number of powers (see `paired_series`).
+    """
+    (g, G), (h, H) = trained, read
     n = g.shape[0]
     R = np.empty_like(G)
     M2 = np.zeros(g.shape[1])
     N2 = np.zeros(g.shape[1])
     # M_il and N_il (Eq. 4.12) are running sums along each diagonal l - i = lag: n operations instead of n^2
     for lag in range(n):
-        R[lag] = _sum(G[: n - lag], G[lag:])
-        M = _running_sum(g[: n - lag] * g[lag:])
-        M2 += (2.0 if lag else 1.0) * _sum(M, M)  # M is symmetric: a diagonal off the main one counts twice
+        R[lag] = _sum(G[: n - lag], H[lag:])
+        M = _running_sum(h[: n - lag] * g[lag:])
         if lag == 0:  # without M_00, through which a node sees its own label: that is part of the mean
-            M2 = _sum(M[1:], M[1:])
-        above = _running_sum(g[: n - lag] * G[lag:])  # l = i + lag
-        below = _running_sum(G[: n - lag] * g[lag:])  # i = l + lag
+            M2 += _sum(M[1:], M[1:])
+        else:
+            M_below = M if h is g else _running_sum(g[: n - lag] * h[lag:])
+            M2 += _sum(M, M) + _sum(M_below, M_below)
+        above = _running_sum(h[: n - lag] * G[lag:])  # l = i + lag
+        below = _running_sum(G[: n - lag] * h[lag:])  # i = l + lag
         if lag == 0:  # only l >= 1: the column l = 0 is the coefficient of xi^i y, which enters `tail`
             N2 += _sum(above[1:], above[1:])
         else:
             N2 += _sum(above, above) + _sum(below[1:], below[1:])
-    tau_g2, e_g2 = _sum(g, g), R[0]
-    tail = mu * G[0] * G[1:] + R[1:]
-    return Averages(
-        tau_g2=tau_g2,
-        e_g2=e_g2,
-        excess=signal * _sum(G[1:], 2.0 * g[:-1] + signal * G[1:]),  # G_i^2 - g_i^2 by Eq. 4.10
-        e_g=G[0],
+    tail = mu * G[0] * H[1:] + R[1:]
+    # G_i H_i - g_i h_i by Eq. 4.10, symmetric in the two filters
+    excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
+    return Readout(
+        tau2=_sum(h, h),
+        e=H[0],
+        both=_sum(g, h),
+        excess=0.5 * signal * excess,
         coherent=_sum(tail, tail) + N2,
         scattered=M2,
     )
+
+
+def paired_series(first: Filter, second: Filter, signal: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Return the Taylor coefficients and tails of two filters on a directed operator, with as many powers for each."""
+    series = [filter.directed_chain(signal).taylor(signal) for filter in (first, second)]
+    longest = max(g.shape[0] for g, _ in series)
+    padded = (tuple(np.pad(part, ((0, longest - len(part)), (0, 0))) for part in pair) for pair in series)
+    one, other = padded
+    return (one[0], one[1]), (other[0], other[1])
 
 
 def _running_sum(terms: Array) -> Array:

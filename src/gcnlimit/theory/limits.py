@@ -141,14 +141,14 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
 
 
 def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
-    r"""Rate :math:`\gamma` of :math:`e^{-\gamma K}`, at which a network of constant residual strength `c` becomes PCA.
+    r"""Rate :math:`\gamma_{PCA}` at which a network of constant residual strength `c` becomes PCA with growing depth.
 
-    .. math:: \gamma = 2 \log \frac{|s + c|}{b + |c|}, \qquad
+    .. math:: \gamma_{PCA} = 2 \log \frac{|s + c|}{b + |c|}, \qquad
               s = \lambda_e,\; b = 1 \text{ (directed)}, \qquad s = \lambda_e + \lambda_e^{-1},\; b = 2 \text{ (symmetric)},
 
-    the squared ratio of the spike to the edge of the bulk: `pca_distance` falls like :math:`e^{-\gamma K}` times a power of
-    :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin is linear in the output, not
-    quadratic: `pca_gap` falls at :math:`\gamma/2` if symmetric and :math:`\mu > 0`, and at
+    the squared ratio of the spike to the edge of the bulk: `pca_distance` falls like :math:`e^{-\gamma_{PCA} K}` times a
+    power of :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin is linear in the
+    output, not quadratic: `pca_gap` falls at :math:`\gamma_{PCA}/2` if symmetric and :math:`\mu > 0`, and at
     :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
 
     Parameters

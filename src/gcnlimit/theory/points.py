@@ -17,12 +17,14 @@ from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss
 from gcnlimit.network import GCN
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
 from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
@@ -44,6 +46,8 @@ class Points(NamedTuple):
     penalty: Penalty
     classes: Classes = Classes(2)
     features: Spectrum = Spectrum.white()
+    degrees: DegreeLaw | None = None
+    normalization: Normalization = as_normalization("symmetric")
 
     @classmethod
     def of(cls, data: CSBM, gcn: GCN) -> Self:

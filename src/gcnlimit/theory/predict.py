@@ -18,12 +18,13 @@ from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
-from gcnlimit.theory.finite_reg.averages import expected_losses
+from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
     node_loss,
     offset,
     train_push,
+    trained_bias,
 )
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
@@ -92,7 +93,7 @@ def predict(
         *at_infinity(points, np.flatnonzero(usable & infinite)),
         *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations, progress),
     ]
-    prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
+    prediction = _prediction(points, found, shape)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
@@ -196,7 +197,7 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     )
 
 
-def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:
+def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> Prediction:
     """Put the parts together in the shape of the points."""
     order = np.argsort(np.concatenate([part.rows for part in found]))
 
@@ -205,16 +206,21 @@ def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered
 
     margin = column("test_margin"), column("train_margin")
     solved = [(part.rows, part.solution) for part in found if part.solution is not None]
+    output = gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None
+    weights = gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None
+    bias = trained_bias(points.class_loss, column("offset"), output)
     order_parameters = OrderParameters(
         test_margin=scalar_or_array(margin[0]),
         train_margin=scalar_or_array(margin[1]),
-        output=gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None,
-        weights=gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None,
-        sources=tuple(solved) if layered else (),
+        output=output,
+        weights=weights,
+        bias=None if bias is None else scalar_or_array(bias),
+        nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
+        sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
     )
     status = column("status")
     return Prediction.of(
-        from_margins(data.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
+        from_margins(points.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

@@ -6,14 +6,15 @@ from scipy.integrate import dblquad
 from scipy.special import i1
 
 import gcnlimit as gl
-from gcnlimit.theory.depth import integral_equations
+from validation import integral_equations
+from validation.integral_equations import integral_residuals
 
 
 @pytest.mark.parametrize("symmetrize", [False, True])
 @pytest.mark.parametrize(("lam", "mu", "t"), [(1.0, 2.0, 1.0), (1.4, 0.0, 2.5), (0.6, 1.0, -0.7), (-1.2, 3.0, -1.5)])
 def test_closed_forms_solve_the_integral_equations(symmetrize, lam, mu, t):
     data = gl.CSBM(alpha=3, lam=lam, mu=mu, rho=0.2)
-    residuals = gl.depth.integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes=20)
+    residuals = integral_residuals(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize), nodes=20)
     assert {"m", "Q", "Q_qh", "Q_hat", "V_qh", "phi", "Phi"} < set(residuals)
     assert max(residuals.values()) < 1e-12
 
@@ -29,13 +30,13 @@ def test_a_wrong_function_does_not(symmetrize, name, monkeypatch):
 
     monkeypatch.setattr(integral_equations, "order_functions", wrong)
     data = gl.CSBM(alpha=3, lam=1.0, mu=2.0, rho=0.2)
-    residuals = gl.depth.integral_residuals(data, gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize), nodes=12)
+    residuals = integral_residuals(data, gl.GCN(gl.Diffusion(1.0), symmetrize=symmetrize), nodes=12)
     assert max(residuals.values()) > 1e-5
 
 
 def test_the_quadrature_converges_exponentially():
     data, gcn = gl.CSBM(alpha=3, lam=1.4, mu=2.0, rho=0.2), gl.GCN(gl.Diffusion(2.0), symmetrize=True)
-    few, more = (gl.depth.integral_residuals(data, gcn, nodes=n)["Q"] for n in (4, 8))
+    few, more = (integral_residuals(data, gcn, nodes=n)["Q"] for n in (4, 8))
     assert more < 1e-3 * few < 1e-3
 
 
@@ -69,4 +70,4 @@ def test_what_cannot_be_checked_is_refused():
         (gl.Diffusion(0.0), "t = 0.0 is not allowed"),
     ):
         with pytest.raises(gl.ParameterError, match=sentence):
-            gl.depth.integral_residuals(data, gl.GCN(filter, symmetrize=False))
+            integral_residuals(data, gl.GCN(filter, symmetrize=False))

@@ -35,7 +35,7 @@ def solved(problem, s):
 @pytest.mark.parametrize("filter", CASES, ids=repr)
 @pytest.mark.parametrize("lam", [0.7, -1.6])
 def test_averages_are_those_of_a_sampled_graph(filter, lam):
-    s, size, trials = 3.0, 400, 8
+    s, size, trials = 3.0, 200, 8
     problem, gain = problem_of(filter, lam)
     _, predicted = solved(problem, s)
     measured = np.array([_measured(filter, gain, lam=lam, s=s, size=size, seed=seed) for seed in range(trials)])

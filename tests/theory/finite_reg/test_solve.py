@@ -46,7 +46,7 @@ def paper_ridge_without_residuals(data, reg, K):
     V_w, V = 1 / (alpha * reg), np.full(K, 1 / (alpha * reg))
     Vh, mh, m, m_w, Q_w = np.full(K, rho), np.zeros(K), np.zeros(K), 0.0, 1.0
     Q, Qh = np.eye(K), np.eye(K)
-    for _ in range(6000):
+    for _ in range(1500):
         previous = np.concatenate([[V_w], V[:-1]])
         V = 0.5 * V + 0.5 * previous / (1 + previous * Vh)
         Vh = np.append(Vh[1:] / (1 + V[:-1] * Vh[1:]), rho / (1 + V[-1]))
@@ -77,7 +77,7 @@ def paper_ridge_without_residuals(data, reg, K):
 
 
 @pytest.mark.parametrize("reg", [0.3, 3.0])
-@pytest.mark.parametrize("K", [1, 2, 3])
+@pytest.mark.parametrize("K", [1, 3])
 def test_ridge_without_residuals_meets_the_papers_reduced_system(reg, K):
     data = gl.CSBM(alpha=2.0, lam=0.8, mu=1.5, rho=0.3)
     prediction = gl.predict(data, gl.GCN(gl.Residual.constant(0.0, K), reg=reg, symmetrize=False))

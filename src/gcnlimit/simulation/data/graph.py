@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -13,14 +15,23 @@ from gcnlimit.simulation.backend import Backend, backend_of
 
 Placed = Any  # integers on the device of the backend
 
+_LOWEST = -6.0  # octave of the propensities below which all are one group: they have hardly any edge
+
 
 def bernoulli_graph(
-    kinds: Indices, probabilities: Array, directed: bool, rng: Any, backend: Backend | None = None
+    kinds: Indices,
+    probabilities: Array,
+    directed: bool,
+    rng: Any,
+    backend: Backend | None = None,
+    *,
+    theta: Array | None = None,
 ) -> sparse.csr_array[np.float64]:
-    """Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
+    r"""Graph whose edges are independent, of probability ``probabilities[k, l]`` between classes `k` and `l`.
 
     `kinds` is the index of the class of each node. Every ordered pair is drawn once if `directed`, every unordered pair
-    otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's.
+    otherwise, self-loops included; by the generator `rng` of a `backend`, by default NumPy's. With the propensities `theta` of
+    the nodes the probability is multiplied by :math:`\theta_i\theta_j`, and at most 1.
 
     >>> rng = np.random.default_rng(0)
     >>> A = bernoulli_graph(np.array([0, 0, 1]), np.eye(2), directed=True, rng=rng)
@@ -30,12 +41,20 @@ def bernoulli_graph(
            [0., 0., 1.]])
     """
     backend = backend or backend_of("cpu")
-    draw = _directed_pairs if directed else _undirected_pairs
     nodes, classes, largest = len(kinds), len(probabilities), float(np.max(probabilities))
     own, table = backend.place(kinds), backend.place(probabilities.ravel())
-    row, column = draw(nodes, largest, rng, backend)
-    kept = rng.random(len(row)) * largest < table[own[row] * classes + own[column]]
-    row, column = row[kept], column[kept]
+    weight = None if theta is None else backend.place(theta)
+    rows, columns = [], []
+    for (first, high), (second, other) in _pairs_of_groups(theta, nodes, directed):
+        bound = min(1.0, largest * high * other)
+        row, column = _pairs(first, second, bound, directed=directed, rng=rng, backend=backend)
+        allowed = table[own[row] * classes + own[column]]
+        if weight is not None:
+            allowed = allowed * weight[row] * weight[column]
+        kept = rng.random(len(row)) * bound < allowed
+        rows.append(row[kept])
+        columns.append(column[kept])
+    row, column = backend.join(rows), backend.join(columns)
     if not directed:
         mirrored = row != column
         row, column = backend.join([row, column[mirrored]]), backend.join([column, row[mirrored]])
@@ -54,10 +73,31 @@ def gaussian_graph(codes: Array, lam: float, directed: bool, rng: np.random.Gene
     return np.asarray(lam / np.sqrt(n) * (codes @ codes.T) + noise)
 
 
-def _directed_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:
-    """Each of the ordered pairs, with that probability."""
-    places = _successes(nodes * nodes, probability, rng, backend)
-    return places // nodes, places % nodes
+def _pairs_of_groups(
+    theta: Array | None, nodes: int, directed: bool
+) -> Iterator[tuple[tuple[Indices, float], tuple[Indices, float]]]:
+    """Pairs of groups of nodes, each with its largest propensity, within a factor of two: few proposals are then rejected."""
+    if theta is None:
+        every = (np.arange(nodes), 1.0)
+        return iter([(every, every)])
+    octave = np.maximum(np.floor(np.log2(np.where(theta > 0.0, theta, 1.0))), _LOWEST)
+    members = [np.flatnonzero((octave == o) & (theta > 0.0)) for o in np.unique(octave)]
+    groups = [(group, float(np.max(theta[group]))) for group in members if group.size]
+    return product(groups, groups) if directed else combinations_with_replacement(groups, 2)
+
+
+def _pairs(
+    first: Indices, second: Indices, probability: float, *, directed: bool, rng: Any, backend: Backend
+) -> tuple[Placed, Placed]:
+    """Pairs of a node of the first group and one of the second, each with that probability."""
+    if first is second and not directed:
+        row, column = _undirected_pairs(len(first), probability, rng, backend)
+    else:
+        places = _successes(len(first) * len(second), probability, rng, backend)
+        row, column = places // len(second), places % len(second)
+    if first is second and first[-1] == len(first) - 1:  # all nodes, or the first ones: they stand where they are
+        return row, column
+    return backend.place(first)[row], backend.place(second)[column]
 
 
 def _undirected_pairs(nodes: int, probability: float, rng: Any, backend: Backend) -> tuple[Placed, Placed]:

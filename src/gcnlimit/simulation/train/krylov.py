@@ -9,6 +9,8 @@ from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
 
+_ROUNDING = float(np.finfo(float).eps)
+
 
 class KrylovSpace:
     r"""Powers :math:`G^k b`, grown by one product at a time until they hold the solutions of all shifts `r`.
@@ -43,7 +45,9 @@ class KrylovSpace:
         rest = product - overlap @ V
         rest -= (V @ rest) @ V
         self.diagonal.append(float(overlap[-1]))
-        self.pivot = self.diagonal[-1] + self.smallest - self.beside[-1] ** 2 / self.pivot
+        whole = self.diagonal[-1] + self.smallest
+        # a pivot that rounding cancels is as large as its rounding; the true residual decides whether that was enough
+        self.pivot = (whole - self.beside[-1] * (self.beside[-1] / self.pivot)) or _ROUNDING * whole
         self.beside.append(float(np.linalg.norm(rest)))
         self.residual *= self.beside[-1] / abs(self.pivot)
         if self.done:

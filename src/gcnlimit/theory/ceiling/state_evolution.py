@@ -26,6 +26,9 @@ from gcnlimit.theory.ceiling.posterior import Overlap, Posterior
 class Evidence:
     r"""Evidence of a batch of points; `graph` is :math:`\lambda_s^2`.
 
+    What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
+    does not depend on the others, and `known`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
+
     >>> one = Evidence.of(CSBM(alpha=2.0, lam=1.5, mu=3.0, rho=0.1, directed=False))
     >>> one.at(np.array([0.5])) == 1.5**2 * 0.5 + 3.0**2 * 0.5 / (1.0 + 3.0 * 0.5) / 2.0
     array([ True])
@@ -35,6 +38,8 @@ class Evidence:
     graph: Array
     mu: Array
     features: Spectrum
+    given: Array | float = 0.0
+    known: Array | float = 0.0
 
     @classmethod
     def of(cls, data: CSBM) -> Self:
@@ -45,31 +50,42 @@ class Evidence:
 
     def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
         """Evidence of some of the points."""
-        return replace(self, alpha=self.alpha[rows], graph=self.graph[rows], mu=self.mu[rows])
+        given, known = (part if isinstance(part, float) else part[rows] for part in (self.given, self.known))
+        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
+        return replace(self, alpha=alpha, graph=graph, mu=mu, given=given, known=known)
 
     def levels(self) -> list[tuple[Array, float]]:
         r"""Return :math:`\mu\Gamma/\sigma^2` of each level of the features, and the fraction of the features there."""
+        return [(a, w) for a, _, w in self._levels()]
+
+    def _levels(self) -> list[tuple[Array, Array | float, float]]:
+        r"""Levels with :math:`\Gamma/\sigma^2` times `known` between their two numbers."""
         law = self.features
         if law.is_white:
-            return [(self.mu, 1.0)]
-        return [(self.mu * (g / s), float(w)) for g, s, w in zip(law.signal, law.variance, law.weight, strict=True)]
+            return [(self.mu, self.known, 1.0)]
+        ratio = law.signal / law.variance
+        return [(self.mu * r, self.known * r, float(w)) for r, w in zip(ratio, law.weight, strict=True)]
 
     def at(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others."""
-        parts = sum(w * a * (a * q / (1.0 + a * q)) for a, w in self.levels())
-        return np.asarray(self.graph * q + parts / self.alpha)
+        parts = sum(w * a * ((k + a * q) / (1.0 + k + a * q)) for a, k, w in self._levels())
+        return np.asarray(self.given + self.graph * q + parts / self.alpha)
 
     def gain(self, q: Array) -> Array:
         """Derivative of the evidence in the overlap: the signal-to-noise ratio (Eq. 8.17) where there is none."""
-        return np.asarray(self.graph + sum(w * (a / (1.0 + a * q)) ** 2 for a, w in self.levels()) / self.alpha)
+        return np.asarray(self.graph + sum(w * (a / (1.0 + k + a * q)) ** 2 for a, k, w in self._levels()) / self.alpha)
 
     def saturation(self, q: Array) -> Array:
-        """What the evidence has lost to its first order in the overlap."""
-        return np.asarray(sum(w * a**3 * q**2 / (1.0 + a * q) for a, w in self.levels()) / self.alpha)
+        """What the evidence lacks to its slope at no overlap times the overlap."""
+        lost = sum(w * a**3 * q**2 / ((1.0 + k) ** 2 * (1.0 + k + a * q)) for a, k, w in self._levels())
+        return np.asarray(lost / self.alpha - self.at(np.zeros_like(q)))
 
     def free_entropy(self, q: Array) -> Array:
         r"""Part of the free entropy that depends on the overlap alone, in the brackets of Eqs. 8.11 and 8.19."""
-        parts = [w * (a * q - np.log1p(a * q) - (a * q) * (a * q / (1.0 + a * q))) for a, w in self.levels()]
+        parts = [
+            w * (a * q - np.log1p(a * q / (1.0 + k)) - (a * q) * ((k + a * q) / (1.0 + k + a * q)))
+            for a, k, w in self._levels()
+        ]
         return np.asarray(sum(parts) / self.alpha - 0.5 * self.graph * q**2)
 
 
@@ -150,7 +166,7 @@ class StateEvolution:
         low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
         best, residual = high.copy(), np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        unlabelled = (self.rho == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
+        unlabelled = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
         best[unlabelled & ~several] = 0.0
         rows = np.flatnonzero(~unlabelled & ~several & np.isfinite(high))
@@ -194,7 +210,7 @@ class StateEvolution:
         peak = low.copy()
         peak[flat] = self.take(flat)._steepest(low[flat], high[flat])
         folded = flat & (self.rise(peak) > 1.0)
-        alone = (self.rho == 0.0) & flat & ~folded  # no evidence is the only fixed point
+        alone = (low == 0.0) & flat & ~folded  # no evidence is the only fixed point
         best, residual, steps = self.root(np.where(alone, 0.0, low), np.where(alone, 0.0, high))
         reached = best.copy()
         rows = np.flatnonzero(folded)
@@ -208,7 +224,7 @@ class StateEvolution:
         first, last = self._turning(low, peak), self._turning(high, peak)
         lower = self.balance(first)[0] >= 0.0
         upper = ~lower | (self.balance(last)[0] <= 0.0)
-        at_zero = lower & (self.rho == 0.0)  # no evidence at all is a fixed point
+        at_zero = lower & (low == 0.0)  # no evidence at all is a fixed point
         below, residual, steps = self.root(
             np.where(at_zero, 0.0, low), np.where(at_zero, 0.0, np.where(lower, first, high))
         )

@@ -284,13 +284,17 @@ class Equations(ABC):
 
     def weight_gain(self, V_hat_w: Array) -> WeightGain:
         r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
-        law = self.features
-        if law.is_white:
-            response = 1.0 / (self.reg + V_hat_w)
-            spread = response**2 / self.alpha
-            response /= self.alpha
-            return WeightGain(response, spread, spread, response)
-        stiff = 1.0 / (self.reg[:, None] + law.variance * V_hat_w[:, None])
-        noise = (law.variance * stiff) ** 2
-        columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
-        return WeightGain(*(column @ law.weight / self.alpha for column in columns))
+        return weight_gain(self.features, self.alpha, self.reg, V_hat_w)
+
+
+def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> WeightGain:
+    r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
+    if law.is_white:
+        response = 1.0 / (reg + V_hat_w)
+        spread = response**2 / alpha
+        response /= alpha
+        return WeightGain(response, spread, spread, response)
+    stiff = 1.0 / (reg[:, None] + law.variance * V_hat_w[:, None])
+    noise = (law.variance * stiff) ** 2
+    columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
+    return WeightGain(*(column @ law.weight / alpha for column in columns))

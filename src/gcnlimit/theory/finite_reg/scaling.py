@@ -21,7 +21,7 @@ def in_units(reg: Array, gain: Array) -> Array:
 class ScaledChain(NamedTuple):
     r"""A chain whose layers and filter have gain 1 on the bulk of the spectrum, and the gains that were divided out.
 
-    `layers[k]` is the gain :math:`s_k` of layer :math:`k`, `gain` that of the whole, :math:`\Gamma = \sqrt{\tau(gg^T)}`, and
+    `layers[k]` is the gain :math:`s_k` of layer :math:`k`, `gain` that of the whole, :math:`|g| = \sqrt{\tau(gg^T)}`, and
     `spike` the mean squared gain :math:`e(g^2)/\tau(g^2)` along the labels.
     """
 

@@ -17,6 +17,7 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
+from gcnlimit.theory.finite_reg.propensities import PropensitySolution
 from gcnlimit.theory.finite_reg.solution import FAR, Solution
 from gcnlimit.theory.finite_reg.symmetric import SymmetricSolution
 from gcnlimit.theory.points import Points
@@ -30,6 +31,8 @@ def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
     """How the points are solved: the one choice between symmetric and directed graphs."""
     if PageRankSolution.applies(points, chain):
         return PageRankSolution
+    if points.degrees is not None:
+        return PropensitySolution
     return SymmetricSolution if points.symmetric else DirectedSolution
 
 

@@ -190,17 +190,17 @@ _BLOCK = 1 << 18  # numbers held by one temporary array
 class SymmetricSolution(Solution):
     """Solution on a symmetric graph, each point on a grid of its own."""
 
-    grids: _Grids
+    grids: Grids
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
-        return 16 * _Grids.of(points, None).nodes
+        return 16 * Grids.of(points, None).nodes
 
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = _Grids.of(points, chain and scaled_chain(points, chain)).even()
+        grids = cls._grids(points, chain and scaled_chain(points, chain)).even()
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(found)
         rough = np.flatnonzero(found.converged)
@@ -218,14 +218,18 @@ class SymmetricSolution(Solution):
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
         scaled = scaled_chain(points, chain)
-        grids = _Grids.of(points, scaled).even()
+        grids = cls._grids(points, scaled).even()
         reg = FAR * grids.equations().far
         grids = grids.at(reg)
         status = np.full(points.size, Status.CONVERGED)
         return cls._at(points, grids, explicit(grids.equations().start()), status), reg * scaled.gain**2
 
     @classmethod
-    def _at(cls, points: Points, grids: _Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
+    def _grids(cls, points: Points, scaled: ScaledChain | None) -> Grids:
+        return Grids.of(points, scaled)
+
+    @classmethod
+    def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
         outputs, weights = [], []
         for rows, equations in grids.blocks(_BLOCK):
             side, _ = equations.evaluate(found.state[rows])
@@ -247,13 +251,15 @@ class SymmetricSolution(Solution):
 
 
 @dataclass(frozen=True, eq=False)
-class _Grids:
+class Grids:
     """Number of nodes on the spectrum for each point; `scaled` takes the place of the filter, `reg` of the regularization."""
 
     points: Points
     nodes: npt.NDArray[np.int64]
     scaled: ScaledChain | None
     reg: Array | None = None
+
+    kind: ClassVar[type[SymmetricEquations]] = SymmetricEquations
 
     @classmethod
     def of(cls, points: Points, scaled: ScaledChain | None) -> Self:
@@ -273,7 +279,7 @@ class _Grids:
         """Equations of some of the points, all on the grid of the first of them."""
         rows = np.arange(self.points.size) if rows is None else rows
         scaled = self.scaled.take(rows) if self.scaled else None
-        found = SymmetricEquations.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
+        found = self.kind.of(self.points.take(rows), int(self.nodes[rows[0]]), scaled)
         return found if self.reg is None else found.at(self.reg[rows])
 
     def blocks(self, budget: float) -> Iterator[tuple[npt.NDArray[np.intp], SymmetricEquations]]:

@@ -1,0 +1,197 @@
+r"""The best linear networks at infinite regularization: another filter at test, labels as an input, weights for each filter.
+
+A linear network is a sum of *pieces*. A feature piece :math:`\phi'(a) X w`, with weights trained through :math:`\phi`, and a
+label piece :math:`\psi(a) R y` carry the labels by :math:`D = \phi'\phi` or :math:`\psi`, and the features by
+:math:`E = \mu\,e(\phi)\,\phi'` or 0. With factors :math:`p` of the pieces the margin of a test node is (Eq. 10.18)
+
+.. math::
+    m &= \frac{p \cdot b}{\sqrt{p^T V p}}, \qquad b_j = e(D_j) - \tau(D_j) + e(E_j), \\
+    V_{jk} &= \mathrm{Cov}_e[D_j + E_j, D_k + E_k] + \tfrac{1-\rho}\rho\,\mathrm{Cov}_\tau[D_j, D_k]
+    + \alpha\,\tau(\phi'_j\phi'_k)\,[e(\phi_j\phi_k) + \tfrac{1-\rho}\rho\tau(\phi_j\phi_k) + \mu\,e(\phi_j)e(\phi_k)] .
+
+Among all sums of pieces the best has one of each kind, and its three filters are PageRank (Eq. 10.19).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gcnlimit._validation import check_types, whole
+from gcnlimit._values import Array, Numbers
+from gcnlimit.csbm import CSBM
+from gcnlimit.filters import PageRank
+from gcnlimit.network import GCN
+from gcnlimit.numerics.climb import ascend
+from gcnlimit.numerics.spectral import SpikedSemicircle, edge_panels, halved, panel_measure
+from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.points import Points
+from gcnlimit.theory.transfer import best_margin
+
+_POLES = np.geomspace(
+    1e-3, 1e2, 9
+)  # of the fractions of which filters are sums, in units of the distance to the outlier
+_CLIMBS = 8  # from random filters
+_SURE = 1e12  # odds of a label that count as certainty
+
+
+class LinearCeilings(NamedTuple):
+    """Accuracies of the best linear networks at infinite regularization, over all filters.
+
+    Parameters
+    ----------
+    several_filters
+        Several filters, each with weights of its own, as in SIGN.
+    two_filters
+        One filter at training, another at test.
+    labels
+        One filter, and labels as an input through a filter of their own.
+    all
+        Any number of filters at training and at test, and labels: no linear network is better.
+    """
+
+    several_filters: Numbers
+    two_filters: Numbers
+    labels: Numbers
+    all: Numbers
+
+
+def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
+    """Return the accuracies of the best linear networks on the symmetrized graph; `filters` is the number of several filters.
+
+    The last is explicit. The others are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where
+    they were compared with other searches.
+
+    >>> import gcnlimit as gl
+    >>> [round(a, 4) for a in linear_ceilings(gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1))]  # one filter: 0.9233
+    [0.9238, 0.9424, 0.9424, 0.9427]
+    """
+    check_types("linear_ceilings", data=(data, CSBM))
+    data.require_plain("linear_ceilings")
+    filters = whole("filters", filters, low=1)
+    points = Points.of(data, GCN(PageRank(0.0)))
+    found = np.array([_ceilings(points.take(row), filters) for row in np.arange(points.size)[:, None]]).T
+    none = np.zeros(data.shape)
+    margins = (m.reshape(data.shape) for m in (*found, best_linear_network(points).margin))
+    return LinearCeilings(*(from_margins(data.classes, m, none, none, none).test_accuracy for m in margins))
+
+
+class LinearNetwork(NamedTuple):
+    r"""The best linear network, :math:`h = g'(a)\,[t\,Xw + (1 - t\,g(a))\,Ry]` with :math:`w = X^T g(a) R y/M` (Eq. 10.19).
+
+    `train` is :math:`g`, `test` is :math:`g'`, `features` is :math:`t`. Taking :math:`g(a)Ry` away removes from the inputs what
+    they owe to the very labels that the weights were trained on.
+    """
+
+    margin: Array
+    train: PageRank
+    test: PageRank
+    features: Array
+
+
+def best_linear_network(points: Points) -> LinearNetwork:
+    r"""Return the best of all linear networks, with labels as an input, on a symmetric operator at infinite regularization.
+
+    With :math:`\ell = \rho/(1-\rho)`, the best margin (Eq. 10.7) at inputs of squared margin :math:`\ell` gives :math:`q` and
+    :math:`c` (Eqs. 10.9 and 10.5). At inputs of :math:`c^2 + \ell` it gives (Eq. 10.19)
+
+    .. math:: k = c^2 + \ell + \lambda_e^2 \frac k{1+k}, \qquad m^2 = c^2 + \lambda_e^2 \frac k{1+k}, \qquad
+              \theta' = \frac{\lambda_e}{1 + \lambda_e^2 + c^2 + \ell} .
+
+    >>> import gcnlimit as gl
+    >>> points = Points.of(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.0)))
+    >>> best, measure = best_linear_network(points), SpikedSemicircle.of(points.signal, 400)
+    >>> g, read = (f(measure.x[0])[:, None] for f in (best.train, best.test))
+    >>> b, V = pieces(measure, points, g, read, np.concatenate([read, read * g], axis=1))
+    >>> p = np.array([best.features[0], 1.0, -best.features[0]])
+    >>> bool(abs(p @ b[0] / np.sqrt(p @ V[0] @ p) / best.margin[0] - 1) < 1e-12)
+    True
+    """
+    signal, mu, odds = points.signal, points.mu, np.minimum(points.rho / np.maximum(1.0 - points.rho, 1e-300), _SURE)
+    taught = np.square(best_margin(np.sqrt(odds), signal))
+    q = taught / (1.0 + taught)
+    c2 = mu / points.alpha * mu * q / (1.0 + mu * q)
+    k = np.square(best_margin(np.sqrt(c2 + odds), signal))
+    theta, read = (signal / (1.0 + signal**2 + known) for known in (odds, c2 + odds))
+    p = 2.0 * theta / (1.0 + np.sqrt(1.0 - 4.0 * theta**2))
+    e = (1.0 + p**2) / (1.0 - signal * p)
+    features = mu / points.alpha * q / ((1.0 + mu * q) * e * odds)
+    return LinearNetwork(np.sqrt(c2 + signal**2 * k / (1.0 + k)), PageRank(theta), PageRank(read), features)
+
+
+def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array, labels: Array) -> tuple[Array, Array]:
+    """Mean `b` and covariance `V` of feature pieces, then label pieces, of filters known at the nodes (Eq. 10.18).
+
+    Axes of the filters: points, pieces, nodes.
+    """
+    e, tau = measure.e[:, None], measure.tau
+    alpha, mu, rho = (part[:, None, None] for part in (points.alpha, points.mu, points.rho))
+    hidden, drive = (1.0 - rho) / rho, np.sum(e * train, axis=2, keepdims=True)
+    D = np.concatenate([train * read, labels], axis=1)
+    f = D + np.concatenate([mu * drive * read, 0.0 * labels], axis=1)
+    b = np.sum(measure.excess[:, None] * D + e * (f - D), axis=2)
+    f = f - np.sum(e * f, axis=2, keepdims=True)
+    D = D - np.sum(tau * D, axis=2, keepdims=True)
+    V = (f * e) @ f.mT + hidden * ((D * tau) @ D.mT)
+    weights = (train * e) @ train.mT + hidden * ((train * tau) @ train.mT) + mu * (drive @ drive.mT)
+    inner = slice(train.shape[1])
+    V[:, inner, inner] += alpha * ((read * tau) @ read.mT) * weights
+    return b, V
+
+
+def _quotient(points: Points) -> tuple[Array, Array]:
+    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
+    measure = panel_measure(points.signal, halved(edge_panels(points.signal)))
+    signal = points.signal[:, None, None]
+    distance = np.maximum(1.0 + signal**2 - signal * measure.x[:, None], 0.0)  # to the outlier
+    poles = _POLES[:, None]
+    smooth = (0.5 * measure.x[:, None]) ** np.arange(4.0)[:, None]
+    functions = np.concatenate([smooth, poles / (poles + distance)], axis=1)
+    root = np.sqrt(measure.tau + measure.e)[:, None]
+    basis = np.linalg.svd(functions * root, full_matrices=False)[2] / np.where(root > 0.0, root, 1.0)
+    count = basis.shape[1]
+    b, V = pieces(measure, points, np.tile(basis, (1, count, 1)), np.repeat(basis, count, axis=1), basis)
+    return b[0], V[0]
+
+
+def _ceilings(points: Points, filters: int) -> tuple[float, float, float]:
+    """Best margins at one point: several filters, two filters, one filter with labels."""
+    b, V = _quotient(points)
+    pairs = int(np.sqrt(b.size)) ** 2  # of as many functions as there are label pieces
+    features, labels = slice(pairs), slice(pairs, None)
+    reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
+    alone = reply @ b[labels]
+    b_rest, V_rest = b[features] - V[features, labels] @ alone, V[features, labels] @ reply @ V[labels, features]
+    kernel = (b[features], V[features, features])
+    beside = _climbed(b_rest, kernel[1] - V_rest, filters=1, tied=True)
+    return (
+        _climbed(*kernel, filters=filters, tied=True),
+        _climbed(*kernel, filters=1, tied=False),
+        float(np.hypot(np.sqrt(b[labels] @ alone), beside)),
+    )
+
+
+def _climbed(b: Array, V: Array, *, filters: int, tied: bool) -> float:
+    """Best margin of several filters in the basis of the pieces, from random starts; `tied` if one serves training and test."""
+    size = int(np.sqrt(b.size))
+
+    def parts(x: Array) -> tuple[Array, Array, Array]:
+        rows = x.reshape(len(x), -1, size)
+        train, read = rows[:, :filters], rows[:, rows.shape[1] - filters :]
+        return train, read, (read.mT @ train).reshape(len(x), -1)
+
+    def value(x: Array, rows: Any) -> Array:
+        p = parts(x)[2]
+        return np.asarray(p @ b / np.sqrt(np.vecdot(p @ V, p)))
+
+    def gradient(x: Array, rows: Any) -> Array:
+        train, read, p = parts(x)
+        carried, variance = p @ V, np.vecdot(p @ V, p)[:, None]
+        slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
+        kernel = slope.reshape(len(x), size, size)
+        by_train, by_read = read @ kernel, train @ kernel.mT
+        return (by_train + by_read if tied else np.concatenate([by_train, by_read], axis=1)).reshape(x.shape)
+
+    start = np.random.default_rng(0).normal(size=(_CLIMBS, filters * size * (1 if tied else 2)))
+    return float(np.max(ascend(value, gradient, start, steps=400, tol=1e-9, gain=1e-12).f))

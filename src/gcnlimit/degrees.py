@@ -1,0 +1,292 @@
+r"""Heterogeneous degrees: the law of the propensities of the nodes.
+
+A pair of nodes is joined with a probability proportional to :math:`\theta_i\theta_j`, so that the mean degree of a node is
+:math:`d\,\theta_i` with :math:`\mathbb E\theta = 1`. Averages over the law are sums over the nodes of a quadrature.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from gcnlimit._validation import broadcast, number, real
+from gcnlimit._values import Array, Value, brief
+from gcnlimit.errors import ParameterError
+
+_STEP = 0.22  # of the trapezoid rule in log theta, whose integrands are analytic in a strip of half-width pi/2
+_FINE = 0.55  # the same in deviations of log theta, for a narrow law
+_REACH = 38.0  # fall of the logarithm of a density at which it ends
+_LEAST = -64.0  # log theta below which nothing depends on theta any more
+
+
+class DegreeLaw(Value):
+    """Law of the propensities; `_nodes` gives a quadrature, up to the rounding of its moments."""
+
+    @cached_property
+    def theta(self) -> Array:
+        """Propensities at which averages are taken, of mean 1."""
+        return self._quadrature[0]
+
+    @cached_property
+    def weight(self) -> Array:
+        """Weights of these propensities, which sum to 1."""
+        return self._quadrature[1]
+
+    @cached_property
+    def _quadrature(self) -> tuple[Array, Array]:
+        return _frozen(*self._nodes())
+
+    @abstractmethod
+    def _nodes(self) -> tuple[Array, Array]: ...
+
+    @property
+    @abstractmethod
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest propensity, 0 and infinity included."""
+
+    @abstractmethod
+    def moment(self, power: float) -> float:
+        r"""Moment :math:`\mathbb E\theta^p`, infinite if it does not exist."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of `n` nodes, independent."""
+
+    @cached_property
+    def mean_root(self) -> float:
+        r"""Number :math:`b = \mathbb E\sqrt\theta \le 1`, through which the law enters the averages over a graph."""
+        return self.average(np.sqrt(self.theta))
+
+    def average(self, values: Array) -> float:
+        """Average of one value for each of `theta`."""
+        return float(values @ self.weight)
+
+    def asked(self, theta: npt.ArrayLike) -> DegreeLaw:
+        """Return the same law with more nodes, of weight 0: what is found at all nodes is then found there as well."""
+        more = np.atleast_1d(np.asarray(real("theta", theta, low=0)))
+        law = copy.copy(self)
+        nodes = {"theta": np.append(self.theta, more), "weight": np.append(self.weight, np.zeros(more.size))}
+        law.__dict__.update(nodes, mean_root=self.mean_root)
+        return law
+
+
+def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
+    """Read-only nodes of mean 1 and weights of sum 1, from such up to rounding."""
+    weight = weight / np.sum(weight)
+    theta = theta / (theta @ weight)
+    theta.flags.writeable = weight.flags.writeable = False
+    return theta, weight
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class _OfVariance(DegreeLaw):
+    """A law of all positive propensities that is known by its variance."""
+
+    variance: float
+
+    def __init__(self, variance: float) -> None:
+        object.__setattr__(self, "variance", number("variance", variance, low=0, high=100))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """All positive numbers, or 1 alone."""
+        return (0.0, math.inf) if self.variance else (1.0, 1.0)
+
+
+class Gamma(_OfVariance):
+    r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, of shape :math:`k` one over the variance.
+
+    Parameters
+    ----------
+    variance
+        Variance of the propensities; 0 for degrees that are all alike.
+
+    Examples
+    --------
+    >>> law = Gamma(variance=0.5)
+    >>> round(law.average(law.theta**2), 12), law.moment(2.0).__round__(12)
+    (1.5, 1.5)
+    >>> law.moment(-2.0)
+    inf
+    """
+
+    def moment(self, power: float) -> float:
+        r"""Return :math:`k^{-p}\,\Gamma(k+p)/\Gamma(k)`, infinite for :math:`p \le -k`."""
+        if not self.variance:
+            return 1.0
+        k = 1.0 / self.variance
+        log = gammaln(k + power) - gammaln(k) - power * math.log(k) if k + power > 0.0 else math.inf
+        return math.exp(log)
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of `n` nodes."""
+        return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)
+
+    def _nodes(self) -> tuple[Array, Array]:
+        if not self.variance:
+            return np.ones(1), np.ones(1)
+        k = 1.0 / self.variance
+        # the density of log theta falls from its peak like exp(-k (e^x - x - 1)), at least x^2/2 above 0, x^2/(2 - x) below
+        fall = _REACH * self.variance
+        low = max(-0.5 * (fall + math.sqrt(fall * (fall + 8.0))), _LEAST)
+        high = min(math.sqrt(2.0 * fall), 1.0 + math.log(1.0 + fall))
+        x = np.linspace(low, high, 2 + math.ceil((high - low) / min(_STEP, _FINE / math.sqrt(k))))
+        weight = np.exp(k * (x - np.exp(x) + 1.0))
+        weight[0] /= -math.expm1(-k * (x[1] - x[0]))  # the nodes further down, a geometric series
+        return np.exp(x), weight
+
+
+class LogNormal(_OfVariance):
+    r"""Log-normal law of mean 1: :math:`\log\theta \sim \mathcal N(-s^2/2, s^2)` with :math:`s^2 = \log(1 + \text{variance})`.
+
+    Parameters
+    ----------
+    variance
+        Variance of the propensities; 0 for degrees that are all alike.
+
+    Examples
+    --------
+    >>> law = LogNormal(variance=1.0)
+    >>> round(law.mean_root, 12) == round(2.0**-0.125, 12)
+    True
+    """
+
+    def moment(self, power: float) -> float:
+        r"""Return :math:`e^{s^2 p(p-1)/2}`."""
+        return math.exp(0.5 * power * (power - 1.0) * math.log1p(self.variance))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of `n` nodes."""
+        s2 = math.log1p(self.variance)
+        return np.exp(math.sqrt(s2) * rng.standard_normal(n) - 0.5 * s2)
+
+    def _nodes(self) -> tuple[Array, Array]:
+        s = math.sqrt(math.log1p(self.variance))
+        if not s:
+            return np.ones(1), np.ones(1)
+        z = np.arange(-9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s))  # moments from -2 to 4 included
+        return np.exp(s * z - 0.5 * s * s), np.exp(-0.5 * z * z)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Pareto(DegreeLaw):
+    r"""Power law :math:`p(\theta) \propto \theta^{-\text{exponent}}` between a smallest propensity and `cut` times it, of mean 1.
+
+    Parameters
+    ----------
+    exponent
+        Exponent of the density; 2 to 3 in many networks.
+    cut
+        Largest propensity over the smallest, above 1.
+
+    Examples
+    --------
+    >>> law = Pareto(exponent=2.5, cut=10)
+    >>> round(law.average(law.theta**2) - 1.0, 10)
+    0.4928351421
+    >>> low, high = law.bounds
+    >>> round(high / low, 12)
+    10.0
+    """
+
+    exponent: float
+    cut: float
+
+    def __init__(self, exponent: float, cut: float) -> None:
+        object.__setattr__(self, "exponent", number("exponent", exponent, low=-50, high=50))
+        object.__setattr__(self, "cut", number("cut", cut, low=1, high=1e12, open_low=True))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest propensity."""
+        return self._smallest, self.cut * self._smallest
+
+    @property
+    def _smallest(self) -> float:
+        return self._integral(1.0 - self.exponent) / self._integral(2.0 - self.exponent)
+
+    def _integral(self, q: float) -> float:
+        r"""Return :math:`\int_1^{cut} t^{q-1}\,dt`."""
+        length = math.log(self.cut)
+        return math.expm1(q * length) / q if abs(q) > 1e-12 else length
+
+    def moment(self, power: float) -> float:
+        """Return a ratio of integrals of powers."""
+        start = 1.0 - self.exponent
+        return float(self._smallest**power * self._integral(start + power) / self._integral(start))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of `n` nodes, by the inverse of the distribution function."""
+        q, u, length = 1.0 - self.exponent, rng.random(n), math.log(self.cut)
+        log = np.log1p(u * math.expm1(q * length)) / q if abs(q) > 1e-12 else u * length
+        return np.asarray(self._smallest * np.exp(log))
+
+    def _nodes(self) -> tuple[Array, Array]:
+        length = math.log(self.cut)
+        x, weight = np.polynomial.legendre.leggauss(40 + math.ceil(6.0 * length))
+        x = 0.5 * length * (1.0 + x)
+        return self._smallest * np.exp(x), weight * np.exp((1.0 - self.exponent) * x)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Degrees(DegreeLaw):
+    r"""Law of given degrees, such as those of a real graph; only their ratios count.
+
+    Parameters
+    ----------
+    sequence
+        Degrees of the nodes, or values proportional to them, in any order.
+    weight
+        Fractions of the nodes, up to a common factor; equal by default.
+
+    Examples
+    --------
+    >>> Degrees([1, 1, 1, 5])
+    Degrees(array([0.5, 2.5]), weight=array([0.75, 0.25]))
+    >>> Degrees([1, 1, 1, 5]) == Degrees([5.0, 1.0], weight=[0.25, 0.75])
+    True
+    """
+
+    theta: Array
+    weight: Array
+
+    def __init__(self, sequence: npt.ArrayLike, weight: npt.ArrayLike = 1.0) -> None:
+        degree = np.asarray(real("sequence", sequence, low=0))
+        share = np.asarray(real("weight", weight, low=0, open_low=True))
+        if len(shape := broadcast(nodes=(1,), sequence=degree.shape, weight=share.shape)) > 1:
+            raise ParameterError(f"sequence and weight have shape {shape}; give one number for each node")
+        degree, share = np.broadcast_to(degree, shape), np.broadcast_to(share, shape)
+        if not np.any(degree):
+            raise ParameterError("sequence has no degree above 0; give the degrees of a graph with edges")
+        distinct, place = np.unique(degree, return_inverse=True)
+        theta, count = _frozen(distinct, np.asarray(np.bincount(place, share), float))
+        object.__setattr__(self, "theta", theta)
+        object.__setattr__(self, "weight", count)
+
+    def _nodes(self) -> tuple[Array, Array]:
+        return self.theta, self.weight
+
+    def __repr__(self) -> str:
+        return f"Degrees({brief(self.theta)}, weight={brief(self.weight)})"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Smallest and largest of the degrees over their mean."""
+        return float(self.theta[0]), float(self.theta[-1])
+
+    def moment(self, power: float) -> float:
+        """Average of a power, infinite for a negative one if a degree is 0."""
+        if power < 0.0 and self.theta[0] == 0.0:
+            return math.inf
+        return self.average(self.theta**power)
+
+    def draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of `n` nodes, each one of the given ones."""
+        return np.asarray(rng.choice(self.theta, n, p=self.weight))

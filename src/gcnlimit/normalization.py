@@ -1,0 +1,168 @@
+r"""Normalisation of the adjacency: powers of the degrees by which its rows and columns are divided."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gcnlimit._validation import number
+from gcnlimit._values import Array, Value, brief
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
+
+_ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
+_NAMED = {(0.5, 0.5): "symmetric", (0.0, 0.0): "none", (1.0, 0.0): "random-walk"}
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Normalization(Value):
+    r"""Operator :math:`(D + \tau d)^{-p}\, A\, (D + \tau d)^{-q}`, times a constant.
+
+    On nodes of propensity :math:`\theta` it is :math:`\mathrm{diag}(l)\, a_0\, \mathrm{diag}(r)` with
+    :math:`l = \sqrt\theta\,[(\theta + \tau)/(1 + \tau)]^{-p}`, likewise :math:`r` with :math:`q`, and the homogeneous
+    :math:`a_0`; its spectrum depends on :math:`\phi = lr`. Where all degrees are alike, :math:`\theta = 1`, all agree.
+
+    Parameters
+    ----------
+    left, right
+        Exponents :math:`p` and :math:`q`.
+    tau
+        Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`, the best.
+
+    Examples
+    --------
+    >>> as_normalization("random-walk") == as_normalization((1, 0))
+    True
+    >>> as_normalization("symmetric"), as_normalization((0.25, 0.25)), Regularized()
+    ('symmetric', (0.25, 0.25), Regularized())
+    """
+
+    left: float
+    right: float
+    tau: float | None
+
+    def __init__(self, left: float, right: float, tau: float | None = 0.0) -> None:
+        object.__setattr__(self, "left", number("left", left, low=-10, high=10))
+        object.__setattr__(self, "right", number("right", right, low=-10, high=10))
+        object.__setattr__(self, "tau", tau if tau is None else number("tau", tau, low=0))
+
+    def __repr__(self) -> str:
+        if self.tau == 0.0:
+            return repr(_NAMED.get((self.left, self.right), (self.left, self.right)))
+        shown = "" if self.tau is None else f"tau={self.tau}"
+        if (self.left, self.right) == (0.5, 0.5):
+            return f"Regularized({shown})"
+        return f"Normalization({self.left}, {self.right}, tau={self.tau})"
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the symmetric one, for which the operator is :math:`a_0` itself."""
+        return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
+
+    def factors(self, theta: Array, signal: Array) -> tuple[Array, Array]:
+        r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second.
+
+        >>> l, r = Regularized().factors(np.array([1.0, 3.0]), np.array([0.5]))
+        >>> (l * r).round(12)  # 5 theta / (theta + 4)
+        array([[1.        , 2.14285714]])
+        """
+        with np.errstate(divide="ignore"):
+            tau = 1.0 / np.square(signal)[:, None] if self.tau is None else np.full((signal.size, 1), self.tau)
+        share = 1.0 / (1.0 + tau)  # finite also for tau = inf, where the degrees do not matter
+        mixed = 1.0 + share * (theta - 1.0)
+        if self.tau == 0.0:
+            return tuple(np.broadcast_to(theta ** (0.5 - p), mixed.shape) for p in (self.left, self.right))  # type: ignore[return-value]
+        root = np.sqrt(theta)
+        return root * mixed**-self.left, root * mixed**-self.right
+
+    def check(self, law: DegreeLaw) -> None:
+        r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
+
+        The factor :math:`\phi` must be bounded, for the spectrum to have an edge, and :math:`\mathbb E l^2`,
+        :math:`\mathbb E r^4` finite, for outputs and weights to have a variance.
+        """
+        smallest, largest = law.bounds
+        power = 1.0 - self.left - self.right
+        remedy = "take normalization='symmetric' or Regularized()"
+        if power > 0.0 and math.isinf(largest):
+            raise ParameterError(
+                f"normalization = {self!r} has no spectral edge under {brief(law)}, whose hubs are unbounded: the answer "
+                f"depends on the largest of the sample; take Degrees(sequence) of the graph, or {remedy[5:]}"
+            )
+        if self.tau != 0.0:
+            return
+        if power < 0.0 and smallest == 0.0:
+            raise ParameterError(
+                f"normalization = {self!r} has no spectral edge under {brief(law)}, whose leaves have propensities down "
+                f"to 0; {remedy}"
+            )
+        for needed in (1.0 - 2.0 * self.left, 2.0 - 4.0 * self.right):
+            if math.isinf(law.moment(needed)):
+                raise ParameterError(
+                    f"normalization = {self!r} needs the average of theta**{needed:g}, which is infinite under "
+                    f"{brief(law)}; {remedy}"
+                )
+
+    def leaves(self, law: DegreeLaw, degree: float) -> str | None:
+        """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None.
+
+        >>> from gcnlimit.degrees import Degrees
+        >>> as_normalization("random-walk").leaves(Degrees([1, 9]), degree=2.0).split(";")[0]
+        "normalization = 'random-walk' is not reliable at degree 2: one node in a hundred has about 0.4 edges or less"
+        >>> Regularized().leaves(Degrees([1, 9]), degree=2.0) is None
+        True
+        """
+        order = np.argsort(law.theta)
+        rank = np.searchsorted(np.cumsum(law.weight[order]), 0.01)
+        fewest = degree * float(law.theta[order][rank])
+        if self.tau != 0.0 or self.left + self.right < 1.0 or fewest >= _ENOUGH:
+            return None
+        return (
+            f"normalization = {self!r} is not reliable at degree {degree:g}: one node in a hundred has about {fewest:.2g} "
+            "edges or less; take Regularized() or a larger degree"
+        )
+
+
+class Regularized(Normalization):
+    r"""Regularised normalisation :math:`(D + \tau d)^{-1/2} A\, (D + \tau d)^{-1/2}`.
+
+    With :math:`\tau = 1/\lambda^2`, the default, it is that of the algorithm that reaches the ceiling: neither hubs nor leaves
+    break it, and its spectral transition is the optimal one, :math:`\lambda^2\,\mathbb E\theta^2 = 1`.
+
+    Parameters
+    ----------
+    tau
+        Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`.
+
+    Examples
+    --------
+    >>> Regularized(tau=2.0)
+    Regularized(tau=2.0)
+    """
+
+    __repr__ = Normalization.__repr__
+
+    def __init__(self, tau: float | None = None) -> None:
+        super().__init__(0.5, 0.5, tau)
+
+
+def as_normalization(value: object) -> Normalization:
+    """Return the normalisation of a name, a pair of exponents, or itself.
+
+    >>> as_normalization("none") == Normalization(0, 0)
+    True
+    """
+    if isinstance(value, Normalization):
+        return value
+    for exponents, name in _NAMED.items():
+        if value == name:
+            return Normalization(*exponents)
+    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
+        return Normalization(*value)
+    raise ParameterError(
+        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', Regularized() or a pair "
+        "of exponents (p, q)"
+    )

@@ -1,0 +1,1 @@
+"""Heterogeneous degrees: networks under any normalisation, their spectrum, and the ceiling."""

@@ -1,0 +1,301 @@
+r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities.
+
+A node of propensity :math:`\theta` sends its layers with the factor :math:`r` and receives with :math:`l`
+(`gcnlimit.normalization`), and the spike acts with :math:`\sqrt\theta`. In Eqs. 3.1 to 3.12 each node then has its own
+matrices and fields,
+
+.. math::
+    \mathbf D &= I - \mathrm{subdiag}(c) - \delta\,lr\,b V_{qh}^T, \qquad
+    \mathbf G_0 = \mathrm{diag}(V_w,\, l^2\, bVb), \qquad \mathbf G_h = \mathrm{diag}(r^2 \hat V, 0), \\
+    B &= \big(\sqrt\mu\,m_w + \sqrt{Q_w}\,\zeta,\; l\,b\,(\lambda_e\sqrt\theta\,m + \zeta_q)\big), \qquad
+    B_h = r\,(\lambda_e\sqrt\theta\,\hat m + \zeta_h),
+
+and the order parameters are averages over :math:`\theta`: :math:`m` with :math:`\sqrt\theta\,r`, :math:`\hat m` with
+:math:`\sqrt\theta\,l\,b`, :math:`Q` and :math:`V` with :math:`r^2`, their conjugates with :math:`l^2`, those between with
+:math:`lr`. PageRank is one layer that feeds itself, :math:`h = z + \theta_{pr} B h`: it sends and receives the same layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.filters import PageRank
+from gcnlimit.losses import Loss
+from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.degrees.spectrum import radius
+from gcnlimit.theory.finite_reg.class_losses import node_loss
+from gcnlimit.theory.finite_reg.equations import weight_gain
+from gcnlimit.theory.finite_reg.propensities import eta_by_degree
+from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.points import Points
+
+_MEMORY = 8  # past steps that the search combines
+_ACCURACY = 1e-13  # of the chain that stands for a filter
+_POINTWISE = ("alpha", "mu", "rho", "signal", "reg", "left", "right")
+
+
+class Wiring(NamedTuple):
+    """Layers of a network, points along the first axis: the chain, the layers that are sent, and those that receive them."""
+
+    b: Array
+    c: Array
+    g: Array
+    send: slice
+    receive: slice
+    gain: Array
+
+    @classmethod
+    def of(cls, points: Points, law: DegreeLaw) -> Self:
+        """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
+        reach = radius(points.normalization, law, points.signal, points.symmetric)
+        points.filter.check_radius(reach)
+        if type(points.filter) is PageRank:
+            one, ones = slice(0, 1), np.ones((points.size, 1))
+            return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
+        chain = points.filter.chain(accuracy=_ACCURACY, radius=reach)
+        scaled = ScaledChain.of(chain, points.signal, points.symmetric)
+        return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
+
+    @property
+    def bb(self) -> Array:
+        """Products of the factors of two layers."""
+        return outer(self.b, self.b)
+
+
+class Layers(NamedTuple):
+    """Order parameters of the layers and of the weights, points along the first axis; see Eqs. 3.9 to 3.11."""
+
+    m: Array
+    m_hat: Array
+    Q: Array
+    Q_hat: Array
+    Q_qh: Array
+    V: Array
+    V_hat: Array
+    V_qh: Array
+    m_w: Array
+    Q_w: Array
+    V_w: Array
+
+    @staticmethod
+    def sizes(k: int) -> list[int]:
+        """Numbers in each of them, for `k` layers that are sent."""
+        return [k] * 2 + [k * k] * 6 + [1] * 3
+
+    def pack(self) -> Array:
+        """One row for each point."""
+        return np.concatenate([part.reshape(len(part), -1) for part in self], axis=1)
+
+    @classmethod
+    def unpack(cls, rows: Array, k: int) -> Self:
+        """Inverse of `pack`."""
+        shapes = [(k,)] * 2 + [(k, k)] * 6 + [()] * 3
+        parts = np.split(rows, np.cumsum(cls.sizes(k)[:-1]), axis=1)
+        return cls(*(part.reshape(len(rows), *shape) for part, shape in zip(parts, shapes, strict=True)))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Order parameters of some of the points."""
+        return type(self)(*(part[rows] for part in self))
+
+    def at(self, reg: Array, pull: Array) -> Self:
+        """State at a large regularization and that pull, from the coefficients of the leading powers of its inverse."""
+        down = {"m": 1, "Q": 2, "Q_qh": 1, "V": 1, "m_w": 1, "Q_w": 2, "V_w": 1}
+        pulls = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "Q_qh": 2, "m_w": 1, "Q_w": 2}
+        factors = (pull ** pulls.get(name, 0) / reg ** down.get(name, 0) for name in self._fields)
+        return type(self)(*((part.T * factor).T for part, factor in zip(self, factors, strict=True)))
+
+
+class Nodes(NamedTuple):
+    """Nodes of each propensity: response to fields (Eqs. 3.2 and 3.5), means and covariances of (q, h), and output."""
+
+    C: Array
+    L: Array
+    M: Array
+    pull: Array
+    mean: Array
+    cov: Array
+    with_output: Array
+    output: Output
+
+
+@dataclass(frozen=True)
+class LayerEquations:
+    """The equations of the layers for a batch of points; `left` and `right` are the factors of each propensity there."""
+
+    alpha: Array
+    mu: Array
+    rho: Array
+    signal: Array
+    reg: Array
+    wiring: Wiring
+    left: Array
+    right: Array
+    theta: Array
+    weight: Array
+    symmetric: bool
+    loss: Loss
+    features: Spectrum
+
+    @classmethod
+    def of(cls, points: Points, law: DegreeLaw) -> Self:
+        """Equations of the points, at a regularization that is still to be set."""
+        left, right = points.normalization.factors(law.theta, points.signal)
+        return cls(
+            **{
+                name: getattr(points, name) for name in ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
+            },
+            wiring=Wiring.of(points, law),
+            left=left,
+            right=right,
+            theta=law.theta,
+            weight=law.weight,
+            loss=node_loss(points),
+        )
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """Equations of some of the points."""
+        if rows.size == self.alpha.size:
+            return self
+        b, c, g, send, receive, gain = self.wiring
+        wiring = Wiring(b[rows], c[rows], g[rows], send, receive, gain[rows])
+        columns = {name: getattr(self, name)[rows] for name in _POINTWISE}
+        return replace(self, wiring=wiring, **columns)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of points, propensities, layers and layers."""
+        n = self.wiring.g.shape[1]
+        return (*self.left.shape, n, n)
+
+    @property
+    def phi(self) -> Array:
+        r"""Factor :math:`lr` of what a node receives and sends on, with axes for two layers."""
+        return (self.left * self.right)[..., None, None]
+
+    def average(self, factor: Array | float, values: Array) -> Array:
+        """Average over the propensities of values times a factor of each."""
+        weight = np.broadcast_to(factor * self.weight, values.shape[:2])
+        return np.asarray(np.einsum("pt,pt...->p...", weight, values))
+
+    def back(self, V_qh: Array) -> Array:
+        r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
+        b, c, g, send, receive, _ = self.wiring
+        D, n = np.zeros(self.shape), g.shape[1]
+        D[..., np.arange(n), np.arange(n)] = 1.0
+        D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
+        if self.symmetric:
+            D[..., receive, send] -= self.phi * (b[:, :, None] * V_qh.mT)[:, None]
+        return np.asarray(np.linalg.inv(D))
+
+    def forces(self, V: Array, V_w: Array) -> Array:
+        r"""Matrix :math:`\mathbf G_0` of each node (Eq. 3.1)."""
+        G, receive = np.zeros(self.shape), self.wiring.receive
+        G[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * V)[:, None]
+        G[..., 0, 0] += V_w[:, None]
+        return G
+
+    def conjugate_source(self, m_hat: Array) -> Array:
+        r"""Mean of the field :math:`B_h` of each node (Eq. 3.4)."""
+        B_h, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
+        B_h[..., self.wiring.send] = (root * self.right)[..., None] * m_hat[:, None]
+        return B_h
+
+    def layer_source(self, m: Array, m_w: Array) -> Array:
+        r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
+        B, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
+        B[..., self.wiring.receive] = (root * self.left)[..., None] * (self.wiring.b * m)[:, None]
+        B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
+        return B
+
+    def noise(self, state: Layers) -> Array:
+        r"""Covariance of the fields :math:`(B_h, B)` of each node (Eq. 3.4)."""
+        n, send = self.shape[2], self.wiring.send
+        receive = slice(n + self.wiring.receive.start, n + self.wiring.receive.stop)
+        cov = np.zeros((*self.left.shape, 2 * n, 2 * n))
+        cov[..., send, send] = (self.right**2)[..., None, None] * state.Q_hat[:, None]
+        cov[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * state.Q)[:, None]
+        cov[..., n, n] += state.Q_w[:, None]
+        if self.symmetric:
+            cov[..., send, receive] = self.phi * (state.Q_qh * self.wiring.b[:, None, :])[:, None]
+            cov[..., receive, send] = cov[..., send, receive].mT
+        return cov
+
+    def nodes(self, state: Layers) -> Nodes:
+        """Nodes of each propensity, points along the first axis and propensities along the second."""
+        g, send, n = self.wiring.g, self.wiring.send, self.shape[2]
+        back, G_h = self.back(state.V_qh), np.zeros(self.shape)
+        G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
+        S = back @ self.forces(state.V, state.V_w) @ back.mT
+        J = np.linalg.inv(np.eye(n) + S @ G_h)
+        C, L = J @ S, J @ back
+        M = back.mT @ G_h @ L
+        response = np.block([[L.mT, -M], [C, L]])
+        fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
+        mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
+        cov = response @ self.noise(state) @ response.mT
+        read = g[:, None, :, None]
+        pull = np.concatenate([L.mT @ read, C @ read], axis=2)[..., 0]
+        with_output = (cov[..., n:] @ read)[..., 0]
+        law = (np.vecdot(values[..., n:], g[:, None]) for values in (mean, with_output, pull))
+        return Nodes(C, L, M, pull, mean, cov, with_output, Output(*law))
+
+    def next(self, state: Layers) -> Layers:
+        """One application of the equations."""
+        nodes = self.nodes(state)
+        push, square, slope = eta_by_degree(self.loss, nodes.output)
+        rho, pull = self.rho[:, None], nodes.pull
+        first = nodes.mean + (rho * push)[..., None] * pull
+        moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
+        moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8
+        second = nodes.cov + outer(nodes.mean, nodes.mean) + moved + moved.mT
+        return self._averaged(nodes, first, second, (rho * slope)[..., None, None] * outer(pull, pull))
+
+    def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
+        """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
+        b, _, _, send, q, _ = self.wiring
+        bb, n, average = self.wiring.bb, self.shape[2], self.average
+        h = slice(n + send.start, n + send.stop)
+        left, right, phi, root = self.left, self.right, self.left * self.right, np.sqrt(self.theta)
+        stiff = nodes.M + hard[..., :n, :n]
+        m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
+        gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))
+        return Layers(
+            m=average(root * right, first[..., h]),
+            m_hat=b * average(root * left, first[..., q]),
+            Q=average(right**2, second[..., h, h]),
+            Q_hat=bb * average(left**2, second[..., q, q]),
+            Q_qh=b[:, :, None] * average(phi, second[..., q, h]),
+            V=average(right**2, (nodes.C - hard[..., n:, n:])[..., send, send]),
+            V_hat=bb * average(left**2, stiff[..., q, q]),
+            V_qh=b[:, :, None] * average(phi, (nodes.L.mT - hard[..., :n, n:])[..., q, send]),
+            m_w=gain.labels * m_hat_w,
+            Q_w=gain.noise * average(1.0, second[..., 0, 0]) + gain.signal * m_hat_w**2,
+            V_w=gain.response,
+        )
+
+    def solve(self, start: Layers, *, tol: float, max_iterations: int) -> FixedPoint:
+        """Solve from a state, by the accelerated search; an entry counts relative to the largest of its kind."""
+        k = self.wiring.b.shape[1]
+        sizes = [size for size in Layers.sizes(k) if size]
+        starts = np.cumsum([0, *sizes[:-1]])
+
+        def update(rows: Array, active: npt.NDArray[np.intp]) -> Array:
+            return self.take(active).next(Layers.unpack(rows, k)).pack()
+
+        def scale(rows: Array) -> Array:
+            return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
+
+        return fixed_point(update, start.pack(), scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY)
+
+
+def outer(x: Array, y: Array) -> Array:
+    """Products of the entries of two vectors along the last axis."""
+    return np.asarray(x[..., :, None] * y[..., None, :])

@@ -1,0 +1,124 @@
+r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows.
+
+The operator :math:`\mathrm{diag}(l)\,a_0\,\mathrm{diag}(r)` has the spectrum of :math:`\phi^{1/2} a_0 \phi^{1/2}` with
+:math:`\phi = lr`. With :math:`m(\theta) = 1/(z - \phi M)` and :math:`M = \mathbb E[\phi m]`,
+
+.. math::
+    \text{edge: } \mathbb E[\phi^2 m^2] = 1, \qquad \text{outlier: } \lambda_e\,\mathbb E[\theta\phi m] = 1, \qquad
+    \mathrm{Acc} = \mathbb E\,\Phi(x\sqrt\theta), \quad x^2 = \frac{1 - \mathbb E[\phi^2m^2]}{\mathbb E[\theta\phi^2m^2]} .
+
+In :math:`u = z/M` all is explicit: :math:`M^2 = \mathbb E[\phi/(u - \phi)]` and :math:`z = uM`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
+from gcnlimit.normalization import Normalization
+from gcnlimit.theory.decision import accuracy
+
+_HALVES = 8  # halvings of the interval before the search for a root
+_STEPS = 100  # of the search at most
+
+
+class Spectrum(NamedTuple):
+    """Spectrum of a symmetric operator at each signal.
+
+    `edge` of the noise; `outlier`, NaN if the labels make none; `critical` signal above which they do, at the same
+    normalisation; `margin` :math:`x` of the leading eigenvector, 0 if there is no outlier.
+    """
+
+    edge: Array
+    outlier: Array
+    critical: Array
+    margin: Array
+
+    def eigenvector_accuracy(self, law: DegreeLaw, classes: int = 2) -> Array:
+        """Accuracy of the leading eigenvector, up to its sign."""
+        return accuracy(self.margin[:, None] * np.sqrt(law.theta), classes) @ law.weight
+
+
+def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spectrum:
+    r"""Spectrum of a symmetric operator under a law of degrees, at each signal :math:`\lambda_e`.
+
+    >>> from gcnlimit.degrees import Gamma
+    >>> from gcnlimit.normalization import as_normalization
+    >>> found = spectrum(as_normalization("symmetric"), Gamma(0.5), np.array([0.9, 1.5]))
+    >>> found.edge.round(9), found.outlier.round(9)  # 2 and lam + 1/lam, whatever the law
+    (array([2., 2.]), array([      nan, 2.16666667]))
+    """
+    normalization.check(law)
+    left, right = normalization.factors(law.theta, signal)
+    some = law.weight > 0.0
+    phi, theta, weight, strength = (left * right)[:, some], law.theta[some], law.weight[some], np.abs(signal)
+    edge = _edge(phi, weight)
+    M = np.sqrt(_over(phi, weight, edge))
+    critical = M / _over(phi, theta * weight, edge)
+    there = strength > critical
+    out = _root(lambda u: strength * _over(phi, theta * weight, u) - np.sqrt(_over(phi, weight, u)), edge)
+    N = np.sqrt(_over(phi, weight, out))
+    gain = np.maximum(N**2 - _over(phi, weight, out, 2), 0.0) / _over(phi, theta * weight, out, 2)
+    outlier = np.where(there, np.copysign(out * N, signal), np.nan)
+    return Spectrum(edge * M, outlier, critical, np.where(there, np.sqrt(gain), 0.0))
+
+
+def resolvent(phi: Array, weight: Array, z: Array) -> Array:
+    r"""Average :math:`M = \mathbb E[\phi m]` at `z` beyond the edge of the spectrum, one row of :math:`\phi` for each."""
+    phi, weight = phi[:, weight > 0.0], weight[weight > 0.0]
+    u = _root(lambda u: np.abs(z) - u * np.sqrt(_over(phi, weight, u)), _edge(phi, weight))
+    return np.asarray(np.copysign(np.sqrt(_over(phi, weight, u)), z))
+
+
+def _over(phi: Array, weight: Array, u: Array, power: int = 1) -> Array:
+    r"""Average of :math:`[\phi/(u - \phi)]^p`."""
+    return np.asarray((phi / (u[:, None] - phi)) ** power @ weight)
+
+
+def _edge(phi: Array, weight: Array) -> Array:
+    r"""Place of the edge in :math:`u`."""
+    return _root(lambda u: _over(phi, weight, u, 2) - _over(phi, weight, u), np.max(phi, axis=1))
+
+
+def radius(normalization: Normalization, law: DegreeLaw, signal: Array, symmetric: bool) -> Array:
+    """Spectral radius of the operator at each signal, spike included."""
+    if symmetric:
+        found = spectrum(normalization, law, signal)
+        return np.fmax(found.edge, np.abs(found.outlier))
+    normalization.check(law)
+    left, right = normalization.factors(law.theta, signal)
+    phi = left * right
+    return np.maximum(np.sqrt(phi**2 @ law.weight), np.abs(signal) * (phi @ (law.theta * law.weight)))
+
+
+def _root(function: Callable[[Array], Array], low: Array) -> Array:
+    """Root above `low` of a function that is positive there and negative far away; `low` if it has none.
+
+    By the Illinois method in the logarithm of the distance, after the interval was halved a few times.
+    """
+
+    def at(x: Array) -> Array:
+        return function(low * (1.0 + np.exp(x)))
+
+    near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
+    f_near, f_far = at(near), at(far)
+    x, side = far, np.zeros(low.shape, bool)
+    for step in range(_STEPS):
+        last = x
+        with np.errstate(invalid="ignore", divide="ignore"):
+            secant = far - f_far * (far - near) / (f_far - f_near)
+        inside = (secant > near) & (secant < far) & (step >= _HALVES)
+        x = np.where(inside, secant, 0.5 * (near + far))
+        f = at(x)
+        above = f > 0.0
+        # the value at an end that stays twice is halved, so that the other end moves as well
+        stale = np.where(above == side, 0.5, 1.0)
+        f_near, f_far = np.where(above, f, stale * f_near), np.where(above, stale * f_far, f)
+        near, far, side = np.where(above, x, near), np.where(above, far, x), above
+        if np.all(np.abs(x - last) < 1e-14 * (1.0 + np.abs(x))):
+            break
+    return np.asarray(low * (1.0 + np.exp(x)))

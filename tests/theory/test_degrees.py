@@ -1,0 +1,308 @@
+"""Heterogeneous degrees: laws, reference values, routes that meet, limits, refusals, and sampled graphs."""
+
+import math
+
+import numpy as np
+import pytest
+from reference import DEGREES
+from scipy import sparse
+from scipy.special import ndtr
+
+import gcnlimit as gl
+from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
+from gcnlimit.normalization import Normalization, Regularized, as_normalization
+from gcnlimit.simulation.data.graph import bernoulli_graph
+from gcnlimit.theory.decision import accuracy
+from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
+from gcnlimit.theory.degrees.solve import accuracy_by_degree, solve
+from gcnlimit.theory.degrees.spectrum import radius, spectrum
+from gcnlimit.theory.points import Points
+
+LAWS = {
+    "two_values(.4,2,.3)": Degrees([0.4, 2.0], weight=[0.7, 0.3]),
+    "two_values(.5,5,.1)": Degrees([0.5] * 9 + [5.0]),
+    "pareto(2.5,10)": Pareto(2.5, 10),
+    "pareto(2.5,20)": Pareto(2.5, 20),
+    "gamma(2.0)": Gamma(0.5),
+    "gamma(4.0)": Gamma(0.25),
+    "lognormal(1.0)": LogNormal(1.0),
+}
+FILTERS = {"residual": gl.Residual, "diffusion": gl.Diffusion, "pagerank": gl.PageRank}
+NORMALIZATIONS = {
+    "none": "none",
+    "symmetric": "symmetric",
+    "random walk": "random-walk",
+    "regularised(1.0)": Regularized(1.0),
+    "regularised(1/lam^2)": Regularized(),
+}
+
+
+def points(law, filter, normalization="symmetric", reg=math.inf, loss="square", *, symmetric=True, classes=2, **data):
+    parameters = {"alpha": 4.0, "lam": 1.2, "mu": 2.0, "rho": 0.1} | data
+    model = gl.CSBM(**parameters, directed=not symmetric, classes=classes)
+    laid_out = Points.of(model, gl.GCN(filter, loss, reg, symmetrize=False))
+    return laid_out._replace(degrees=law, normalization=as_normalization(normalization))
+
+
+def of_row(row):
+    kind, parameter = row["filter"]
+    return points(
+        LAWS[row["law"]],
+        FILTERS[kind](parameter),
+        NORMALIZATIONS[row.get("normalisation", "symmetric")],
+        math.inf if row["reg"] == "inf" else row["reg"],
+        row.get("loss", "square"),
+        symmetric=row["operator"] == "symmetric",
+        **{name: row[name] for name in ("alpha", "lam", "mu", "rho")},
+    )
+
+
+def name(row):
+    return "-".join(str(row[key]) for key in ("law", "normalisation", "filter", "loss", "reg", "lam") if key in row)
+
+
+@pytest.mark.parametrize("law", [*LAWS.values(), Gamma(0.01), Gamma(3.0), LogNormal(0.1), Pareto(1.0, 50)], ids=repr)
+def test_quadratures_have_the_moments_of_their_laws(law):
+    for power in (0.0, 0.5, 1.0, 2.0, 3.0):
+        assert law.average(law.theta**power) == pytest.approx(law.moment(power), rel=1e-11)
+    draws = law.draw(np.random.default_rng(0), 40_000)
+    for power in (0.5, 1.0):
+        error = np.std(draws**power) / 200
+        assert abs(np.mean(draws**power) - law.moment(power)) < 4 * error
+
+
+@pytest.mark.parametrize("row", DEGREES["laws"].items(), ids=str)
+def test_laws_are_those_of_the_reference(row):
+    law, expected = LAWS[row[0]], row[1]
+    assert law.moment(2.0) - 1 == pytest.approx(expected["variance"], abs=2e-10)
+    assert law.mean_root == pytest.approx(expected["mean_sqrt"], abs=1e-10)
+
+
+ROWS = [DEGREES[part] for part in ("symmetric_normalisation", "normalisations", "directed", "finite_reg")]
+SLOW = ("diffusion", "pareto(2.5,10)", 1.0)  # seconds each, on a long chain with many propensities
+
+
+def quick(row):
+    return row.get("normalisation", "symmetric") == "symmetric" or (row["filter"][0], row["law"], row["reg"]) != SLOW
+
+
+@pytest.mark.parametrize("row", [row for part in ROWS for row in part if quick(row)], ids=name)
+def test_networks(row):
+    found = solve(of_row(row))
+    law = LAWS[row["law"]]
+    test, train = found.accuracy(law)
+    assert test[0] == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert train[0] == pytest.approx(row["train_accuracy"], abs=1e-9)
+    for theta, expected in row.get("accuracy_by_theta", []):
+        place = np.argmin(np.abs(law.theta - theta))
+        assert ndtr(found.test_margin[0, place]) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("row", DEGREES["tuned"], ids=name)
+def test_strengths_at_their_best(row):
+    law, signals = LAWS[row["law"]], {key: row[key] for key in ("alpha", "lam", "mu", "rho")}
+    for normalization, best in row["normalisations"].items():
+        given = as_normalization(NORMALIZATIONS[normalization])
+        largest = 1.0 / radius(given, law, np.array([row["lam"]]), symmetric=True)[0]
+        tried = largest * (1.0 - np.geomspace(1e-4, 1.0, 200))
+        found = solve(points(law, gl.PageRank(tried), given, **signals)).accuracy(law)[0]
+        fine = np.linspace(*tried[np.clip(np.argmax(found) + np.array([1, -1]), 0, 199)], 200)
+        found = solve(points(law, gl.PageRank(fine), given, **signals)).accuracy(law)[0]
+        assert np.max(found) == pytest.approx(best["test_accuracy"], abs=2e-7)
+        assert fine[np.argmax(found)] == pytest.approx(best["strength"], abs=1e-3)
+
+
+@pytest.mark.parametrize("row", DEGREES["ceiling"], ids=name)
+def test_ceilings(row):
+    data = gl.CSBM(row["alpha"], row["lam"], row["mu"], row["rho"], directed=False)
+    evolution = PropensityEvolution.of(data, law := LAWS[row["law"]])
+    best, reached = evolution.fixed_points()
+    found = ndtr(np.sqrt(evolution.at(best, law.theta))) @ law.weight
+    assert found[0] == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert (best.graph[0], best.features[0]) == pytest.approx((row["q_graph"], row["q_features"]), abs=1e-9)
+    assert reached is best
+
+
+@pytest.mark.parametrize("row", DEGREES["spectrum"], ids=lambda row: f"{row['law']}-{row['normalisation']}")
+def test_spectra(row):
+    law = LAWS[row["law"]]
+    given = {"regularised(E theta^2)": Regularized(law.moment(2.0))} | NORMALIZATIONS
+    found = spectrum(as_normalization(given[row["normalisation"]]), law, np.array([row["lam"]]))
+    assert found.edge[0] == pytest.approx(row["edge"], abs=1e-9)
+    assert found.outlier[0] == pytest.approx(row["outlier"], abs=1e-9)
+    assert found.critical[0] == pytest.approx(row["critical_lam"], abs=5e-8)  # of a bisection, in the reference
+    assert found.eigenvector_accuracy(law)[0] == pytest.approx(row["eigenvector_accuracy"], abs=1e-9)
+
+
+def test_the_regularised_transition_is_that_of_the_ceiling():
+    """Edge and outlier meet at lam^2 E theta^2 = 1, where evidence begins to grow without labels."""
+    for law in LAWS.values():
+        critical = law.moment(2.0) ** -0.5
+        assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[0] == pytest.approx(
+            critical, rel=1e-6
+        )
+        data = gl.CSBM(4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False)
+        assert PropensityEvolution.of(data, law).detectable().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("reg", [math.inf, 0.3])
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(
+    "filter", [gl.PageRank(0.4), gl.Residual([1.0, 0.5]), gl.Residual([]), gl.Diffusion(0.5)], ids=repr
+)
+def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, reg):
+    data = gl.CSBM(4.0, 0.9, 2.0, 0.1, directed=not symmetric)
+    expected = gl.predict(data, gl.GCN(filter, "logistic", reg, symmetrize=False))
+    for normalization in ("symmetric", "none", "random-walk", Regularized()):
+        found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9))
+        accuracies = [a[0] for a in found.accuracy(Gamma(0.0))]
+        assert accuracies == pytest.approx([expected.test_accuracy, expected.train_accuracy], abs=1e-9)
+        losses = [found.test_loss[0], found.train_loss[0]]
+        assert losses == pytest.approx([expected.test_loss, expected.train_loss], rel=1e-8)
+
+
+@pytest.mark.parametrize("classes, loss", [(2, "logistic"), (3, "square")])
+@pytest.mark.parametrize("reg", [math.inf, 2.0])
+@pytest.mark.parametrize("filter", [gl.PageRank(0.35), gl.Residual([1.0, 0.5])], ids=repr)
+def test_the_short_and_the_long_route_meet(filter, reg, classes, loss):
+    """A vanishing tau is the symmetric normalisation, and takes the route of the others."""
+    law = Pareto(2.0, 6)
+    short, long = (
+        solve(points(law, filter, normalization, reg, loss, classes=classes))
+        for normalization in ("symmetric", Regularized(1e-13))
+    )
+    assert long.test_margin == pytest.approx(short.test_margin, rel=1e-8)
+    assert long.train_margin == pytest.approx(short.train_margin, rel=1e-8)
+
+
+@pytest.mark.parametrize("reg", [math.inf, 1.0])
+def test_pagerank_as_one_layer_is_its_long_chain(reg):
+    law, theta = Degrees([1.0, 4.0]), 0.3
+    one = solve(points(law, gl.PageRank(theta), Regularized(), reg))
+    chain = solve(points(law, gl.Polynomial(theta ** np.arange(40.0)), Regularized(), reg))
+    assert chain.test_margin == pytest.approx(one.test_margin, rel=1e-6)
+
+
+def test_points_together_are_points_alone():
+    theta, law = [0.2, 0.3], Gamma(0.5)
+    together = solve(points(law, gl.PageRank(theta), Regularized(), [0.1, 10.0], lam=[0.8, 1.4]))
+    for i, (reg, lam) in enumerate([(0.1, 0.8), (10.0, 1.4)]):
+        alone = solve(points(law, gl.PageRank(theta[i]), Regularized(), reg, lam=lam))
+        assert together.test_margin[i] == pytest.approx(alone.test_margin[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("reg", [math.inf, 1.0])
+@pytest.mark.parametrize("normalization", ["symmetric", "none", Regularized()])
+def test_accuracy_at_propensities_that_are_asked_for(normalization, reg):
+    law = Degrees([1.0, 2.0, 6.0])
+    here = points(law, gl.PageRank(0.2), normalization, reg)
+    asked = accuracy_by_degree(here, [*law.theta, 3.0])
+    assert asked[0, :3] == pytest.approx(ndtr(solve(here).test_margin[0]), rel=1e-8)
+    assert asked[0, 2] < asked[0, 3]  # a larger hub knows more
+
+
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_ceiling_without_heterogeneity_and_at_its_extremum(classes):
+    data = gl.CSBM(4.0, [0.5, 1.0, 1.5], 1.0, [[0.0], [0.02]], directed=False, classes=classes)
+    expected = gl.bayes_optimal(data)
+    evolution = PropensityEvolution.of(data, Gamma(0.0))
+    best, reached = evolution.fixed_points()
+    for overlaps, ceiling in ((best, expected), (reached, expected.algorithmic)):
+        found = accuracy(np.sqrt(evolution.at(overlaps, np.ones(1)))[:, 0], classes)
+        assert found == pytest.approx(np.ravel(ceiling.test_accuracy), abs=1e-11)
+    assert evolution.free_entropy(best) == pytest.approx(np.ravel(expected.free_entropy), abs=1e-12)
+    evolution = PropensityEvolution.of(data, Pareto(2.5, 10))
+    best, step = evolution.fixed_points()[0], 1e-5
+    for graph, features in ((step, 0.0), (0.0, step)):
+        rises = [
+            evolution.free_entropy(Overlaps(best.graph + sign * graph, best.features + sign * features, best.residual))
+            for sign in (1, -1)
+        ]
+        assert np.abs(rises[0] - rises[1]).max() < 1e-3 * step
+
+
+@pytest.mark.parametrize(
+    "law, normalization, word",
+    [
+        (Gamma(0.5), "none", "hubs are unbounded"),
+        (LogNormal(0.5), (0.25, 0.25), "hubs are unbounded"),
+        (Gamma(1.0), "random-walk", "theta\\*\\*-1,"),
+        (Gamma(0.5), (0.0, 1.0), "theta\\*\\*-2,"),
+        (Gamma(0.1), (0.75, 0.75), "leaves"),
+        (Degrees([0, 1, 3]), "random-walk", "theta\\*\\*-1,"),
+    ],
+)
+def test_laws_without_an_answer_are_refused(law, normalization, word):
+    with pytest.raises(gl.ParameterError, match=word):
+        solve(points(law, gl.Residual([1.0]), normalization))
+
+
+def test_more_refusals():
+    with pytest.raises(gl.ParameterError, match="diverges on a spectrum of radius"):
+        solve(points(Pareto(2.5, 10), gl.PageRank(0.4), "none"))
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        solve(points(Gamma(0.5), gl.PageRank(0.3), classes=[0.3, 0.7]))
+    for wrong in (lambda: Degrees([0.0, 0.0]), lambda: Gamma(-1.0), lambda: Pareto(2.0, 1.0), lambda: Degrees([[1.0]])):
+        with pytest.raises(gl.ParameterError):
+            wrong()
+
+
+def test_names_of_normalisations():
+    assert as_normalization("none") == Normalization(0.0, 0.0)
+    assert as_normalization((0.5, 0.5)).plain
+    assert Regularized(0.0).plain
+    assert not Regularized().plain
+    left, right = Regularized().factors(np.array([0.2, 7.0]), np.array([0.0]))
+    assert (left * right)[0] == pytest.approx([0.2, 7.0])  # without signal nothing is divided
+
+
+def sampled(law, lam, degree, nodes, seed):
+    """Classes, propensities and the matrix (A - d theta theta/N)/sqrt(d), as sparse and rank one, of a sampled graph."""
+    rng = np.random.default_rng(seed)
+    kinds, theta = rng.integers(0, 2, nodes), law.draw(rng, nodes)
+    near, far = (degree + sign * lam * math.sqrt(degree) for sign in (1, -1))
+    A = bernoulli_graph(kinds, np.array([[near, far], [far, near]]) / nodes, False, rng, theta=theta)
+    matrix = sparse.csr_array(A / math.sqrt(degree))
+    return rng, 1.0 - 2.0 * kinds, theta, lambda v: matrix @ v - theta * (math.sqrt(degree) / nodes * (theta @ v))
+
+
+@pytest.mark.parametrize("normalization", ["symmetric", "none", Regularized()], ids=repr)
+def test_networks_on_sampled_graphs(normalization):
+    law, lam, mu, rho, nodes, strength = Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0]), 1.1, 2.0, 0.2, 3000, 0.25
+    found = []
+    for seed in range(12):
+        rng, y, theta, centred = sampled(law, lam, 60.0, nodes, seed)
+        left, right = (f[0] / np.sqrt(theta) for f in as_normalization(normalization).factors(theta, np.array([lam])))
+        X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(nodes // 4)) + rng.standard_normal(
+            (nodes, nodes // 4)
+        )
+        train = rng.random(nodes) < rho
+
+        def smooth(v, first, last, centred=centred):
+            total, term = v, v
+            for _ in range(60):
+                term = strength * first * centred(last * term)
+                total = total + term
+            return total
+
+        pulled = X.T @ smooth(np.where(train, y, 0.0), right, left)
+        found.append(np.mean((y * smooth(X @ pulled, left, right) > 0)[~train]))
+    expected = solve(points(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).accuracy(law)[0][0]
+    assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
+
+
+def test_message_passing_on_sampled_graphs():
+    law, lam, rho, nodes = Gamma(0.4), 1.2, 0.1, 4000
+    found = []
+    for seed in range(8):
+        rng, y, theta, centred = sampled(law, lam, 60.0, nodes, 100 + seed)
+        train = rng.random(nodes) < rho
+        guess, before = np.where(train, y, 0.0), np.zeros(nodes)
+        for _ in range(40):
+            echo = lam**2 * theta * np.mean(theta * (1 - guess**2)) * before
+            field = lam * centred(guess) - echo  # sqrt(theta) a0 sqrt(theta) is the centred matrix
+            before, guess = guess, np.where(train, y, np.tanh(field))
+        found.append(np.mean((y * field > 0)[~train]))
+    evolution = PropensityEvolution.of(gl.CSBM(4.0, lam, 0.0, rho, directed=False), law)
+    expected = ndtr(np.sqrt(evolution.at(evolution.fixed_points()[0], law.theta))) @ law.weight
+    assert abs(np.mean(found) - expected[0]) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
