@@ -28,9 +28,9 @@ def test_labels_split_into_two_parts_that_the_exact_numbers_count_together():
     for problem in as_problems(["many-labels", "few-labels"]):
         task = problem.task("small")
         assert not (task.train_mask & task.val_mask).any()
-        assert np.mean(task.labelled) == pytest.approx(problem.data.rho)
+        assert np.mean(task.labelled_mask) == pytest.approx(problem.data.rho)
         truth = problem.truth("small")
-        assert np.array_equal(task.labels, np.where(task.labelled, truth, -1))
+        assert np.array_equal(task.labels, np.where(task.labelled_mask, truth, -1))
 
 
 @pytest.mark.parametrize("name", ["strong-features", "heterophily", "five-classes"])

@@ -110,9 +110,9 @@ def test_logistic_gap_is_that_of_the_two_objectives():
 
 @pytest.mark.parametrize("reg", [10.0, 0.1, 1e-4])
 def test_the_cross_entropy_of_two_classes_is_the_logistic_loss(reg):
-    Z, kinds = rows(60, 40).Z, np.zeros(60, int)
+    Z, class_index = rows(60, 40).Z, np.zeros(60, int)
     E = np.array([[1.0], [-1.0]]) / np.sqrt(2)  # margins are sqrt(2) times the outputs, so that reg is twice as large
-    found, settled = descend(Z, cross_entropy(kinds, E).pull, reg, np.zeros((40, 1)), 1e-11, steps=1000)
+    found, settled = descend(Z, cross_entropy(class_index, E).pull, reg, np.zeros((40, 1)), 1e-11, steps=1000)
     logistic, _ = TrainingRows(Z).solve(Logistic(), reg / 2, tol=1e-11)
     assert settled
     assert np.allclose(np.sqrt(2) * found.weights[:, 0], logistic.weights, atol=1e-6)

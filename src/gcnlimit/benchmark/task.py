@@ -60,14 +60,14 @@ class Task(Brief):
         return np.asarray(self.observation.features)
 
     @property
-    def labelled(self) -> Mask:
+    def labelled_mask(self) -> Mask:
         """Which nodes are labelled: those of training and of validation."""
         return self.train_mask | self.val_mask
 
     @property
     def test_mask(self) -> Mask:
         """Which nodes are not labelled."""
-        return ~self.labelled
+        return ~self.labelled_mask
 
     @property
     def targets(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ Device = str
 
 class Backend:
     """Arrays of one device, here NumPy's; arithmetic, ``@``, ``.T`` and slices are those of the arrays themselves.
+
+    PyTorch's has the same methods.
 
     >>> draw = Backend().normals
     >>> np.array_equal(draw(2**64 - 1, 0, (2, 3), np.dtype(float)), draw(2**64 - 1, 0, (5, 3), np.dtype(float))[:2])
@@ -119,4 +121,4 @@ def backend_of(device: Device) -> Backend:
     need(f"device = {device!r}", "gpu", "torch")
     from gcnlimit.simulation.torch_backend import TorchBackend
 
-    return TorchBackend.of(device)
+    return cast("Backend", TorchBackend.of(device))

@@ -43,7 +43,7 @@ class Fit(Brief):
         infinite for two unequal classes.
     performance
         Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. Equal scores of several classes count as a coin.
+        none is. Ties are split evenly.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """

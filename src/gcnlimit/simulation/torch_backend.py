@@ -15,7 +15,6 @@ import torch
 from scipy import sparse
 
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.simulation.backend import Backend
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -23,8 +22,8 @@ VARIABLE = "GCNLIMIT_BLOCK"
 
 
 @dataclass(frozen=True, eq=False)
-class TorchBackend(Backend):
-    """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
+class TorchBackend:
+    """Primitives of PyTorch, with the methods of `Backend`. The noise of each device is its own."""
 
     device: torch.device
     tile: int = 64

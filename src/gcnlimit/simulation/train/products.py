@@ -28,7 +28,7 @@ from gcnlimit.simulation.train.smooth import Slopes, SmoothDescent
 
 Block = npt.NDArray[Any]
 PASSES = 500  # of one training, at most
-WHOLE = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
+MAX_PASSES = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
 
@@ -158,7 +158,7 @@ class _Points:
 
     def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
-        passes = max(PASSES, min(len(self.codes), WHOLE))
+        passes = max(PASSES, min(len(self.codes), MAX_PASSES))
         for _ in range(passes + 1):
             active = [(problem, place) for problem, place in problems if not problem.done]
             if not active:

@@ -48,7 +48,7 @@ def at_best_bias(slopes: Slopes, bias: Callable[[Array], float]) -> Slopes:
     return Slopes(lambda h: slopes.value(h + bias(h)), pull)
 
 
-def cross_entropy(kinds: Indices, E: Array) -> Slopes:
+def cross_entropy(class_index: Indices, E: Array) -> Slopes:
     r"""Cross-entropy of the logits :math:`hE^T`, `E` an orthonormal basis of those that sum to 0 (Eq. 8.6).
 
     Weight decay keeps the part common to all classes at 0, so that nothing is lost in that basis.
@@ -59,14 +59,14 @@ def cross_entropy(kinds: Indices, E: Array) -> Slopes:
     >>> bool(abs((value(h - step) - value(h + step)) / (2 * step) - pull(h)[0, 0]) < 1e-8)
     True
     """
-    rows, targets = np.arange(kinds.size), np.eye(len(E))[kinds]
+    rows, targets = np.arange(class_index.size), np.eye(len(E))[class_index]
 
     def pull(h: Array) -> Array:
         logits = h @ E.T
         p = np.exp(logits - logits.max(axis=1, keepdims=True))  # faster than scipy's softmax on a few hundred rows
         return np.asarray((targets - p / p.sum(axis=1, keepdims=True)) @ E)
 
-    return Slopes(lambda h: -float(np.sum(log_softmax(h @ E.T, axis=1)[rows, kinds])), pull)
+    return Slopes(lambda h: -float(np.sum(log_softmax(h @ E.T, axis=1)[rows, class_index])), pull)
 
 
 class Descent(NamedTuple):
@@ -81,6 +81,10 @@ class Descent(NamedTuple):
     def slope(self) -> float:
         """Norm of the gradient."""
         return float(np.linalg.norm(self.gradient))
+
+    def gap(self, loss: float, reg: float | Array) -> float:
+        """Duality gap over the objective, given the sum of the losses."""
+        return relative_gap(self.slope, float(np.max(reg)), loss + 0.5 * float(np.sum(reg * self.weights**2)))
 
 
 def relative_gap(slope: float, reg: float, objective: float) -> float:
@@ -102,10 +106,10 @@ def descend(  # noqa: PLR0917
     Corrections of the weights, of at most `steps` each, are computed in the precision `dtype`; the gradients that they start
     from, and the last one, which decides, are in double. `reg` is a number or a column, such as one that is 0 for a bias.
 
-    >>> F, kinds = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 2])
+    >>> F, class_index = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 2])
     >>> E = np.array([[2.0, 0.0], [-1.0, 3**0.5], [-1.0, -(3**0.5)]]) / 6**0.5
-    >>> found, settled = descend(F, cross_entropy(kinds, E).pull, 0.5, np.zeros((2, 2)), 1e-12, steps=50)
-    >>> missed = np.eye(3)[kinds] - np.exp(log_softmax(F @ found.weights @ E.T, axis=1))
+    >>> found, settled = descend(F, cross_entropy(class_index, E).pull, 0.5, np.zeros((2, 2)), 1e-12, steps=50)
+    >>> missed = np.eye(3)[class_index] - np.exp(log_softmax(F @ found.weights @ E.T, axis=1))
     >>> settled, bool(np.allclose(F.T @ missed @ E, 0.5 * found.weights, atol=1e-10))
     (True, True)
     """

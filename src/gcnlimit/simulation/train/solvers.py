@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
 from gcnlimit.simulation.train.krylov import solve_shifted
-from gcnlimit.simulation.train.smooth import descend, relative_gap
+from gcnlimit.simulation.train.smooth import descend, of_margins
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
@@ -116,17 +116,12 @@ class TrainingRows:
 
     def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Solution, Array] | None:
         """Weights of a smooth loss and the dual variables, in products with the rows alone; None if these are too many."""
-
-        def pull(z: Array) -> Array:
-            return -loss.derivatives(z)[0]
-
+        slopes = of_margins(loss, np.ones(1))
         first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
-        found, settled = descend(self.Z, pull, reg, first[:, None], tol, STEPS)
+        found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
         if not settled:
             return None
-        weights = found.weights[:, 0]
-        objective = float(np.sum(loss.value(found.outputs))) + 0.5 * reg * float(weights @ weights)
-        return Solution(weights, relative_gap(found.slope, reg, objective)), found.pull[:, 0]
+        return Solution(found.weights[:, 0], found.gap(slopes.value(found.outputs), reg)), found.pull[:, 0]
 
 
 class _Problem:

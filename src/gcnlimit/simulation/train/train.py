@@ -153,7 +153,7 @@ def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     if loss.form is Form.CODES:
         return None
     if loss.form is Form.LOGITS:
-        return cross_entropy(observation.train_kinds, observation.classes.one_hot_basis)
+        return cross_entropy(observation.train_class_index, observation.classes.one_hot_basis)
     slopes = of_margins(loss, _signs(observation))
     return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 
@@ -171,7 +171,7 @@ def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArr
     bias[:] = _limiting_bias(observation)
     finite = np.flatnonzero(np.isfinite(reg))
     if loss.form is Form.CODES:
-        targets = loss.on(observation.classes).targets[observation.train_kinds]
+        targets = loss.on(observation.classes).targets[observation.train_class_index]
         bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
     else:
         slopes = of_margins(loss, _signs(observation))
@@ -194,7 +194,7 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
-            task = Training(F, observation.train_kinds, observation.classes, gcn.loss)
+            task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
             weights[where] *= strong[:, None, None]
         else:
