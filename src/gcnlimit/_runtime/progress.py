@@ -6,13 +6,11 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from gcnlimit.errors import ParameterError
 
-_advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
-
+_counting: list[Callable[[int], None]] = []  # advances the bar that counts blocks, if there is one; rich shows one at a time
 _HAS_RICH = importlib.util.find_spec("rich") is not None
 
 
@@ -63,28 +61,15 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
             speed = shown.tasks[0].speed
             shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
 
-        yield Bar(advance, lambda name: shown.update(task, description=name))
-
-
-@contextlib.contextmanager
-def counting_blocks(advance: Callable[[int], None]) -> Iterator[None]:
-    """Context in which `block_done` advances a bar, however deep it is called.
-
-    >>> done = []
-    >>> with counting_blocks(done.append):
-    ...     block_done()
-    >>> done
-    [1]
-    """
-    token = _advance.set(advance)
-    try:
-        yield
-    finally:
-        _advance.reset(token)
+        if unit == "blocks":
+            _counting.append(advance)
+        try:
+            yield Bar(advance, lambda name: shown.update(task, description=name))
+        finally:
+            _counting.clear()
 
 
 def block_done(count: int = 1) -> None:
-    """Say that some blocks of a long computation are done, to the bar that counts them, if there is one."""
-    advance = _advance.get()
-    if advance is not None:
+    """Say, however deep in a long computation, that some blocks are done, to the bar whose unit is ``"blocks"``."""
+    for advance in _counting:
         advance(count)

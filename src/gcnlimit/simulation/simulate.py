@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.memory import available, require
 from gcnlimit._runtime.processes import run
-from gcnlimit._runtime.progress import counting_blocks, progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, flag, whole
 from gcnlimit._values import Array
@@ -113,7 +113,7 @@ def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress:
     small = size.nodes * len(tasks) < SMALL
     here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:
-        with progress_bar("simulating", blocks, progress, unit="blocks") as bar, counting_blocks(bar.advance):
+        with progress_bar("simulating", blocks, progress, unit="blocks"):
             return run(tasks, workers, small=small)
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
         return run(tasks, workers, small=small, done=bar.advance)
