@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -186,8 +187,11 @@ class Search:
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
-        columns = {name: np.broadcast_to(getattr(self.model, name), self.shape).ravel() for name in SIGNALS}
-        return self.model.replaced(**{name: column[which] for name, column in columns.items()})
+        return self.model.replaced(**{name: column[which] for name, column in self._columns.items()})
+
+    @cached_property
+    def _columns(self) -> dict[str, Array]:
+        return {name: np.broadcast_to(getattr(self.model, name), self.shape).ravel() for name in SIGNALS}
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""
