@@ -40,9 +40,8 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
     from gcnlimit.cli.output import show
 
     check_figures(out)
-    from gcnlimit.figures.agreement import agreement, statements, write_agreement
     from gcnlimit.figures.base import FULL, QUICK
-    from gcnlimit.figures.registry import FIGURES, produce, write
+    from gcnlimit.figures.registry import FIGURES, agreement, produce, statements, write, write_agreement
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
     datasets = {}

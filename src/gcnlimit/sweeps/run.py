@@ -107,7 +107,7 @@ def sweep(
     ):
         answers = _Answers(plan.grid, bar.advance)
         try:
-            for block, columns in run(_missing(plan, kept, answers)):
+            for block, columns in run(missing(plan, kept, answers.put)):
                 if columns.final:
                     kept.put(block.key, columns)
                 answers.put(block, columns)
@@ -135,12 +135,12 @@ def _in_flight(plan: Plan) -> int:
     return in_flight(size, plan.grid.columns, given["trials"] * plan.grid.rows)
 
 
-def _missing(plan: Plan, kept: Store, answers: _Answers) -> Iterator[Block]:
-    """Blocks that the store does not have when their turn comes; the answers take the others."""
+def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
+    """Blocks that the store does not have when their turn comes; `put` takes the answers of the others."""
     for block in plan.blocks():
         found = kept.get(block.key)
         if found is not None and found.final:
-            answers.put(block, found)
+            put(block, found)
         else:
             yield block
 
