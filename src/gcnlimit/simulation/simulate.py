@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.memory import available, require
 from gcnlimit._runtime.processes import run
-from gcnlimit._runtime.progress import counting_blocks, progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
@@ -93,14 +93,13 @@ def simulate(  # noqa: PLR0917
     check_problem("simulate", data, gcn)
     size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
     to = None if to is None else _deployment(data, to)
-    trials = whole("trials", trials, low=1, high=10**9)
+    trials = whole("trials", trials, low=1, high=10**6)
     if flag("throw", throw):
         size.check_signals(data)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
-    require(f"the list of {trials} trials", (1e3 + 32.0 * math.prod(shape)) * trials, "take fewer trials")
     groups = _groups(data, gcn, to, shape)
     there = [_size_there(size, group) for group in groups]
     for group, other in zip(groups, there, strict=True):
@@ -142,7 +141,7 @@ def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress:
     small = size.nodes * len(tasks) < SMALL
     here = len(tasks) == 1 or workers == 1 or (workers is None and small)
     if size.streamed and here:
-        with progress_bar("simulating", blocks, progress, unit="blocks") as bar, counting_blocks(bar.advance):
+        with progress_bar("simulating", blocks, progress, unit="blocks"):
             return run(tasks, workers, small=small)
     with progress_bar("trials", len(tasks), progress, unit="trials") as bar:
         return run(tasks, workers, small=small, done=bar.advance)
@@ -187,7 +186,7 @@ class _Trial:
         performance = evaluate(here, gcn, trained.outputs, trained.bias)
         if there is not None:
             outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
-            other = evaluate(there, gcn, outputs, trained.bias, here.observation.train_kinds)
+            other = evaluate(there, gcn, outputs, trained.bias, here.observation.train_class_index)
             of_training = {name: getattr(performance, name) for name in ("train_accuracy", "train_loss")}
             performance = replace(other, **of_training)
         rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
@@ -229,7 +228,6 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
     """Number of processes whose trials fit into memory together; None if there may be one for each core."""
     require(f"one trial of {size.nodes} nodes with {size.features:.4g} features each", needed, size.remedy())
     if workers is not None:
-        require(f"a trial in each of {workers} workers", needed * workers, "take fewer workers")
         return workers
     together = int(available() // needed)
     return together if together < cores() else None

@@ -124,8 +124,8 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
     loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    return Prediction.of(
-        replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train),
+    return Prediction(
+        **vars(replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train)),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=spread(margin),
