@@ -65,6 +65,21 @@ FUNCTIONS = {
         {"classes": 3},
     ),
     "bayes_optimal": (lambda v: gl.bayes_optimal(_data(v)), DATA),
+    "bayes_optimal elsewhere": (lambda v: gl.bayes_optimal(_data(DATA), to=_data(v), gcn=_gcn({})), DATA),
+    "transfer": (lambda v: gl.transfer(_data(DATA), _gcn({"reg": 1.0}), _data(v), tol=v["tol"]), DATA | {"tol": 1e-8}),
+    "transfer trained": (lambda v: gl.transfer(_data(v), _gcn(v), _data(DATA)), DATA | {"t": 1.0}),
+    "transfer joining": (lambda v: gl.transfer(_data(v), _gcn(v), "joining"), DATA | {"t": 1.0}),
+    "predict two filters": (
+        lambda v: gl.predict(_data(v), _gcn({"reg": 1.0}).replaced(test_filter=gl.Diffusion(v["read"]))),
+        DATA | {"read": 1.0},
+    ),
+    "best_test_filter": (lambda v: gl.theory.best_test_filter(_data(DATA), _gcn({}), _data(v)).values, DATA),
+    "best_training_filter": (lambda v: gl.theory.best_training_filter(_data(v)).values, DATA),
+    "scatter": (lambda v: gl.theory.scatter(_data(v), _gcn(v), v["nodes"]).deviation, DATA | {"t": 1.0, "nodes": 40}),
+    "paired_scatter": (
+        lambda v: gl.theory.paired_scatter(_data(v), _gcn(v), gl.GCN(gl.PageRank(0.1)), v["nodes"]).deviation,
+        DATA | {"t": 1.0, "nodes": 40},
+    ),
     "tune": (lambda v: gl.tune(_data(v), _gcn(v), {"t": (v["low"], 3.0)}), DATA | {"low": 0.0}),
     "tune reg": (lambda v: gl.tune(_data(DATA), _gcn(v), {"reg": (v["low"], 9.0)}), {"low": 0.1}),
     "gap_map": (lambda v: gl.gap_map(_data(DATA | v), _gcn(v), FREE), {"mu": 2.0}),
@@ -151,7 +166,12 @@ ALLOWED = {
     ("t", "[]"),
 }
 """Numbers matched to the data, a dense graph, the best reg, as many workers as cores, a network without layers."""
-ELSEWHERE = {"check_filter", "check_loss", "cross_validate"}  # take what a user brings, not numbers
+ELSEWHERE = {
+    "check_filter",
+    "check_loss",
+    "cross_validate",
+    "label_free_signals",
+}  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 
 

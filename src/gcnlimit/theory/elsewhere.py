@@ -49,6 +49,7 @@ class BayesTransfer(BayesPrediction):
     frozen: BayesPrediction
 
 
+@np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     """Bayes-optimal performance on an independent graph with the features of a training graph; see `bayes_optimal`.
 
@@ -87,8 +88,7 @@ class _Graph:
     def overlap(self, known: Array | float) -> Array:
         """Overlap of the labels with their best estimates."""
         evolution = self.evolution(replace(self.evidence, known=known))
-        with np.errstate(all="ignore"):
-            return evolution.overlap(evolution.fixed_points().best)
+        return evolution.overlap(evolution.fixed_points().best)
 
     def mean_evidence(self, known: Array) -> Array:
         """Evidence on a node from its own features, at that knowledge of the class means."""

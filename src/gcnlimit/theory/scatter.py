@@ -32,8 +32,11 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.theory.fluctuations import Profile, laurent, profile, sampled_margins, symmetric_series
+from gcnlimit.theory.points import check_range
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import transfer
+
+_LARGEST = 1e6  # of a parameter or its inverse: powers of it are summed
 
 
 class Scatter(NamedTuple):
@@ -125,16 +128,20 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
     """
     for network in (gcn, other):
         _check("paired_scatter", data, network)
+        predict(data, network)  # refuses a filter that is not defined there
         network.require_one_filter("paired_scatter")
         if not (np.all(np.isinf(network.reg)) and data.operator(network.symmetrize).symmetric):
             raise ParameterError(
                 "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
             )
     nodes, signal = whole("nodes", nodes, low=2), float(data.operator(symmetrize=True).signal)
-    if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
-        return PairedScatter(0.0, 0.0)
-    F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
-    variance = covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1]
+    with np.errstate(all="ignore"):  # numbers out of range are refused below
+        if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
+            return PairedScatter(0.0, 0.0)
+        F, covariance = _training_graph(data, True, [gcn.filter, other.filter])
+        variance = float(covariance[0, 0] + covariance[1, 1] - 2.0 * covariance[0, 1])
+    if not math.isfinite(variance):
+        raise ParameterError("paired_scatter is out of range at these parameters; take weaker signals or filters")
     return PairedScatter(float(F[0] - F[1]), math.sqrt(max(variance, 0.0) / nodes))
 
 
@@ -143,6 +150,7 @@ def _check(function: str, data: CSBM, gcn: GCN) -> None:
     data.require_plain(function)
     if data.shape or gcn.shape:
         raise ParameterError(f"{function} takes one point at a time; give single numbers, or call it for each")
+    check_range(data, _LARGEST)
     if data.rho == 1.0:
         raise ParameterError(f"{function} has no test nodes at rho = 1; take rho < 1")
     if not (gcn.filter.has_chain and gcn.read_filter.has_chain):

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from gcnlimit._validation import LOOSEST, broadcast, check_types, tolerance
+from gcnlimit._validation import LOOSEST, broadcast, check_types, real, tolerance
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
@@ -37,6 +37,7 @@ from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
+_LARGEST = 1e50  # of a signal, whose square must be a number
 _BELOW_POLE = 1.0 - 1e-9  # of a PageRank, over the strength at which its series diverges
 
 
@@ -336,6 +337,7 @@ def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple
 
 def _pagerank(data: CSBM, symmetrize: bool, square: Array) -> PageRank:
     """Best filter on a graph for inputs of that squared margin (Eq. 10.6), kept below the pole of its series."""
+    real("lam", data.lam, low=-_LARGEST, high=_LARGEST)
     operator = data.operator(symmetrize)
     signal = operator.signal
     across = signal**2 + square if operator.symmetric else np.square(best_margin(np.sqrt(square), signal))
