@@ -16,6 +16,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import L2, Penalty, as_penalty
 
 
@@ -46,6 +47,9 @@ class GCN(Value):
     penalty
         The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or a
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
+    normalization
+        By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
+        `Regularized`, which is the best, or a pair of exponents (Eq. 11.3). Without effect where all degrees are alike.
 
     Examples
     --------
@@ -60,6 +64,7 @@ class GCN(Value):
     symmetrize: bool
     normalize: bool
     penalty: Penalty
+    normalization: Normalization
 
     def __init__(
         self,
@@ -70,6 +75,7 @@ class GCN(Value):
         normalize: bool = False,
         *,
         penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
+        normalization: Normalization | tuple[float, float] | str = "symmetric",
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
@@ -77,9 +83,15 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
+        object.__setattr__(self, "normalization", as_normalization(normalization))
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
+
+    def __repr__(self) -> str:
+        """Parameters by name, the symmetric normalisation left out."""
+        shown = super().__repr__()
+        return shown.replace(f", normalization={self.normalization!r})", ")") if self.normalization.plain else shown
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -43,6 +43,7 @@ _LONG_NAMES = {
     "directed": "directed graph",
     "classes": "number of equal classes, or their fractions",
     "features": "law of the features",
+    "degrees": "law of the degrees",
     "filter": "filter",
     "t": "diffusion time",
     "theta": "PageRank parameter",
@@ -54,6 +55,7 @@ _LONG_NAMES = {
     "symmetrize": "symmetrized graph",
     "normalize": "regularization relative to the gain of the filter",
     "penalty": "penalty of the weights",
+    "normalization": "normalization by the degrees",
     "nodes": "number of nodes",
     "degree": "average degree",
     "trials": "number of trials",
@@ -127,7 +129,7 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     """Default values of the named arguments of a function.
 
     >>> defaults(CSBM, DATA)
-    {'directed': True, 'classes': 2, 'features': None}
+    {'directed': True, 'classes': 2, 'features': None, 'degrees': None}
     """
     arguments = inspect.signature(function).parameters
     return {
@@ -253,6 +255,10 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> An
         parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
         if not data.classes.two:
             parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
+        if data.degrees is not None:
+            parameters |= {"degrees": repr(data.degrees)} | (
+                {} if gcn is None else {"normalization": repr(gcn.normalization)}
+            )
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}

@@ -14,9 +14,9 @@ from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.simulation.data.graph import bernoulli_graph
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
-from gcnlimit.theory.degrees.solve import accuracy_by_degree, solve
-from gcnlimit.theory.degrees.spectrum import radius, spectrum
+from gcnlimit.theory.degrees.solve import solve
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.propensity_spectrum import radius, spectrum
 
 LAWS = {
     "two_values(.4,2,.3)": Degrees([0.4, 2.0], weight=[0.7, 0.3]),
@@ -37,16 +37,21 @@ NORMALIZATIONS = {
 }
 
 
-def points(law, filter, normalization="symmetric", reg=math.inf, loss="square", *, symmetric=True, classes=2, **data):
+def problem(law, filter, normalization="symmetric", reg=math.inf, loss="square", *, symmetric=True, classes=2, **data):
     parameters = {"alpha": 4.0, "lam": 1.2, "mu": 2.0, "rho": 0.1} | data
-    model = gl.CSBM(**parameters, directed=not symmetric, classes=classes)
-    laid_out = Points.of(model, gl.GCN(filter, loss, reg, symmetrize=False))
-    return laid_out._replace(degrees=law, normalization=as_normalization(normalization))
+    model = gl.CSBM(**parameters, directed=not symmetric, classes=classes, degrees=law)
+    return model, gl.GCN(filter, loss, reg, symmetrize=False, normalization=normalization)
+
+
+def points(law, *network, **data):
+    """Margins without the last average; also of a law of one value, which a model does not keep."""
+    model, gcn = problem(Degrees([1.0, 2.0]), *network, **data)
+    return Points.unchecked(model, gcn)._replace(degrees=law).checked()
 
 
 def of_row(row):
     kind, parameter = row["filter"]
-    return points(
+    return problem(
         LAWS[row["law"]],
         FILTERS[kind](parameter),
         NORMALIZATIONS[row.get("normalisation", "symmetric")],
@@ -88,14 +93,14 @@ def quick(row):
 
 @pytest.mark.parametrize("row", [row for part in ROWS for row in part if quick(row)], ids=name)
 def test_networks(row):
-    found = solve(of_row(row))
-    law = LAWS[row["law"]]
-    test, train = found.accuracy(law)
-    assert test[0] == pytest.approx(row["test_accuracy"], abs=1e-9)
-    assert train[0] == pytest.approx(row["train_accuracy"], abs=1e-9)
-    for theta, expected in row.get("accuracy_by_theta", []):
-        place = np.argmin(np.abs(law.theta - theta))
-        assert ndtr(found.test_margin[0, place]) == pytest.approx(expected, abs=1e-9)
+    found = gl.predict(*of_row(row))
+    assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert found.train_accuracy == pytest.approx(row["train_accuracy"], abs=1e-9)
+    if by_theta := row.get("accuracy_by_theta"):
+        theta, expected = np.transpose(by_theta)
+        law = LAWS[row["law"]].theta
+        nearest = law[np.argmin(np.abs(law[:, None] - theta), axis=0)]
+        assert found.accuracy_by_degree(nearest) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("row", DEGREES["tuned"], ids=name)
@@ -105,9 +110,9 @@ def test_strengths_at_their_best(row):
         given = as_normalization(NORMALIZATIONS[normalization])
         largest = 1.0 / radius(given, law, np.array([row["lam"]]), symmetric=True)[0]
         tried = largest * (1.0 - np.geomspace(1e-4, 1.0, 200))
-        found = solve(points(law, gl.PageRank(tried), given, **signals)).accuracy(law)[0]
+        found = gl.predict(*problem(law, gl.PageRank(tried), given, **signals)).test_accuracy
         fine = np.linspace(*tried[np.clip(np.argmax(found) + np.array([1, -1]), 0, 199)], 200)
-        found = solve(points(law, gl.PageRank(fine), given, **signals)).accuracy(law)[0]
+        found = gl.predict(*problem(law, gl.PageRank(fine), given, **signals)).test_accuracy
         assert np.max(found) == pytest.approx(best["test_accuracy"], abs=2e-7)
         assert fine[np.argmax(found)] == pytest.approx(best["strength"], abs=1e-3)
 
@@ -131,7 +136,8 @@ def test_spectra(row):
     assert found.edge[0] == pytest.approx(row["edge"], abs=1e-9)
     assert found.outlier[0] == pytest.approx(row["outlier"], abs=1e-9)
     assert found.critical[0] == pytest.approx(row["critical_lam"], abs=5e-8)  # of a bisection, in the reference
-    assert found.eigenvector_accuracy(law)[0] == pytest.approx(row["eigenvector_accuracy"], abs=1e-9)
+    eigenvector = ndtr(found.margin[0] * np.sqrt(law.theta)) @ law.weight
+    assert eigenvector == pytest.approx(row["eigenvector_accuracy"], abs=1e-9)
 
 
 def test_the_regularised_transition_is_that_of_the_ceiling():
@@ -155,7 +161,7 @@ def test_degrees_that_are_alike_are_the_homogeneous_theory(filter, symmetric, re
     expected = gl.predict(data, gl.GCN(filter, "logistic", reg, symmetrize=False))
     for normalization in ("symmetric", "none", "random-walk", Regularized()):
         found = solve(points(Gamma(0.0), filter, normalization, reg, "logistic", symmetric=symmetric, lam=0.9))
-        accuracies = [a[0] for a in found.accuracy(Gamma(0.0))]
+        accuracies = ndtr([found.test_margin[0, 0], found.train_margin[0, 0]])
         assert accuracies == pytest.approx([expected.test_accuracy, expected.train_accuracy], abs=1e-9)
         losses = [found.test_loss[0], found.train_loss[0]]
         assert losses == pytest.approx([expected.test_loss, expected.train_loss], rel=1e-8)
@@ -195,10 +201,10 @@ def test_points_together_are_points_alone():
 @pytest.mark.parametrize("normalization", ["symmetric", "none", Regularized()])
 def test_accuracy_at_propensities_that_are_asked_for(normalization, reg):
     law = Degrees([1.0, 2.0, 6.0])
-    here = points(law, gl.PageRank(0.2), normalization, reg)
-    asked = accuracy_by_degree(here, [*law.theta, 3.0])
-    assert asked[0, :3] == pytest.approx(ndtr(solve(here).test_margin[0]), rel=1e-8)
-    assert asked[0, 2] < asked[0, 3]  # a larger hub knows more
+    found = gl.predict(*problem(law, gl.PageRank([0.2, 0.1]), normalization, reg))
+    asked = found.accuracy_by_degree([*law.theta, 3.0])
+    assert asked[:, :3] @ law.weight == pytest.approx(found.test_accuracy, rel=1e-8)
+    assert np.all(asked[:, 2] < asked[:, 3])  # a larger hub knows more
 
 
 @pytest.mark.parametrize("classes", [2, 3, 6])
@@ -234,14 +240,14 @@ def test_ceiling_without_heterogeneity_and_at_its_extremum(classes):
 )
 def test_laws_without_an_answer_are_refused(law, normalization, word):
     with pytest.raises(gl.ParameterError, match=word):
-        solve(points(law, gl.Residual([1.0]), normalization))
+        gl.predict(*problem(law, gl.Residual([1.0]), normalization))
 
 
 def test_more_refusals():
     with pytest.raises(gl.ParameterError, match="diverges on a spectrum of radius"):
-        solve(points(Pareto(2.5, 10), gl.PageRank(0.4), "none"))
+        gl.predict(*problem(Pareto(2.5, 10), gl.PageRank(0.4), "none"))
     with pytest.raises(gl.ParameterError, match="equal classes"):
-        solve(points(Gamma(0.5), gl.PageRank(0.3), classes=[0.3, 0.7]))
+        gl.predict(*problem(Gamma(0.5), gl.PageRank(0.3), classes=[0.3, 0.7]))
     for wrong in (lambda: Degrees([0.0, 0.0]), lambda: Gamma(-1.0), lambda: Pareto(2.0, 1.0), lambda: Degrees([[1.0]])):
         with pytest.raises(gl.ParameterError):
             wrong()
@@ -287,7 +293,7 @@ def test_networks_on_sampled_graphs(normalization):
 
         pulled = X.T @ smooth(np.where(train, y, 0.0), right, left)
         found.append(np.mean((y * smooth(X @ pulled, left, right) > 0)[~train]))
-    expected = solve(points(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).accuracy(law)[0][0]
+    expected = gl.predict(*problem(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).test_accuracy
     assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
 
 

@@ -30,7 +30,6 @@ from gcnlimit.losses import Loss
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.degrees.spectrum import radius
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
@@ -53,14 +52,12 @@ class Wiring(NamedTuple):
     gain: Array
 
     @classmethod
-    def of(cls, points: Points, law: DegreeLaw) -> Self:
+    def of(cls, points: Points) -> Self:
         """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
-        reach = radius(points.normalization, law, points.signal, points.symmetric)
-        points.filter.check_radius(reach)
         if type(points.filter) is PageRank:
             one, ones = slice(0, 1), np.ones((points.size, 1))
             return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
-        chain = points.filter.chain(accuracy=_ACCURACY, radius=reach)
+        chain = points.filter.chain(accuracy=_ACCURACY, radius=points.radius)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
         return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
 
@@ -152,7 +149,7 @@ class LayerEquations:
             **{
                 name: getattr(points, name) for name in ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
             },
-            wiring=Wiring.of(points, law),
+            wiring=Wiring.of(points),
             left=left,
             right=right,
             theta=law.theta,

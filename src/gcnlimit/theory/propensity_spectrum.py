@@ -20,7 +20,6 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.normalization import Normalization
-from gcnlimit.theory.decision import accuracy
 
 _HALVES = 8  # halvings of the interval before the search for a root
 _STEPS = 100  # of the search at most
@@ -37,10 +36,6 @@ class Spectrum(NamedTuple):
     outlier: Array
     critical: Array
     margin: Array
-
-    def eigenvector_accuracy(self, law: DegreeLaw, classes: int = 2) -> Array:
-        """Accuracy of the leading eigenvector, up to its sign."""
-        return accuracy(self.margin[:, None] * np.sqrt(law.theta), classes) @ law.weight
 
 
 def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spectrum:
