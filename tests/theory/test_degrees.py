@@ -17,6 +17,7 @@ from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
 from gcnlimit.theory.degrees.solve import solve
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import radius, spectrum
+from gcnlimit.theory.transfer import transfer
 
 LAWS = {
     "two_values(.4,2,.3)": Degrees([0.4, 2.0], weight=[0.7, 0.3]),
@@ -119,13 +120,20 @@ def test_strengths_at_their_best(row):
 
 @pytest.mark.parametrize("row", DEGREES["ceiling"], ids=name)
 def test_ceilings(row):
-    data = gl.CSBM(row["alpha"], row["lam"], row["mu"], row["rho"], directed=False)
-    evolution = PropensityEvolution.of(data, law := LAWS[row["law"]])
-    best, reached = evolution.fixed_points()
-    found = ndtr(np.sqrt(evolution.at(best, law.theta))) @ law.weight
-    assert found[0] == pytest.approx(row["test_accuracy"], abs=1e-9)
-    assert (best.graph[0], best.features[0]) == pytest.approx((row["q_graph"], row["q_features"]), abs=1e-9)
-    assert reached is best
+    law = LAWS[row["law"]]
+    found = gl.bayes_optimal(gl.CSBM(row["alpha"], row["lam"], row["mu"], row["rho"], directed=False, degrees=law))
+    assert found.test_accuracy == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert found.order_parameters.overlap == pytest.approx(row["q_features"], abs=1e-9)
+    assert found.accuracy_by_degree(law.theta) @ law.weight == pytest.approx(row["test_accuracy"], abs=1e-9)
+    assert not found.hard
+
+
+def test_ceiling_at_finite_degree_approaches_that_of_large_degree():
+    data = gl.CSBM(4.0, 1.0, 2.0, 0.1, directed=False, degrees=Degrees([0.4, 2.0], weight=[0.7, 0.3]))
+    found = gl.bayes_optimal(data, degree=40, population=400, sweeps=20)
+    expected = gl.bayes_optimal(data)
+    assert abs(found.test_accuracy - expected.test_accuracy) < 4 * found.standard_error.test_accuracy
+    assert found.free_entropy == pytest.approx(expected.free_entropy, rel=0.1)
 
 
 @pytest.mark.parametrize("row", DEGREES["spectrum"], ids=lambda row: f"{row['law']}-{row['normalisation']}")
@@ -147,8 +155,9 @@ def test_the_regularised_transition_is_that_of_the_ceiling():
         assert spectrum(Regularized(critical**-2), law, np.array([2.0])).critical[0] == pytest.approx(
             critical, rel=1e-6
         )
-        data = gl.CSBM(4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False)
+        data = gl.CSBM(4.0, critical * np.array([0.99, 1.01]), 0.0, 0.0, directed=False, degrees=law)
         assert PropensityEvolution.of(data, law).detectable().tolist() == [False, True]
+        assert (data.snr > 1).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("reg", [math.inf, 0.3])
@@ -248,6 +257,23 @@ def test_more_refusals():
         gl.predict(*problem(Pareto(2.5, 10), gl.PageRank(0.4), "none"))
     with pytest.raises(gl.ParameterError, match="equal classes"):
         gl.predict(*problem(Gamma(0.5), gl.PageRank(0.3), classes=[0.3, 0.7]))
+    data, gcn = problem(Gamma(0.5), gl.PageRank(0.3))
+    for refused in (
+        lambda: gl.best_filter(data),
+        lambda: gl.depth.order_functions(data, gcn),
+        lambda: gl.depth.learning_rate(data),
+        lambda: gl.theory.message_passing(data, layers=2),
+        lambda: transfer(gl.CSBM(4, 1, 2, 0.1), gcn, data),
+        lambda: gl.limits.no_residual_margin(data, 2),
+    ):
+        with pytest.raises(gl.ParameterError, match="degrees that are alike"):
+            refused()
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        gl.bayes_optimal(gl.CSBM(4, 1, 2, 0.1, classes=[0.3, 0.7], degrees=Gamma(0.5)))
+    with pytest.raises(gl.ParameterError, match="law of degrees"):
+        gl.predict(gl.CSBM(4, 1, 2, 0.1), gcn).accuracy_by_degree(2.0)
+    with pytest.raises(gl.ParameterError, match="write None, Gamma"):
+        gl.CSBM(4, 1, 2, 0.1, degrees=[1, 2])
     for wrong in (lambda: Degrees([0.0, 0.0]), lambda: Gamma(-1.0), lambda: Pareto(2.0, 1.0), lambda: Degrees([[1.0]])):
         with pytest.raises(gl.ParameterError):
             wrong()
@@ -309,6 +335,5 @@ def test_message_passing_on_sampled_graphs():
             field = lam * centred(guess) - echo  # sqrt(theta) a0 sqrt(theta) is the centred matrix
             before, guess = guess, np.where(train, y, np.tanh(field))
         found.append(np.mean((y * field > 0)[~train]))
-    evolution = PropensityEvolution.of(gl.CSBM(4.0, lam, 0.0, rho, directed=False), law)
-    expected = ndtr(np.sqrt(evolution.at(evolution.fixed_points()[0], law.theta))) @ law.weight
-    assert abs(np.mean(found) - expected[0]) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
+    expected = gl.bayes_optimal(gl.CSBM(4.0, lam, 0.0, rho, directed=False, degrees=law)).test_accuracy
+    assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))

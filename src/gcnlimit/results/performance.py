@@ -172,7 +172,7 @@ class Prediction(Performance):
         """
         if self.order_parameters.by_degree is None:
             raise ParameterError(
-                "accuracy_by_degree needs data with heterogeneous degrees; write CSBM(..., degrees=...)"
+                "accuracy_by_degree is known under a law of degrees, at large mean degree; write CSBM(..., degrees=...)"
             )
         return scalar_or_array(self.order_parameters.by_degree(theta))  # type: ignore[no-any-return]
 
