@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.npz import check_path, read_arrays, unreadable
@@ -40,6 +43,8 @@ from gcnlimit.simulation.data.observation import (
 )
 from gcnlimit.spectrum import Spectrum
 
+_LAWS: dict[str, Callable[..., DegreeLaw]] = {kind.__name__: kind for kind in (Gamma, LogNormal, Pareto, Degrees)}
+
 
 def save(observation: Observation, latents: Latents, path: str | os.PathLike[str]) -> None:
     """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
@@ -52,6 +57,8 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
         "labels": np.where(np.isnan(latents.labels), _unknown(data.classes), latents.labels).astype(np.int32),
         "centroid": latents.centroid,
     } | _law(data)
+    if latents.theta is not None:
+        fields["theta"] = latents.theta
     if isinstance(o.adjacency, np.ndarray):
         fields["adjacency"] = o.adjacency
     else:
@@ -70,8 +77,12 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
 
 
 def _law(data: CSBM) -> dict[str, npt.NDArray[Any]]:
-    """Classes and spectrum of the features, where they are not the default."""
-    law, fields = data.features, {}
+    """Classes, spectrum of the features and law of the degrees, where they are not the default."""
+    law = data.features
+    fields: dict[str, npt.NDArray[Any]] = {}
+    if data.degrees is not None:
+        numbers = [getattr(data.degrees, f.name) for f in dataclasses.fields(data.degrees)]  # type: ignore[arg-type]
+        fields |= {"degrees_law": np.array(type(data.degrees).__name__), "degrees": np.array(numbers)}
     if not data.classes.two:
         fields["classes"] = np.array(data.classes.value)
     if not law.is_white:
@@ -106,7 +117,8 @@ def _assemble(stored: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Latents
     seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
     directions = data.fractions.size - 1
     shape = (features.shape[1], directions)[: min(directions, 2)]
-    return seen, Latents(labels, _centroid(stored["centroid"], shape))
+    theta = np.array(real("theta", stored["theta"], low=0)) if "theta" in stored else None
+    return seen, Latents(labels, _centroid(stored["centroid"], shape), theta)
 
 
 def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
@@ -118,12 +130,24 @@ def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
     if "spectrum" in stored:
         law = Spectrum(*_spectrum(stored["spectrum"]))
     if "model_error" not in stored:
-        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law)
+        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law, degrees=_degrees(stored))
     if stored["model_error"].shape != (2,):
         raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
     lam_error, mu_error = stored["model_error"]
     errors = {"lam_error": lam_error, "mu_error": mu_error}
-    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, **errors)
+    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, degrees=_degrees(stored), **errors)
+
+
+def _degrees(stored: dict[str, npt.NDArray[Any]]) -> DegreeLaw | None:
+    """Law of the degrees, None if they are alike."""
+    if "degrees_law" not in stored:
+        return None
+    name = str(_single(stored, "degrees_law"))
+    if name not in _LAWS or not stored["degrees"].ndim:
+        raise ParameterError(
+            f"degrees_law = {name!r} is not known; it must be one of {', '.join(_LAWS)}, with its numbers"
+        )
+    return _LAWS[name](*stored["degrees"])
 
 
 def _spectrum(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
