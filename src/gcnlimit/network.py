@@ -107,6 +107,14 @@ class GCN(Value):
         """
         return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
 
+    def require_gain(self, data: CSBM) -> None:
+        """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
+        if self.normalize and data.degrees is not None and not self.normalization.plain:
+            raise ParameterError(
+                f"normalize = True needs normalization = 'symmetric' under degrees = {data.degrees!r}, got "
+                f"{self.normalization!r}; give reg in the units of the filter, with normalize=False"
+            )
+
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""
         if not isinstance(self.penalty, L2):

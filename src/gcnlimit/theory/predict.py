@@ -85,6 +85,7 @@ def predict(
     array([0.78477, 0.7969 ])
     """
     check_problem("predict", data, gcn)
+    gcn.require_gain(data)
     tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)

@@ -108,9 +108,7 @@ def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterat
     if np.all(np.isinf(points.reg)):
         deviation = np.sqrt(output.variance)
         return _explicit(points, output.mean / deviation, (output.mean + output.v) / deviation)
-    reg = points.reg / equations.wiring.gain**2
-    if points.normalize:
-        reg = points.reg * (output.v @ weight) / start.V_w
+    reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
     pull, _, slope = eta_at_zero(equations.loss, reg.shape)
     size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
     top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)  # above it outputs are small, and the loss is linear
