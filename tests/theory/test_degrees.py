@@ -16,7 +16,7 @@ from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
 from gcnlimit.theory.degrees.solve import solve
 from gcnlimit.theory.points import Points
-from gcnlimit.theory.propensity_spectrum import radius, spectrum
+from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.theory.transfer import transfer
 
 LAWS = {
@@ -106,16 +106,25 @@ def test_networks(row):
 
 @pytest.mark.parametrize("row", DEGREES["tuned"], ids=name)
 def test_strengths_at_their_best(row):
-    law, signals = LAWS[row["law"]], {key: row[key] for key in ("alpha", "lam", "mu", "rho")}
+    signals = {key: row[key] for key in ("alpha", "lam", "mu", "rho")}
     for normalization, best in row["normalisations"].items():
-        given = as_normalization(NORMALIZATIONS[normalization])
-        largest = 1.0 / radius(given, law, np.array([row["lam"]]), symmetric=True)[0]
-        tried = largest * (1.0 - np.geomspace(1e-4, 1.0, 200))
-        found = gl.predict(*problem(law, gl.PageRank(tried), given, **signals)).test_accuracy
-        fine = np.linspace(*tried[np.clip(np.argmax(found) + np.array([1, -1]), 0, 199)], 200)
-        found = gl.predict(*problem(law, gl.PageRank(fine), given, **signals)).test_accuracy
-        assert np.max(found) == pytest.approx(best["test_accuracy"], abs=2e-7)
-        assert fine[np.argmax(found)] == pytest.approx(best["strength"], abs=1e-3)
+        data, gcn = problem(LAWS[row["law"]], gl.PageRank(0.1), NORMALIZATIONS[normalization], **signals)
+        found = gl.tune(data, gcn, {"theta": (-1, 1)})
+        assert found.prediction.test_accuracy == pytest.approx(best["test_accuracy"], abs=2e-7)
+        assert found.parameters["theta"] == pytest.approx(best["strength"], abs=1e-3)
+
+
+def test_normalisations_side_by_side():
+    """Regularised is the best of them, and a law without the moments of a normalisation leaves it out."""
+    for law, left_out in (
+        (LAWS["two_values(.5,5,.1)"], set()),
+        (Gamma(1.0), {"PageRank, none", "PageRank, random walk"}),
+    ):
+        found = gl.compare(problem(law, gl.PageRank(0.1))[0], depth=1, reg=math.inf)
+        assert found.best.method == "PageRank, regularised"
+        names = {"PageRank, none", "PageRank, random walk", "PageRank, regularised"}
+        assert names - set(found.methods) == left_out
+        assert np.all(found.gap >= 0)
 
 
 @pytest.mark.parametrize("row", DEGREES["ceiling"], ids=name)

@@ -23,6 +23,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.propensity_spectrum import radius
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -101,11 +102,17 @@ class Search:
         self.refused = np.zeros(self.size, bool)
         self.model = data
         self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
-        operator = data.operator(gcn.symmetrize)
+        gcn.require_gain(data)
+        operator, law, plain = data.operator(gcn.symmetrize), data.degrees, gcn.normalization.plain
         self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
+        if not (alike := law is None or plain):
+            signal = np.broadcast_to(operator.signal, self.shape).ravel()
+            self.radius = radius(gcn.normalization, law, signal, operator.symmetric)
         self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
-        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
-        ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+        short = operator.symmetric or self.explicit or (isinstance(gcn.filter, PageRank) and law is None)
+        self.layered = not (short and alike)  # slow to solve
+        self._gained = alike  # the gain of a filter is known
+        ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white and law is None
         self.has_closed_form = ridge and operator.symmetric and not self.own_bias  # one equation for one number
         self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
         self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
@@ -185,7 +192,7 @@ class Search:
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
         values = np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
-        if self.any_reg and not self.gcn.normalize:
+        if self.any_reg and not self.gcn.normalize and self._gained:
             values[:, self.reg_axis] *= self._gain(values, which)
         return values
 
