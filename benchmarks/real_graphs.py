@@ -1,4 +1,4 @@
-"""Public graphs: accuracy and time of every network that is chosen by leave-one-out, beside scikit-learn and PyTorch Geometric.
+"""Public graphs: accuracy and time of `GraphClassifier` and of single networks, beside other packages.
 
     python -m benchmarks.real_graphs examples/data/*.npz --out benchmarks/real_graphs.md
 
@@ -26,10 +26,8 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from gcnlimit import real
-from gcnlimit.graphs.check import as_adjacency, as_features
-from gcnlimit.graphs.labels import as_labels
-from gcnlimit.real.offers import Options
-from gcnlimit.real.trained import pair, train
+from gcnlimit.real.classifier import GraphClassifier
+from gcnlimit.real.leave_one_out import pair
 
 Outputs = tuple[Any, Any]
 Scores = Callable[[real.Dataset, Any, int], Outputs]
@@ -112,11 +110,17 @@ def quality(classes: Any, outputs: Any, y: Any) -> float:
 
 
 def ours(data: real.Dataset, y: Any, split: int, **options: Any) -> Outputs:
-    """What `GraphClassifier` does, which needs scikit-learn only for its base class."""
-    adjacency, labels = as_adjacency(data.graph), as_labels(y, data.nodes)
-    features = None if data.X is None else as_features(data.X, data.nodes)
-    model = train(features, labels, adjacency, Options(**options))
-    return labels.classes, pair(model.outputs)
+    """`GraphClassifier`, the average by default."""
+    model = GraphClassifier(**options).fit(data.X, y, graph=data.graph)
+    return model.classes_, pair(model._outputs)
+
+
+def diffused(data: real.Dataset, y: Any, split: int) -> Outputs:
+    """Diffusion of scikit-network: labels on the graph, features unused."""
+    from sknetwork.classification import DiffusionClassifier
+
+    model = DiffusionClassifier().fit(sparse.csr_matrix(data.graph), labels=np.asarray(y))
+    return np.unique(y[y >= 0]), model.predict_proba()
 
 
 def spreading(data: real.Dataset, y: Any, split: int) -> Outputs:
@@ -189,10 +193,10 @@ def message_passing(data: real.Dataset, y: Any, split: int) -> Outputs:
 
 METHODS: dict[str, Scores] = {
     "default": ours,
-    "no graph": partial(ours, strengths=[0.0], hops=0),
-    "PageRank": partial(ours, filter="pagerank", hops=0),
-    "diffusion": partial(ours, filter="diffusion", hops=0),
-    "residual": partial(ours, filter="residual", hops=0),
+    "no graph": partial(ours, strengths=0.0),
+    "PageRank": partial(ours, filter="pagerank"),
+    "diffusion": partial(ours, filter="diffusion"),
+    "residual": partial(ours, filter="residual"),
     "hops": partial(ours, filter="hops"),
 }
 PACKAGES: dict[str, tuple[str, ...]] = {}
@@ -202,6 +206,9 @@ if importlib.util.find_spec("sklearn") is not None:
 if all(importlib.util.find_spec(package) is not None for package in ("sklearn", "torch")):
     METHODS["message passing"] = message_passing
     PACKAGES["message passing"] = ("gcnlimit.nn.classifier",)
+if importlib.util.find_spec("sknetwork") is not None:
+    METHODS["sknetwork"] = diffused
+    PACKAGES["sknetwork"] = ("sknetwork.classification",)
 if importlib.util.find_spec("torch_geometric") is not None:
     METHODS |= {f"PyG {kind}": partial(trained, kind=kind) for kind in ("GCN", "SGC", "APPNP")}
     PACKAGES |= {f"PyG {kind}": ("torch_geometric.nn",) for kind in ("GCN", "SGC", "APPNP")}
@@ -236,6 +243,7 @@ ALL = (
     "hops",
     "LabelSpreading",
     "logistic",
+    "sknetwork",
 )
 ALL += ("PyG GCN", "PyG SGC", "PyG APPNP")
 

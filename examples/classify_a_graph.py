@@ -20,20 +20,18 @@ def main() -> None:
 
     data = gl.real.read(given.file, given.nodes)
     y, test = data.training(given.split), data.testing(given.split)
-    both = gl.GraphClassifier().fit(data.X, y, graph=data.graph)
-    alone = gl.GraphClassifier(strengths=[0.0], hops=0).fit(data.X, y, graph=data.graph)
+    model = gl.GraphClassifier().fit(data.X, y, graph=data.graph)
+    single = gl.GraphClassifier("pagerank").fit(data.X, y, graph=data.graph)
+    alone = gl.GraphClassifier(strengths=0).fit(data.X, y, graph=data.graph)
 
-    print(f"{both.labelled_.size} of {data.nodes} nodes are labelled, {both.classes_.size} classes")
-    print("                left out          test")
-    for name, model in (("features alone", alone), ("with the graph", both)):
-        print(f"{name}  {model.loo_score_:.3f} +- {model.loo_score_error_:.3f}  {model.score(y=test):.3f}")
-    if both.family_ == "no graph":
-        print("Conclusion: the graph does not help.")
-    else:
-        kind = "unlike" if both.strength_ < 0 else "like"
-        print(
-            f"Conclusion: the graph helps; neighbours are {kind} each other ({both.family_}, strength {both.strength_:.2f})."
-        )
+    print(f"{model.labelled_.size} of {data.nodes} nodes are labelled, {model.classes_.size} classes")
+    print("                     leave-one-out   test")
+    for name, one in (("features alone", alone), ("one PageRank filter", single), ("GraphClassifier()", model)):
+        print(f"{name:20} {one.loo_score_:.3f} +- {one.loo_score_error_:.3f}  {one.score(y=test):.3f}")
+    if model.graph_gain_ is not None:
+        gain, error = (100 * part for part in model.graph_gain_)
+        verdict = "is used" if model.uses_graph_ else "is left out"
+        print(f"Conclusion: the graph changes the accuracy by {gain:+.1f} +- {error:.1f} points and {verdict}.")
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ ALLOWED = {
     ("t", "[]"),
 }
 """Numbers matched to the data, a dense graph, the best reg, as many workers as cores, a network without layers."""
-ELSEWHERE = {"check_filter", "check_loss"}  # take what a user writes, not numbers
+ELSEWHERE = {"check_filter", "check_loss", "cross_validate"}  # take what a user brings, not numbers
 CASES = [(name, parameter) for name, (_, good) in FUNCTIONS.items() for parameter in good]
 
 

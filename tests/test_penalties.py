@@ -106,6 +106,7 @@ def test_an_elastic_net_sets_weights_to_zero():
     zero = np.mean(gl.fit(instance, gcn).weights == 0)
     w = gl.predict(DATA, gcn).order_parameters.weights
     expected = 1 - 2 * norm.sf(0.8 / np.sqrt(w.Q_hat + w.m_hat**2))
+    assert gl.predict(DATA, gcn).order_parameters.nonzero == pytest.approx(1 - expected, abs=1e-12)
     assert abs(zero - expected) < 4 * np.sqrt(expected * (1 - expected) / 300)
 
 

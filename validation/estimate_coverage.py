@@ -22,7 +22,7 @@ from scipy import sparse
 
 import gcnlimit as gl
 from gcnlimit.classes import simplex_codes
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import estimate_standard
 
 NETWORK = gl.GCN(gl.Diffusion(1.0))
@@ -101,7 +101,7 @@ def edges(Y, lam, directed, rng):
 def compared(k, classes=2, method="labels", labelled=None):
     """Estimates and errors beside the truth, whether a warning was given, whether the interval and two errors hold it."""
     graph = drawn(k, classes, labelled)
-    found = estimate_standard(Standard.of(graph.X, graph.y, graph.adjacency), method)
+    found = estimate_standard(StandardizedGraph.of(graph.X, graph.y, graph.adjacency), method)
     row = {"graph": k, "classes": classes, "method": method, "nodes": len(graph.y), "rho": graph.data.rho}
     for name in ("lam", "mu"):
         error, value = getattr(found, f"{name}_error"), getattr(found, name)

@@ -113,7 +113,7 @@ def _filter(rng: Generator, n: int, radius: Any) -> gl.filters.Filter:
 def kinds(problem: Problem) -> list[str]:
     """What a problem is an example of."""
     data, gcn = problem.data, problem.gcn
-    classes = data.classes if isinstance(data.classes, int) else f"{len(data.classes)} unequal"
+    classes = data.classes.count if data.classes.equal else f"{data.classes.count} unequal"
     return [
         f"filter {type(gcn.filter).__name__}",
         f"loss {type(gcn.loss).__name__}" if np.all(np.isfinite(gcn.reg)) else "reg infinite",
@@ -157,10 +157,10 @@ def findings(problem: Problem, found: gl.Prediction, rng: Generator) -> Iterator
 def _ceiling(problem: Problem, some: Any) -> Any:
     """Bayes-optimal accuracy; of several unequal classes, where it takes a second, at one of `some` points, elsewhere 1."""
     data = problem.data
-    if isinstance(data.classes, int) or len(data.classes) == 2:
+    if data.classes.equal or data.classes.skewed:
         return gl.bayes_optimal(data).test_accuracy
     ceiling = np.ones(data.shape)
-    if len(data.classes) == 3:
+    if data.classes.count == 3:
         ceiling[some[0]] = gl.bayes_optimal(problem.at(some[0]).data).test_accuracy
     return ceiling
 

@@ -12,9 +12,8 @@ from gcnlimit._values import Array
 from gcnlimit.benchmark.methods import two_sided
 from gcnlimit.benchmark.task import Task
 from gcnlimit.nn.operators import SymmetricOperator, as_operator
-from gcnlimit.real.leave_one_out import REG, correct, targets
+from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
 from gcnlimit.real.operators import propagation
-from gcnlimit.real.ridge import Ridge
 
 STEPS = 40  # of the Chebyshev iteration: an error of 1e-5 at strength 0.95
 
@@ -90,4 +89,4 @@ def _unit(task: Task, device: str) -> SymmetricOperator:
     """Operator of the theory, of top eigenvalue 1."""
     S = propagation(task.adjacency, "paper").unit().operator
     assert S.u is not None  # a constant vector, and v is 1
-    return as_operator(S.matrix, np.sqrt(S.u)).to(device)
+    return as_operator(S.matrix, np.full(S.shape[0], np.sqrt(S.u))).to(device)

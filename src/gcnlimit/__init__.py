@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.real.describe import describe as describe
     from gcnlimit.real.estimate import estimate as estimate
     from gcnlimit.real.recommend import recommend as recommend
+    from gcnlimit.real.scores import cross_validate as cross_validate
     from gcnlimit.results.performance import Status as Status
     from gcnlimit.simulation.data.instance import Instance as Instance
     from gcnlimit.simulation.data.sample import sample as sample
@@ -93,6 +94,7 @@ _HOMES = {
     "real.classifier": "GraphClassifier",
     "real.estimate": "estimate",
     "real.recommend": "recommend",
+    "real.scores": "cross_validate",
     "real.describe": "describe",
     "simulation.infer.amp": "amp",
     "simulation.infer.belief_propagation": "belief_propagation",

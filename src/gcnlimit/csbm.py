@@ -183,6 +183,10 @@ class CSBM(Value):
         size = {name: real(name, value, low=0, open_low=name != "labelled") for name, value in sizes.items()}
         if np.any(np.greater(size["labelled"], size["nodes"])):
             raise ParameterError("labelled is larger than nodes; give the number of nodes whose label is known")
+        if np.any(np.greater(size["labelled"], 0.0) & np.less(size["labelled"], 1.0)):
+            raise ParameterError(
+                f"labelled = {labelled!r} is not a number of nodes; for a label rate write rate * nodes"
+            )
         alpha = size["nodes"] / size["features"]
         lam = (2.0 * h - 1.0) * _full_signal(degree, size["nodes"])
         return cls(alpha, lam, alpha * distance**2 / 4.0, size["labelled"] / size["nodes"], directed)

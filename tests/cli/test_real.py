@@ -18,7 +18,7 @@ TEXAS = str(ROOT / "examples" / "data" / "texas.npz")
 def run(*arguments):
     done = CliRunner().invoke(app, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
-    return done.output
+    return done.stdout
 
 
 def test_classify_is_the_classifier(tmp_path):
@@ -26,10 +26,15 @@ def test_classify_is_the_classifier(tmp_path):
     data = real.read(TEXAS)
     model = gl.GraphClassifier().fit(data.X, data.training(3), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing(3))
-    assert shown["left_out_accuracy"] == model.loo_score_
+    assert shown["loo_accuracy"] == pytest.approx(model.loo_score_)
     with open(tmp_path / "classes.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [int(row["class"]) for row in rows] == model.predict().tolist()
+    given, known = data.training(3), np.array([row["known"] == "1" for row in rows])
+    assert np.array_equal(known, given >= 0)
+    assert [int(row["class"]) for row in rows] == np.where(known, given, model.predict()).tolist()
+    assert [float(row["probability 3"]) for row in rows] == pytest.approx(
+        model.predict_proba()[:, model.classes_.tolist().index(3)], abs=1e-4
+    )
 
 
 def test_tables_and_arrays_give_the_same(tmp_path):
@@ -40,8 +45,8 @@ def test_tables_and_arrays_give_the_same(tmp_path):
     real.write(hidden, tmp_path / "edges.csv", tmp_path / "nodes.csv")
     one = json.loads(run("classify", tmp_path / "graph.npz", "--json"))[0]
     two = json.loads(run("classify", tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--json"))[0]
-    assert one["left_out_accuracy"] == pytest.approx(two["left_out_accuracy"])
-    assert one["strength"] == two["strength"]
+    assert one["loo_accuracy"] == pytest.approx(two["loo_accuracy"])
+    assert one["network"] == two["network"]
     assert "test_accuracy" in one
     assert "test_accuracy" not in two
 
@@ -64,3 +69,19 @@ def test_what_cannot_be_done_is_a_sentence(arguments):
     assert done.exit_code == 2
     assert done.output.startswith("Error: ")
     assert len(done.output.strip().splitlines()) == 1
+
+
+def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
+    i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.5, directed=False), nodes=60, degree=8, seed=0)
+    rows, columns = i.adjacency.tocoo().coords
+    edges = [f"{a},{b}" for a, b in zip(rows, columns, strict=True)]
+    (tmp_path / "e.csv").write_text("who,whom\n" + "\n".join([*edges, edges[0]]) + "\n")
+    role = ["NA" if not seen else "ab"[int(c > 0)] for c, seen in zip(i.labels, i.train_mask, strict=True)]
+    body = [f"{k},{x:.3f},2020-01-01,{c}" for k, (x, c) in enumerate(zip(i.features[:, 0], role, strict=True))]
+    (tmp_path / "n.csv").write_text("who,x,joined,role\n" + "\n".join(body) + "\n")
+    options = ("--nodes", tmp_path / "n.csv", "--label", "role", "--drop", "joined", "--undirected")
+    done = CliRunner().invoke(app, ["describe", str(tmp_path / "e.csv"), *map(str, options)])
+    assert done.exit_code == 0, done.output
+    assert "30 of 60 nodes have no label (NA)." in done.stderr
+    assert "Counted once" in done.stderr
+    assert "30 labelled: a" in done.stdout

@@ -127,7 +127,7 @@ def test_a_long_curve_is_one_line_and_a_short_table():
 
 
 def test_a_loss_with_markup_in_its_name_is_shown_as_text():
-    loss = type("<b>Own</b>", (gl.Square,), {})()
+    loss = type("<b>Own</b>", (gl.Loss,), {"value": gl.Square.value})()
     assert "&lt;b&gt;Own" in gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), loss=loss))._repr_html_()
 
 

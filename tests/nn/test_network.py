@@ -69,9 +69,9 @@ def test_edges_of_torch_geometric_give_the_same_operator():
 
 
 def test_gradients_pass_through_the_operator():
-    i, *_ = parts(DATA, 0, nodes=50)
+    i, *_ = parts(DATA, 0, nodes=200)
     S = from_graph(i.adjacency)
-    block = torch.randn(50, 2, requires_grad=True)
-    weight = torch.randn(50, 2)
+    block = torch.randn(200, 2, requires_grad=True)
+    weight = torch.randn(200, 2)
     ((S @ block) * weight).sum().backward()
     assert torch.allclose(block.grad, S @ weight, atol=1e-5)

@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.linalg import expm
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
-from gcnlimit.real.leave_one_out import targets
+from gcnlimit.graphs.labels import as_labels
+from gcnlimit.real.bank import members
+from gcnlimit.real.leave_one_out import Ridge, correct, soft_average, targets
 from gcnlimit.real.operators import propagation
-from gcnlimit.real.ridge import Ridge
+from gcnlimit.real.views import Views
 
 
 def problem(nodes=60, width=8, classes=3, labelled=30, directed=False):
@@ -35,7 +40,7 @@ def test_left_out_predictions_are_those_of_refitting(width, weights):
     rng = np.random.default_rng(0)
     Z, Y = rng.standard_normal((20, width)), targets(rng.integers(3, size=20), 3)
     w = np.ones(20) if weights is None else weights
-    ridge = Ridge(rows=Z, weights=weights)
+    ridge = Ridge(Z, weights)
     found = ridge.left_out(Y, np.array([0.2]))[0]
     for i in range(20):
         rest = np.arange(20) != i
@@ -45,10 +50,11 @@ def test_left_out_predictions_are_those_of_refitting(width, weights):
         assert found[i] == pytest.approx(Z[i] @ beta[:-1] + beta[-1], abs=1e-9)
 
 
-def test_rows_and_their_gram_matrix_give_the_same_regression():
+def test_the_smaller_gram_matrix_is_as_good():
+    """More columns than rows, or as many rows again: columns of zeros change nothing but the route."""
     rng = np.random.default_rng(1)
     Z, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))
-    by_columns, by_rows = Ridge(rows=Z), Ridge(gram=Z @ Z.T)
+    by_columns, by_rows = Ridge(Z), Ridge(np.hstack([Z, np.zeros((20, 30))]))
     assert by_rows.scale == pytest.approx(by_columns.scale)
     assert np.allclose(by_rows.dual(Y, 0.3), by_columns.dual(Y, 0.3), atol=1e-10)
     reg = np.logspace(-3, 3, 7)
@@ -98,13 +104,13 @@ def _function(filter, S):
     return product
 
 
-def test_the_order_of_the_nodes_does_not_matter():
-    X, _, y, A = problem()
+@pytest.mark.parametrize("width", [8, 2, 90])
+def test_the_order_of_the_nodes_does_not_matter(width):
+    X, _, y, A = problem(width=width, labelled=50)
     order = np.random.default_rng(2).permutation(len(y))
     one = gl.GraphClassifier().fit(X, y, graph=A)
     two = gl.GraphClassifier().fit(X[order], y[order], graph=A[np.ix_(order, order)])
-    assert (two.strength_, two.reg_) == (one.strength_, one.reg_)
-    assert np.allclose(two.decision_function(), one.decision_function()[order], atol=1e-6)
+    assert np.allclose(two.predict_proba(), one.predict_proba()[order], atol=1e-4)
 
 
 def test_features_may_be_sparse_and_more_than_labels():
@@ -112,7 +118,7 @@ def test_features_may_be_sparse_and_more_than_labels():
     X[X < 0.5] = 0.0
     dense = gl.GraphClassifier().fit(X, y, graph=A)
     light = gl.GraphClassifier().fit(sparse.csr_array(X), y, graph=sparse.coo_array(A))
-    assert np.allclose(dense.decision_function(), light.decision_function(), atol=1e-8)
+    assert np.allclose(dense.predict_proba(), light.predict_proba(), atol=1e-4)
 
 
 def test_every_mark_of_an_unlabelled_node_is_the_same():
@@ -130,6 +136,8 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
     X, _, y, A = problem()
     model = gl.GraphClassifier().fit(X, y, graph=A)
     assert np.allclose(model.decision_function(X, graph=A), model.decision_function(), atol=1e-10)
+    pipeline = make_pipeline(StandardScaler(), gl.GraphClassifier()).fit(X, y, graphclassifier__graph=A)
+    assert pipeline.predict(X, graph=A).shape == y.shape
     with pytest.raises(gl.ParameterError, match="without a graph"):
         model.predict(X)
 
@@ -137,8 +145,8 @@ def test_the_graph_of_the_fit_given_again_is_the_same_answer():
 def test_without_a_graph_the_strength_is_none():
     X, y, hidden, A = problem()
     seen = hidden >= 0
-    alone = gl.GraphClassifier(scale=None).fit(X[seen], y[seen])
-    same = gl.GraphClassifier(strengths=[0.0], hops=0, scale=None).fit(X, hidden, graph=A)
+    alone = gl.GraphClassifier("pagerank", scale=None).fit(X[seen], y[seen])
+    same = gl.GraphClassifier(strengths=0, scale=None).fit(X, hidden, graph=A)
     assert same.family_ == "no graph"
     assert np.allclose(alone.coef_, same.coef_, atol=1e-9)
     assert alone.loo_score_ == pytest.approx(same.loo_score_)
@@ -150,7 +158,9 @@ def test_the_sign_of_the_strength_is_that_of_the_graph(lam):
     i = gl.sample(data, nodes=1000, degree=30, seed=1)
     y = np.where(i.train_mask, i.labels > 0, -1)
     model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
-    assert math.copysign(1.0, model.strength_) == math.copysign(1.0, lam)
+    assert sum(row.weight for row in model.table_ if row.strength is not None and row.strength * lam < 0) < 0.05
+    single = gl.GraphClassifier("pagerank").fit(i.features, y, graph=i.adjacency)
+    assert math.copysign(1.0, single.strength_) == math.copysign(1.0, lam)
     test = np.where(i.train_mask, -1, i.labels > 0)
     ceiling = gl.bayes_optimal(data).test_accuracy
     error = math.sqrt(ceiling * (1 - ceiling) / 800)
@@ -210,14 +220,99 @@ def test_missing_scikit_learn_is_said_in_a_sentence():
     assert "gcnlimit[sklearn]" in told
 
 
-def test_without_features_a_diffusion_is_among_the_choices():
-    """On a graph alone PageRank keeps too much of each node's own indicator; leave-one-out sees it."""
-    i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=0.0, rho=0.1, directed=False), nodes=600, degree=20, seed=2)
-    y, test = np.where(i.train_mask, i.labels > 0, -1), np.where(i.train_mask, -1, i.labels > 0)
-    scores = {
-        name: gl.GraphClassifier(name).fit(None, y, graph=i.adjacency) for name in ("auto", "pagerank", "diffusion")
-    }
-    best = max(("pagerank", "diffusion"), key=lambda name: max(trial.score for trial in scores[name].trials_))
-    assert scores["auto"].family_ == best
-    assert np.array_equal(scores["auto"].predict(), scores[best].predict())
-    assert scores["auto"].score(y=test) > 0.9
+@pytest.mark.parametrize("labelled", [40, 60])
+def test_labels_around_a_node_do_not_tell_its_own(labelled):
+    """Where classes are drawn at random, labels around a node say nothing of its own: not even which of them is one short."""
+    rng = np.random.default_rng(0)
+    hits = []
+    for _ in range(10):
+        y = rng.integers(2, size=200)
+        A = np.triu(rng.random((200, 200)) < 0.1, 1).astype(float)
+        labels = as_labels(np.where(np.arange(200) < labelled, y, -1), 200)
+        Z = Views(np.eye(200), sparse.csr_array(A + A.T), unit=True).labels(labels)[labels.labelled]
+        left_out = Ridge(Z).left_out(targets(labels.codes, 2), np.array([1.0]))[0]
+        hits += correct(left_out, labels.codes).tolist()
+    assert abs(np.mean(hits) - 0.5) < 4 * 0.5 / math.sqrt(len(hits))
+
+
+def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
+    rng = np.random.default_rng(0)
+    classes = rng.integers(2, size=200)
+    good = np.where(classes == 1, 1.0, -1.0)[None, :, None] + 0.8 * rng.standard_normal((1, 200, 1))
+    outputs = np.concatenate([good, good + 1e-3 * rng.standard_normal(good.shape), rng.standard_normal(good.shape)])
+    found = soft_average(outputs, classes, np.full(200, 1 / 200), np.ones(3))
+    assert found.weights[:2] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert found.weights[2] < 1e-6
+    assert found.probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_a_complete_graph_and_one_without_use_leave_the_features():
+    X, y, hidden, _ = problem(labelled=55)
+    complete = np.ones((60, 60)) - np.eye(60)
+    model = gl.GraphClassifier().fit(X, hidden, graph=complete)
+    alone = gl.GraphClassifier("pagerank").fit(X[hidden >= 0], y[hidden >= 0])
+    assert model.loo_score_ > alone.loo_score_ - 0.1
+
+
+def test_isolated_nodes_are_left_to_the_features():
+    X, _, hidden, A = problem(nodes=200, labelled=120, width=30)
+    A[:20] = A[:, :20] = 0.0
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    changed = A.copy()
+    changed[20:40, 20:40] = 0.0
+    again = gl.GraphClassifier().fit(X, hidden, graph=changed)
+    assert np.allclose(model.predict_proba()[:20], again.predict_proba()[:20], atol=1e-6)
+
+
+def test_without_features_an_isolated_node_has_the_prior():
+    _, _, hidden, A = problem(nodes=200, labelled=120)
+    A[:20] = A[:, :20] = 0.0
+    model = gl.GraphClassifier().fit(None, hidden, graph=A)
+    share = np.bincount(hidden[hidden >= 0]) / 120
+    assert np.allclose(model.predict_proba()[:20], share, atol=1e-6)
+    assert model.graph_gain_ is None
+
+
+def test_another_graph_of_the_same_model_is_classified():
+    data = gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.3, directed=False)
+    one = gl.sample(data, nodes=600, degree=20, seed=0)
+    rng = np.random.default_rng(0)
+    model = gl.GraphClassifier().fit(one.features, np.where(one.train_mask, one.labels > 0, -1), graph=one.adjacency)
+    kept = np.sort(rng.permutation(600)[:400])
+    found = model.predict(one.features[kept], graph=one.adjacency[kept][:, kept])
+    assert np.mean(found == (one.labels[kept] > 0)) > 0.8
+
+
+def test_the_bank_of_a_fit_holds_that_of_another_graph():
+    for width, labelled in ((8, 50), (2, 50)):
+        X, _, hidden, A = problem(width=width, labelled=labelled, classes=2)
+        labels = as_labels(hidden, len(hidden))
+        first = Views(X, sparse.csr_array(A), unit=False)
+        mine = [member.name for member in members(first, labels) if not member.local]
+        assert [member.name for member in members(Views(X, sparse.csr_array(A), False, first), labels)] == mine
+
+
+def test_cross_validation_hides_labels_and_keeps_the_graph():
+    X, _, hidden, A = problem(nodes=150, labelled=100, classes=2)
+    found = gl.cross_validate(gl.GraphClassifier("pagerank"), X, hidden, A, folds=4)
+    model = gl.GraphClassifier("pagerank").fit(X, hidden, graph=A)
+    assert found["accuracy"].shape == (4,)
+    assert found["accuracy"].mean() == pytest.approx(model.loo_score_, abs=0.1)
+    with pytest.raises(gl.ParameterError, match="folds"):
+        gl.cross_validate(gl.GraphClassifier(), X, hidden, A, folds=101)
+
+
+def test_tools_that_cut_the_graph_are_told_what_to_use():
+    X, y, _, A = problem()
+    with pytest.raises(gl.ParameterError, match="cross_validate"):
+        cross_val_score(gl.GraphClassifier(), X, y, params={"graph": A}, error_score="raise")
+    with pytest.raises(gl.ParameterError, match="score\\(y="):
+        gl.GraphClassifier("pagerank").fit(X, y, graph=A).score()
+
+
+def test_the_members_can_be_drawn():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    X, _, hidden, A = problem()
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    assert sum(row.weight for row in model.table_) == pytest.approx(1.0)
+    assert len(model.plot(figure.add_subplot()).get_yticklabels()) == len(model.table_)

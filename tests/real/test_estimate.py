@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 import gcnlimit as gl
 from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.likelihood import _Fixed, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled
@@ -16,7 +16,7 @@ from validation.estimate_coverage import NETWORK, compared, distance, drawn, sam
 def several(classes, lam, seed):
     """A graph of several equal classes, its features of signal 2."""
     graph = sampled(gl.CSBM(3, lam, 2.0, 0.2, directed=False, classes=classes), 1200, np.random.default_rng(seed))
-    return Standard.of(graph.X, graph.y, graph.adjacency)
+    return StandardizedGraph.of(graph.X, graph.y, graph.adjacency)
 
 
 def often_enough(hits, count):
@@ -58,7 +58,7 @@ def test_several_classes_have_the_signals_of_two(classes, lam):
 def test_the_gradient_is_that_of_the_free_entropy():
     """The free entropy is stationary in the posterior, so that its derivative in the signals is the explicit one."""
     i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.1, directed=False), nodes=600, degree=30, seed=2)
-    fixed = _Fixed(Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
+    fixed = _Fixed(StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
 
     def phi(lam, root):
         return fixed.free_entropy(fixed.run(fixed.start(), lam, root**2, 2000)[0], lam, root**2)
@@ -72,7 +72,7 @@ def test_the_gradient_is_that_of_the_free_entropy():
 
 def test_the_posterior_is_that_of_amp():
     i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.2, directed=False), nodes=500, degree=30, seed=3)
-    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     fixed = _Fixed(given)
     ours = fixed.run(fixed.start(), 1.5, 2.0, 500)[0].m
     theirs = gl.amp(i).labels
@@ -82,7 +82,7 @@ def test_the_posterior_is_that_of_amp():
 
 def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
     i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.05, directed=False), nodes=1000, degree=30, seed=0)
-    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     best, other = from_likelihood(given)
     assert best.signals.lam_error < 0.2 * from_labels(given).lam_error
     assert best.signals.lam > 0 > other.signals.lam
@@ -91,15 +91,15 @@ def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
 
 def test_renaming_the_classes_or_scaling_changes_nothing():
     X, y, A, _ = drawn(1)
-    one = estimate_standard(Standard.of(X, y, A))
-    two = estimate_standard(Standard.of(3.0 * X + 1.0, np.where(y < 0, -1, 1 - y), 2.0 * A))
+    one = estimate_standard(StandardizedGraph.of(X, y, A))
+    two = estimate_standard(StandardizedGraph.of(3.0 * X + 1.0, np.where(y < 0, -1, 1 - y), 2.0 * A))
     assert (two.lam, two.mu, two.lam_error, two.mu_error) == pytest.approx(
         (one.lam, one.mu, one.lam_error, one.mu_error), rel=1e-9
     )
 
 
 def test_exact_parameters_give_an_interval_of_no_width():
-    found = estimate_standard(Standard.of(*drawn(0)[:3]))
+    found = estimate_standard(StandardizedGraph.of(*drawn(0)[:3]))
     sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0}))
     interval = sure.predict(NETWORK)
     assert interval.low == pytest.approx(interval.value) == interval.high
@@ -107,13 +107,13 @@ def test_exact_parameters_give_an_interval_of_no_width():
 
 def test_hubs_and_communities_are_said(cora, texas):
     for data in (cora, texas):
-        with pytest.warns(UserWarning, match="beyond"):
+        with pytest.warns(UserWarning, match="hubs or other communities"):
             gl.estimate(data.X, data.training(), data.graph)
 
 
 def test_few_labels_and_no_signal_leave_the_sign_open():
     i = gl.sample(gl.CSBM(alpha=4, lam=0.05, mu=0.3, rho=0.02, directed=False), nodes=600, degree=20, seed=0)
-    given = Standard.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
+    given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     assert "sign of lam" in " ".join(estimate_standard(given, "likelihood").warnings)
 
 
@@ -121,7 +121,7 @@ def test_structure_that_is_not_the_classes_is_said():
     """The graph follows one partition, the labels another."""
     i = gl.sample(gl.CSBM(alpha=2, lam=2.5, mu=0.1, rho=0.15, directed=False), nodes=1000, degree=30, seed=0)
     other = np.random.default_rng(5).integers(2, size=1000)
-    given = Standard.of(i.features, np.where(i.train_mask, other, -1), i.adjacency)
+    given = StandardizedGraph.of(i.features, np.where(i.train_mask, other, -1), i.adjacency)
     assert "by labels" in " ".join(estimate_standard(given, "likelihood").warnings)
 
 
@@ -136,13 +136,25 @@ def test_the_likelihood_is_of_two_classes(texas):
         gl.estimate(texas.X, texas.y, texas.graph, method="likelihood")
 
 
+def test_the_likelihood_is_refused_for_unequal_classes_and_the_interval_draws_their_fractions():
+    rng = np.random.default_rng(0)
+    X, A = rng.standard_normal((400, 20)), sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float))
+    given = StandardizedGraph.of(X, np.where(np.arange(400) < 100, rng.random(400) < 0.8, -1), A + A.T)
+    with pytest.raises(gl.ParameterError, match="equal classes"):
+        estimate_standard(given, "likelihood")
+    found = estimate_standard(given)
+    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0}))
+    interval = sure.predict(NETWORK)
+    assert interval.low < interval.value < interval.high
+
+
 def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():
     rng = np.random.default_rng(0)
     X, A = rng.standard_normal((400, 20)), sparse.csr_array(np.triu(rng.random((400, 400)) < 0.1, 1).astype(float))
     A = A + A.T
     for share in (0.5, 0.8):
         y = np.where(np.arange(400) < 100, rng.random(400) < share, -1)
-        found = estimate_standard(Standard.of(X, y, A))
+        found = estimate_standard(StandardizedGraph.of(X, y, A))
         assert found.data.classes == (2 if share == 0.5 else tuple(np.bincount(y[:100]) / 100))
 
 
@@ -150,7 +162,7 @@ def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():
 def test_message_passing_converges_at_the_true_signals(lam):
     """As state evolution says it does; features and graph both matter, and few nodes are labelled."""
     graph = sampled(gl.CSBM(1, lam, 0.9, 0.035, directed=False), 1500, np.random.default_rng(1))
-    fixed = _Fixed(Standard.of(graph.X, graph.y, graph.adjacency))
+    fixed = _Fixed(StandardizedGraph.of(graph.X, graph.y, graph.adjacency))
     state, converged = fixed.run(fixed.start(), lam, 0.9, 80)
     assert converged
     assert fixed.free_entropy(state, lam, 0.9) > fixed.free_entropy(fixed.run(fixed.start(), 0.0, 0.9, 80)[0], 0.0, 0.9)

@@ -111,6 +111,7 @@ BAD_GRAPH = {
     "a word": "graph",
     "unequal rows": [[0, 1], [1]],
     "empty": np.zeros((0, 0)),
+    "negative weights": A * np.where(CLASSES[:, None] == CLASSES, 1, -1),
     "sparse with a nan": sparse.csr_array(changed(A, np.nan)),
     "sparse, not square": sparse.csr_array(A[:, :-1]),
     "sparse, too few nodes": sparse.csr_array(A[:-1, :-1]),
@@ -198,7 +199,6 @@ UNUSUAL = {
     "isolated nodes": {"graph": A * (np.arange(N)[:, None] < 15) * (np.arange(N) < 15)},
     "self loops": {"graph": A + np.eye(N)},
     "weights": {"graph": A * (0.5 + rng.random())},
-    "negative weights": {"graph": A * np.where(CLASSES[:, None] == CLASSES, 1, -1)},
     "huge weights": {"graph": 1e12 * A},
     "one direction": {"graph": np.triu(A)},
     "booleans": {"graph": A > 0},
@@ -229,6 +229,7 @@ UNUSUAL = {
 
 @pytest.mark.parametrize("changes", UNUSUAL.values(), ids=UNUSUAL)
 @pytest.mark.parametrize("filter", ["pagerank", "hops"])
+@pytest.mark.filterwarnings("ignore:graph has 30 self-loops")
 def test_what_is_unusual_is_answered(changes, filter):
     given = {"X": X, "y": Y, "graph": A} | changes
     model = gl.GraphClassifier(filter).fit(**given)
@@ -245,6 +246,7 @@ def test_what_is_unusual_is_estimated(name):
     assert found.lam_error > 0
 
 
+@pytest.mark.filterwarnings("ignore:graph has 30 self-loops")
 @pytest.mark.parametrize("name", ["self loops", "integers", "booleans", "single precision"])
 def test_the_form_of_the_graph_does_not_matter(name):
     usual = gl.GraphClassifier().fit(X, Y, graph=A)

@@ -102,7 +102,7 @@ def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed, classes)
     i.save(tmp_path / "i.npz")
     data = real.read(tmp_path / "i.npz")
     assert np.array_equal(data.X, i.features)
-    assert np.array_equal(data.y, np.maximum(i.labels, 0))
+    assert np.array_equal(data.y, i.data.classes.index_of(i.labels))
     assert np.array_equal(data.training() >= 0, i.train_mask)
     loops = sparse.diags_array(i.adjacency.diagonal())
     assert abs(data.graph + loops - i.adjacency).max() == 0
@@ -210,16 +210,33 @@ def test_a_field_that_claims_a_shape_it_does_not_have_is_refused(tmp_path, shape
             read(tmp_path / "g.npz")
 
 
+@pytest.mark.parametrize("kind", ["|V0", "|S0", "<U0"])
+def test_entries_without_a_size_are_refused(tmp_path, kind):
+    """Their header may claim any number of them at no cost; a copy as numbers would take all memory."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": kind, "fortran_order": False, "shape": (10**11,)})
+    np.savez(tmp_path / "g.npz", **arrays(labels=None))
+    with zipfile.ZipFile(tmp_path / "g.npz", "a") as file:
+        file.writestr("labels.npy", header.getvalue())
+    for read in (real.read, gl.Instance.load):
+        with pytest.raises(gl.ParameterError, match="cannot be read as"):
+            read(tmp_path / "g.npz")
+
+
 BAD_TABLES = {
     "an edge from nowhere": (",1\n", "node,x\n0,1\n1,2\n"),
     "empty": ("", None),
     "one column": ("a\nb\n", None),
     "unequal rows": ("0,1\n1,2,3\n", None),
     "a weight that is a word": ("0,1,x\n", None),
-    "a node that the table does not have": ("0,1\n1,2\n", "node,x\n0,1\n1,2\n"),
     "a node twice": ("0,1\n", "node,x\n0,1\n1,2\n0,3\n"),
     "a feature that is a word": ("0,1\n", "node,x\n0,1\n1,tall\n"),
-    "a feature that is missing": ("0,1\n", "node,x\n0,1\n1,\n"),
+    "dates": ("0,1\n", "node,born\n0,2001-01-02\n1,2002-03-04\n"),
+    "too many words": ("0,1\n", "node,x\n" + "".join(f"{k},word{k}\n" for k in range(21))),
+    "two columns of classes": ("0,1\n", "node,label,class\n0,a,b\n1,c,d\n"),
+    "a fourth column": ("0,1,2,3\n", None),
+    "a date as a weight": ("source,target,date\n0,1,2024-01-01\n", None),
+    "a negative weight": ("0,1,-2\n", None),
     "two columns of one name": ("0,1\n", "node,x,x\n0,1,1\n1,2,2\n"),
     "a loop alone": ("0,0\n", None),
 }

@@ -158,7 +158,7 @@ def test_a_dense_graph_a_signal_beyond_the_degree_and_negative_weights_are_refus
         gl.belief_propagation(strong)
     signed = i.adjacency.copy()
     signed.data[:9] = -0.1
-    with pytest.raises(gl.ParameterError, match=r"negative weights.*; take amp"):
+    with pytest.raises(gl.ParameterError, match="9 negative weights"):
         gl.belief_propagation(gl.Instance.of(signed, i.features, i.labels, i.train_mask, data=data))
 
 

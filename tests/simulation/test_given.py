@@ -1,5 +1,7 @@
 """An instance made of parts is the instance they come from."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,6 +9,13 @@ from scipy import sparse
 import gcnlimit as gl
 
 NETWORK = gl.GCN(gl.Diffusion(1.0))
+
+
+def drawn(data, nodes, degree, seed=1):
+    """A sampled graph without its self-loops, which `Instance.of` drops."""
+    i = gl.sample(data, nodes=nodes, degree=degree, seed=seed)
+    plain = dataclasses.replace(i.observation, adjacency=i.to_dataset().graph)
+    return gl.Instance(plain, i.latents)
 
 
 def parts(instance):
@@ -21,7 +30,7 @@ def parts(instance):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("form", ["csr", "coo", "csc"])
 def test_the_parts_of_an_instance_give_the_same_fit(directed, form):
-    i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed), nodes=600, degree=20, seed=1)
+    i = drawn(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed), nodes=600, degree=20)
     given = parts(i) | {"adjacency": i.adjacency.asformat(form), "labels": i.labels.astype(int)}
     j = gl.Instance.of(**given, data=i.data, degree=20)
     for gcn in (
@@ -33,7 +42,7 @@ def test_the_parts_of_an_instance_give_the_same_fit(directed, form):
         assert one.performance == two.performance
 
 
-@pytest.mark.parametrize("weight", [3.7, 1e-300, 1e300])
+@pytest.mark.parametrize("weight", [3.7, 1e-40, 1e40])
 def test_the_unit_of_the_weights_plays_no_part(weight):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.5, mu=2.0, rho=0.3), nodes=600, degree=30, seed=1)
     edges = i.adjacency.tocoo()
@@ -49,7 +58,7 @@ def test_the_noise_of_a_weighted_operator_has_unit_variance():
     """Over all pairs of nodes, sqrt(N) times the operator has mean 0 and variance 1, whatever the weights."""
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2), nodes=300, degree=20, seed=1)
     rng = np.random.default_rng(0)
-    for weights in (rng.exponential(5.0, i.adjacency.nnz), rng.normal(0.3, 1.0, i.adjacency.nnz)):
+    for weights in (rng.exponential(5.0, i.adjacency.nnz), rng.integers(1, 9, i.adjacency.nnz)):
         weighted = sparse.csr_array((weights, i.adjacency.indices, i.adjacency.indptr), shape=(300, 300))
         mine = gl.Instance.of(**(parts(i) | {"adjacency": weighted}))
         entries = np.sqrt(300) * (mine.observation.operator(False) @ np.eye(300))
@@ -137,29 +146,28 @@ NAN[2, 1] = np.nan
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"adjacency": np.ones((4, 4))}, r"adjacency .* got ndarray; write scipy\.sparse\.csr_array"),
         ({"adjacency": sparse.csr_array(np.ones((4, 3)))}, r"adjacency has shape \(4, 3\); it must be square"),
-        ({"adjacency": sparse.csr_array((4, 4))}, "adjacency has 0 edges"),
-        ({"adjacency": sparse.csr_array(np.ones((4, 4)))}, "adjacency has 16 edges"),
+        ({"adjacency": sparse.csr_array((4, 4))}, "adjacency has 4 nodes and no edge"),
+        ({"adjacency": 1.0 - np.eye(4)}, "adjacency joins all 4 nodes alike"),
+        ({"adjacency": -np.eye(4, k=1)}, "adjacency has 3 negative weights, such as -1"),
         ({"adjacency": sparse.csr_array(np.diag([1.0, np.inf, 1.0, 1.0]))}, "adjacency holds NaN or infinity"),
         ({"adjacency": sparse.csr_array(1j * np.eye(4))}, "adjacency has dtype complex128"),
-        ({"features": np.ones((3, 2))}, r"features have shape \(3, 2\); .* 4 nodes"),
-        ({"features": np.ones(4)}, r"features have shape \(4,\)"),
+        ({"features": np.ones((3, 2))}, "features has 3 rows but the graph has 4 nodes"),
+        ({"features": np.ones(4)}, r"features has shape \(4,\)"),
         ({"features": NAN}, "features = nan at row 2, column 1"),
-        ({"features": np.full((4, 2), "a")}, "features have dtype"),
+        ({"features": np.full((4, 2), "a")}, "features has dtype"),
         ({"labels": [0, 1, 1, 0]}, r"labels contain 0; .* -1 or \+1, or NaN where it is unknown"),
         ({"labels": ["a", "b", "a", "b"]}, "labels contain a"),
         ({"labels": [True, False, True, False]}, "labels contain True"),
         ({"labels": [1, -1, 1]}, r"labels have shape \(3,\)"),
         ({"labels": [1, np.nan, 1, np.nan]}, "labels are NaN on 1 nodes of train_mask"),
         ({"labels": [1, None, 1, 1]}, "labels contain 1"),
-        ({"adjacency": [[0, 1], [1, 0]]}, r"got list; write scipy\.sparse\.csr_array"),
-        ({"adjacency": "graph"}, r"got str; write scipy\.sparse\.coo_array"),
-        ({"adjacency": sparse.csr_array(np.diag([1.0, -1.0, 1.0, -1.0]))}, "weights that sum to 0; .* positive"),
+        ({"adjacency": "graph"}, "adjacency has dtype"),
+        ({"features": None}, "features = None"),
         ({"adjacency": sparse.csr_array(np.diag([np.longdouble("1e400")] * 4))}, "adjacency holds NaN or infinity"),
         ({"features": [[1.0], [1.0, 2.0]]}, "features must be a rectangular array"),
-        ({"features": np.full((4, 2), 1e-200)}, "features reach 1e-200 in size"),
-        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reach 1e\+30 in size, .* in float32"),
+        ({"features": np.full((4, 2), 1e-200)}, "features reaches 1e-200 in size"),
+        ({"features": np.full((4, 2), 1e30, np.float32)}, r"features reaches 1e\+30 in size, .* in float32"),
         ({"train_mask": np.array([True, False, False, False])}, "train_mask labels 1 nodes, .* too few"),
         ({"labels": [1, 1, 1, -1]}, "labels 3 nodes, of which 3 are"),
         ({"degree": [2.0]}, "degree = .* single number"),

@@ -39,15 +39,16 @@ def test_networkx(directed):
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, directed=directed), nodes=200, degree=10, seed=0)
     graph = i.to_networkx()
     assert graph.is_directed() == directed
-    assert (nx.to_scipy_sparse_array(graph) != i.adjacency).nnz == 0
-    assert np.array_equal(gl.real.from_networkx(graph).y, i.labels > 0)
+    assert (nx.to_scipy_sparse_array(graph) != i.to_dataset().graph).nnz == 0
+    assert np.array_equal(gl.real.from_networkx(graph).y, i.data.classes.index_of(i.labels))
+    assert [train for _, train in graph.nodes(data="train")] == i.train_mask.tolist()
 
 
 def test_pyg(instance):
     pytest.importorskip("torch_geometric")
     graph = instance.to_pyg()
-    assert graph.edge_index.shape[1] == instance.adjacency.nnz
-    assert bool((graph.y.numpy() == (instance.labels > 0)).all())
+    assert graph.edge_index.shape[1] == instance.to_dataset().graph.nnz
+    assert np.array_equal(graph.y.numpy(), instance.data.classes.index_of(instance.labels))
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 from reference import DEGREES
-from scipy import sparse
 from scipy.special import ndtr
 
 import gcnlimit as gl
 from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
-from gcnlimit.simulation.data.graph import bernoulli_graph
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
 from gcnlimit.theory.degrees.solve import solve
@@ -295,54 +293,3 @@ def test_names_of_normalisations():
     assert not Regularized().plain
     left, right = Regularized().factors(np.array([0.2, 7.0]), np.array([0.0]))
     assert (left * right)[0] == pytest.approx([0.2, 7.0])  # without signal nothing is divided
-
-
-def sampled(law, lam, degree, nodes, seed):
-    """Classes, propensities and the matrix (A - d theta theta/N)/sqrt(d), as sparse and rank one, of a sampled graph."""
-    rng = np.random.default_rng(seed)
-    kinds, theta = rng.integers(0, 2, nodes), law.draw(rng, nodes)
-    near, far = (degree + sign * lam * math.sqrt(degree) for sign in (1, -1))
-    A = bernoulli_graph(kinds, np.array([[near, far], [far, near]]) / nodes, False, rng, theta=theta)
-    matrix = sparse.csr_array(A / math.sqrt(degree))
-    return rng, 1.0 - 2.0 * kinds, theta, lambda v: matrix @ v - theta * (math.sqrt(degree) / nodes * (theta @ v))
-
-
-@pytest.mark.parametrize("normalization", ["symmetric", "none", Regularized()], ids=repr)
-def test_networks_on_sampled_graphs(normalization):
-    law, lam, mu, rho, nodes, strength = Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0]), 1.1, 2.0, 0.2, 3000, 0.25
-    found = []
-    for seed in range(12):
-        rng, y, theta, centred = sampled(law, lam, 60.0, nodes, seed)
-        left, right = (f[0] / np.sqrt(theta) for f in as_normalization(normalization).factors(theta, np.array([lam])))
-        X = math.sqrt(mu / nodes) * np.outer(y, rng.standard_normal(nodes // 4)) + rng.standard_normal(
-            (nodes, nodes // 4)
-        )
-        train = rng.random(nodes) < rho
-
-        def smooth(v, first, last, centred=centred):
-            total, term = v, v
-            for _ in range(60):
-                term = strength * first * centred(last * term)
-                total = total + term
-            return total
-
-        pulled = X.T @ smooth(np.where(train, y, 0.0), right, left)
-        found.append(np.mean((y * smooth(X @ pulled, left, right) > 0)[~train]))
-    expected = gl.predict(*problem(law, gl.PageRank(strength), normalization, lam=lam, rho=rho)).test_accuracy
-    assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))
-
-
-def test_message_passing_on_sampled_graphs():
-    law, lam, rho, nodes = Gamma(0.4), 1.2, 0.1, 4000
-    found = []
-    for seed in range(8):
-        rng, y, theta, centred = sampled(law, lam, 60.0, nodes, 100 + seed)
-        train = rng.random(nodes) < rho
-        guess, before = np.where(train, y, 0.0), np.zeros(nodes)
-        for _ in range(40):
-            echo = lam**2 * theta * np.mean(theta * (1 - guess**2)) * before
-            field = lam * centred(guess) - echo  # sqrt(theta) a0 sqrt(theta) is the centred matrix
-            before, guess = guess, np.where(train, y, np.tanh(field))
-        found.append(np.mean((y * field > 0)[~train]))
-    expected = gl.bayes_optimal(gl.CSBM(4.0, lam, 0.0, rho, directed=False, degrees=law)).test_accuracy
-    assert abs(np.mean(found) - expected) < 4 * np.std(found, ddof=1) / math.sqrt(len(found))

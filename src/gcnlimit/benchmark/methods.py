@@ -16,9 +16,9 @@ from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
+from gcnlimit.graphs.labels import Labels
 from gcnlimit.network import GCN
-from gcnlimit.real.leave_one_out import REG, Problem, choose
-from gcnlimit.real.offers import Options, offers
+from gcnlimit.real.networks import choose, networks
 from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
@@ -55,11 +55,10 @@ def linear_by_theory(task: Task) -> Array:
 def linear_by_leave_one_out(task: Task) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
     nodes = np.flatnonzero(task.labelled)
-    problem = Problem(task.features.astype(float), nodes, task.labels[nodes], task.classes, np.ones(nodes.size))
-    options = Options(strengths=STRENGTHS, hops=0, operator="paper")
-    found = choose(problem, offers(problem, task.adjacency, options), np.array(REG))
-    S = propagation(task.adjacency, "paper").unit()
-    return two_sided(found.outputs(problem.features, S))
+    X, S = task.features.astype(float), propagation(task.adjacency, "paper").unit()
+    labels = Labels(np.arange(task.classes), nodes, task.labels[nodes])
+    found = choose(X, labels, np.ones(nodes.size), {"paper": S}, networks("pagerank", STRENGTHS))
+    return two_sided(found.outputs(X, S))
 
 
 def features_alone(task: Task) -> Array:

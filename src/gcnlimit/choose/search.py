@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri_exp
+from scipy.special import ndtri, ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, brief
@@ -239,8 +239,10 @@ class Search:
         """Margins of these networks on the data of their problems."""
         data, network = self._data(which), self.network(values, which)
         if not self.uses_closed_form:
-            own = self.own_bias and (np.isfinite(network.reg) | (self.reg_axis >= 0))
-            return margin(predict(data, network, throw=False, progress=False), own_bias=own)
+            found = margin(predict(data, network, throw=False, progress=False), own_bias=self.own_bias)
+            # with its own bias a network at infinite regularization decides for the larger class everywhere
+            constant = self.own_bias and self.reg_axis >= 0
+            return np.where(np.isinf(network.reg), ndtri(self.model.fractions.max()), found) if constant else found
         points = Points.unchecked(data, network)
         found, usable = np.full(points.size, np.nan), points.usable()
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme

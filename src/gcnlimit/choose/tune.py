@@ -88,7 +88,7 @@ def tune(
     gcn: GCN,
     free: Mapping[str, Bounds],
     *,
-    threshold: Literal["own", "best"] = "own",
+    threshold: Literal["own", "best"] = "best",
     throw: bool = True,
     progress: bool | None = None,
 ) -> Tuned:
@@ -100,9 +100,8 @@ def tune(
     with ``reg`` free up to infinity, from the filters that are best there, at every regularization. All points of the data are
     searched together.
 
-    On unequal classes the accuracy depends on the threshold as well. By default it is that of the trained network with its own
-    bias, and what is maximised is :math:`\Phi^{-1}(\text{accuracy})`; at infinite regularization, where the bias alone decides,
-    and with more than two unequal classes, which are decided by the posterior, it is the margin.
+    On unequal classes the accuracy depends on the threshold as well. By default the threshold is the best one, whose accuracy,
+    `best_accuracy`, increases with the margin.
 
     Parameters
     ----------
@@ -117,7 +116,8 @@ def tune(
         for each of them. Bounds may be infinite; ``theta`` is kept in its convergent interval, and ``reg = inf`` competes if
         the upper bound is infinite.
     threshold
-        ``"best"`` maximises the margin on unequal classes too: the accuracy at the best threshold, `best_accuracy`.
+        ``"own"`` decides two unequal classes with the bias of the trained network, and maximises
+        :math:`\Phi^{-1}(\text{test accuracy})` over finite regularizations.
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has
         NaN and the status ``REFUSED``, and the others are kept.

@@ -9,15 +9,16 @@ from typing import Any
 import click
 import numpy as np
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.plot import check_file, check_plot, draw, plot_option
 from gcnlimit.errors import writing
 
 
 @click.command("classify", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @click.option(
     "--filter",
@@ -25,14 +26,29 @@ from gcnlimit.errors import writing
     type=click.Choice(["auto", "pagerank", "diffusion", "residual", "hops"]),
     default="auto",
     show_default=True,
-    help="Family of the network.",
+    help="The average that recommend recommends, or a single network of this family.",
 )
-@click.option("--out", type=click.Path(dir_okay=False, writable=True), help="Write node, class and probability as CSV.")
+@click.option("--strength", type=float, help="Strength of the single network; 0 leaves the graph out.")
+@click.option("--balanced", is_flag=True, help="Give small classes the weight of large ones.")
+@click.option("--out", type=click.Path(dir_okay=False, writable=True), help="Write the class of every node as CSV.")
+@plot_option
 @output_options
-def command(*, file: str, nodes: str | None, split: int, family: str, out: str | None, form: str) -> None:
-    """Classify the nodes of the graph in FILE, all choices made by leave-one-out on its labelled nodes.
+def command(
+    *,
+    file: str,
+    split: int,
+    family: str,
+    strength: float | None,
+    balanced: bool,
+    out: str | None,
+    plot: Path | None,
+    form: str,
+    **tables: Any,
+) -> None:
+    """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    With --out, classes that were given are kept; the columns are node, class, known, and a probability for each class.
 
     \b
     Examples:
@@ -41,30 +57,48 @@ def command(*, file: str, nodes: str | None, split: int, family: str, out: str |
     """
     if out is not None:
         check_file("--out", Path(out))
+    check_plot(plot, {}, fewest=0)
     from gcnlimit import GraphClassifier
 
-    data = load_labelled(file, nodes)
-    model = GraphClassifier(family).fit(data.X, data.training(split), graph=data.graph)
+    data = load_labelled(file, **tables)
+    given = data.training(split)
+    _say_if_done(given)
+    weight = "balanced" if balanced else None
+    with progress_bar("Classifying", None, unit="fits"):
+        model = GraphClassifier(family, strengths=strength, class_weight=weight).fit(data.X, given, graph=data.graph)
+    if plot is not None:
+        draw(plot, model.plot)
     if out is not None:
-        _write(data, model, out)
-    columns = {
-        "labelled": int(model.labelled_.size),
-        "network": model.family_,
-        "operator": model.operator_,
-        "strength": model.strength_,
-        "reg": model.reg_,
-        "left_out_accuracy": model.loo_score_,
-        "error": model.loo_score_error_,
-    }
+        _write(data, given, model, out)
+    low, high = model.expected_accuracy_[1:]
+    columns: dict[str, Any] = {"labelled": int(model.labelled_.size), "network": _network(model)}
+    columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
+    columns |= {"expected_low": low, "expected_high": high}
     test = data.testing(split)
     if any(c is not None and c != -1 for c in test.tolist()):
         columns["test_accuracy"] = model.score(y=test)
     show(columns, 1, title=f"Classes of {data.nodes} nodes", form=form, inputs={"file": file, "split": split})
 
 
-def _write(data: Any, model: Any, path: str) -> None:
+def _network(model: Any) -> str:
+    if model.table_:
+        return "average" if model.uses_graph_ else "features alone"
+    return f"{model.family_} {model.strength_:g}" if model.uses_graph_ else "features alone"
+
+
+def _say_if_done(given: Any) -> None:
+    if all(c is not None and c != -1 for c in given.tolist()):
+        click.echo("Every node is labelled: there is nothing to classify. The accuracies are leave-one-out.", err=True)
+
+
+def _write(data: Any, given: Any, model: Any, path: str) -> None:
+    """Class of each node, as given where it was known, whether it was, and the probability of each class."""
     names = np.arange(data.nodes).astype(str) if data.names is None else data.names
-    best = model.predict_proba().max(axis=1)
-    rows = zip(names.tolist(), model.predict().tolist(), (f"{p:.4f}" for p in best), strict=True)
+    known = np.zeros(data.nodes, bool)
+    known[model.labelled_] = True
+    classes = np.where(known, given, model.predict()).tolist()
+    shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
+    head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
+    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names.tolist(), classes, known.tolist(), shares, strict=True))
     with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["node", "class", "probability"], *rows])
+        csv.writer(file).writerows([head, *rows])

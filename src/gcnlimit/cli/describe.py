@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
 from gcnlimit.cli.plot import check_plot, draw, plot_option
 
 
 @click.command("describe", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), help="Use the training labels of this split [default: all labels].")
 @plot_option
 @output_options
-def command(*, file: str, nodes: str | None, split: int | None, plot: Path | None, form: str) -> None:
+def command(*, file: str, split: int | None, plot: Path | None, form: str, **tables: Any) -> None:
     """Describe the graph in FILE: degrees, homophily, spectrum, signals with errors, and whether the model holds.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
@@ -31,9 +33,10 @@ def command(*, file: str, nodes: str | None, split: int | None, plot: Path | Non
     from gcnlimit.real.describe import describe
 
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, nodes)
+    data = load_labelled(file, **tables)
     known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
-    found = describe(data.X, known, data.graph)
+    with progress_bar("Describing", None, unit="steps"):
+        found = describe(data.X, known, data.graph)
     if plot is not None:
         draw(plot, found.plot)
     if form == "table":

@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
+from typing import Any
 
 import click
 
-from gcnlimit.cli.load import load_labelled
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit.cli.load import load_labelled, table_options
 from gcnlimit.cli.output import output_options, show
+from gcnlimit.cli.plot import check_plot, draw, plot_option
 
 _WIDTH = 100
 
 
 @click.command("recommend", no_args_is_help=True)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
+@table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
+@plot_option
 @output_options
-def command(*, file: str, nodes: str | None, split: int, form: str) -> None:
-    """Recommend a network for the graph in FILE: what the graph adds, how deep, what is left to gain, with errors.
+def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
+    """Say what to use on the graph in FILE, what to expect of it, and what the graph adds; gcnlimit classify does it.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
 
     \b
     Examples:
       gcnlimit recommend examples/data/texas.npz
-      gcnlimit recommend edges.csv --nodes nodes.csv
+      gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
+    check_plot(plot, {}, fewest=0)
     from gcnlimit import recommend
 
-    data = load_labelled(file, nodes)
-    advice = recommend(data.X, data.training(split), data.graph)
+    data = load_labelled(file, **tables)
+    with progress_bar("Comparing networks", None, unit="fits"):
+        advice = recommend(data.X, data.training(split), data.graph)
+    if plot is not None:
+        draw(plot, advice.plot)
     if form == "table":
         for line in str(advice).splitlines():
             click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  ") if len(line) > _WIDTH else line)
         return
-    columns = {name: value for name, value in advice.chosen._asdict().items() if name != "options"}
-    show(columns | {"reason": advice.reason}, 1, title="", form=form, inputs={"file": file, "split": split})
+    columns = {
+        "network": advice.network,
+        **advice.expected._asdict(),
+        "gain": advice.gain,
+        "gain_error": advice.gain_error,
+    }
+    columns |= {"half": advice.half, "reason": advice.reason}
+    plain = {name: float("nan") if value is None else value for name, value in columns.items()}
+    show(plain, 1, title="", form=form, inputs={"file": file, "split": split})

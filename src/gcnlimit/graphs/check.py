@@ -1,7 +1,8 @@
-"""The matrices that a user brings, checked: features and graph."""
+"""What a graph and features may be: the one check behind every door. See the page of this room, `gcnlimit.graphs`."""
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import Any
 
@@ -14,73 +15,128 @@ from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
-_LARGEST = 1e100  # feature or weight: squares are summed
+LARGEST = {np.dtype(np.float32): 1e9, np.dtype(np.float64): 1e50}  # whose powers are floating-point numbers too
 
 
-def as_adjacency(graph: Any, nodes: int | None = None) -> Any:
-    """Adjacency matrix in CSR form from a SciPy matrix, a dense array or a NetworkX graph.
+def as_adjacency(
+    graph: Any, nodes: int | None = None, *, name: str = "graph", loops: bool = False, notes: list[str] | None = None
+) -> Any:
+    """Adjacency matrix in CSR form, a copy, from a SciPy matrix, a dense array or a NetworkX graph.
 
-    >>> as_adjacency([[0, 1], [1, 0]]).nnz
-    2
+    Self-loops are dropped unless `loops`, which is for graphs that were drawn from the model, whose pairs include them. What
+    was dropped is added to `notes`; without these, a warning says it if most nodes have a loop.
+
+    >>> as_adjacency([[5, 2], [0, 0]]).toarray()
+    array([[0., 2.],
+           [0., 0.]])
     """
     if hasattr(graph, "adjacency") and hasattr(graph, "number_of_nodes"):
         graph = _of_networkx(graph)
     if graph is None:
         raise ParameterError(
-            "graph = None is not allowed here; give an adjacency matrix (GraphClassifier alone does without)"
+            f"{name} = None is not allowed here; give an adjacency matrix (GraphClassifier alone does without)"
         )
-    raw = graph if is_sparse(graph) else _array("graph", graph)
-    if raw.dtype.kind not in "biuf":
-        raise ParameterError(f"graph has dtype {raw.dtype}; it must hold real numbers, 1 for an edge")
-    if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
-        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
-        raise ParameterError(f"graph has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
-    if nodes is not None and raw.shape[0] != nodes:
-        raise ParameterError(
-            f"graph has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
-        )
-    matrix = _as_csr("graph", raw)
+    raw = graph if is_sparse(graph) else _array(name, graph)
+    _check_square(name, raw, nodes)
+    matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
-        raise ParameterError("graph holds NaN or infinity; every weight must be finite, 1 for an edge")
-    matrix.setdiag(0.0)  # the operator has its own
+        raise ParameterError(f"{name} holds NaN or infinity; every weight must be finite, 1 for an edge")
+    dropped = 0 if loops else _drop_loops(matrix)
     matrix.eliminate_zeros()
-    _check_range("graph", matrix.data)
+    check_range(name, matrix.data)
+    if np.any(negative := matrix.data < 0.0):
+        raise ParameterError(
+            f"{name} has {negative.sum()} negative weights, such as {matrix.data[negative][0]:g}; a weight says how strongly "
+            "two nodes are joined: leave these edges out, or take the size of the weights"
+        )
     if matrix.nnz == 0:
         raise ParameterError(
-            f"graph has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
+            f"{name} has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
         )
+    if dropped and notes is not None:
+        notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
+    elif 2 * dropped > len(matrix.indptr):
+        warnings.warn(f"{name} has {dropped} self-loops, which are dropped: operators add their own", stacklevel=3)
     return matrix
 
 
-def as_features(X: Any, nodes: int | None = None) -> Any:
-    """Features in double precision, sparse (CSR) or dense; None stands for one feature of its own for each node."""
+def counted(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "edge"), counted(2, "edge")
+    ('1 edge', '2 edges')
+    """
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bool = False) -> Any:
+    """Features in double precision, sparse (CSR) or dense, a copy; None stands for one feature of its own for each node.
+
+    If `single`, features in single precision stay so.
+    """
     if X is None:
         if nodes is None:
-            raise ParameterError("X is None and there is no graph; give features, a graph, or both")
+            raise ParameterError(f"{name} is None and there is no graph; give features, a graph, or both")
         return sparse.eye_array(nodes, format="csr")
-    raw = X if is_sparse(X) else _array("X", X)
+    raw = X if is_sparse(X) else _array(name, X)
     if raw.dtype.kind not in "biuf":
-        raise ParameterError(f"X has dtype {raw.dtype}; features must be real numbers: encode the others first")
+        raise ParameterError(f"{name} has dtype {raw.dtype}; features must be real numbers: encode the others first")
     if raw.ndim != 2 or 0 in raw.shape:
-        raise ParameterError(f"X has shape {raw.shape}; it must have a row for each node and at least one column")
+        raise ParameterError(f"{name} has shape {raw.shape}; it must have a row for each node and at least one column")
     if nodes is not None and raw.shape[0] != nodes:
         raise ParameterError(
-            f"X has {raw.shape[0]} rows but graph has {nodes} nodes; they must be the same nodes in order"
+            f"{name} has {raw.shape[0]} rows but the graph has {nodes} nodes; they must be the same nodes in order"
         )
     require(f"a row of {raw.shape[1]} features", 64.0 * raw.shape[1], "leave out columns without an entry")
-    matrix = _as_csr("X", raw) if is_sparse(raw) else raw.astype(np.float64)
+    dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
+    with np.errstate(over="ignore"):  # what becomes infinite is refused below
+        matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
     values: Any = matrix.data if is_sparse(matrix) else matrix
     if not np.isfinite(values).all():
-        raise ParameterError("X contains NaN or infinity; replace what is missing, such as by the mean of its column")
-    _check_range("X", values)
+        row, column = _first(matrix, ~np.isfinite(values))
+        raise ParameterError(
+            f"{name} = {matrix[row, column]} at row {row}, column {column}; every feature must be finite: replace what is "
+            "missing, such as by the mean of its column"
+        )
+    check_range(name, values)
     return matrix
 
 
-def _check_range(name: str, values: Array) -> None:
+def _first(matrix: Any, bad: npt.NDArray[np.bool_]) -> tuple[int, int]:
+    """Row and column of the first entry that is bad, of a dense matrix or of the entries of a sparse one."""
+    place = np.argwhere(bad)[0]
+    if bad.ndim == 2:
+        return int(place[0]), int(place[1])
+    return int(np.searchsorted(matrix.indptr, place[0], "right")) - 1, int(matrix.indices[place[0]])
+
+
+def check_range(name: str, values: npt.NDArray[Any]) -> None:
     """Refuse numbers whose squares would overflow, or all underflow."""
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if largest and not 1.0 / _LARGEST <= largest <= _LARGEST:
-        raise ParameterError(f"{name} reaches {largest:g} in size, whose square is out of range; take other units")
+    largest, bound = float(np.max(np.abs(values), initial=0.0)), LARGEST[np.dtype(values.dtype.name)]
+    if largest and not 1.0 / bound <= largest <= bound:
+        raise ParameterError(
+            f"{name} reaches {largest:g} in size, beyond {1 / bound:g} to {bound:g} in {values.dtype}; take other units"
+        )
+
+
+def _check_square(name: str, raw: Any, nodes: int | None) -> None:
+    if raw.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} has dtype {raw.dtype}; it must hold real numbers, 1 for an edge")
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
+        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
+        raise ParameterError(f"{name} has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
+    if nodes is not None and raw.shape[0] != nodes:
+        raise ParameterError(
+            f"{name} has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
+        )
+
+
+def _drop_loops(matrix: Any) -> int:
+    """Set the diagonal to 0, and return how many entries were not."""
+    diagonal = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)) == matrix.indices
+    count = int(np.count_nonzero(matrix.data[diagonal]))
+    matrix.data[diagonal] = 0.0
+    return count
 
 
 def _of_networkx(graph: Any) -> Any:
@@ -104,6 +160,12 @@ def is_symmetric(matrix: Any) -> bool:
     return (matrix != matrix.T).nnz == 0 if is_sparse(matrix) else bool(np.array_equal(matrix, matrix.T))
 
 
+def is_complete(adjacency: Any) -> bool:
+    """Whether all pairs of different nodes are joined alike, so that the graph says nothing."""
+    nodes = adjacency.shape[0]
+    return adjacency.nnz >= nodes * (nodes - 1) and bool(np.ptp(adjacency.data) == 0.0)
+
+
 def dense(X: Any) -> npt.NDArray[Any]:
     """Matrix as an array, sparse or not."""
     return np.asarray(X.toarray() if is_sparse(X) else X)
@@ -115,7 +177,8 @@ def check_indices(name: str, matrix: Any) -> None:
         if matrix.format in {"csr", "csc", "bsr"}:
             _check_whole(matrix.indptr, matrix.indices)
             copy(matrix).check_format(full_check=True)  # which may shorten the arrays of the one it is called on
-            _check_increasing(matrix.indptr)
+            if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):  # SciPy does not look if the last pointer is 0
+                raise ValueError("its row pointers decrease")
         elif matrix.format == "coo":
             _check_whole(*matrix.coords)
             sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
@@ -125,12 +188,12 @@ def check_indices(name: str, matrix: Any) -> None:
         ) from None
 
 
-def _as_csr(name: str, matrix: Any) -> Any:
-    """Copy in CSR form and double precision, each entry once."""
+def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
+    """Copy in CSR form, each entry once; the indices of another form are checked before and after."""
     if is_sparse(matrix):
         check_indices(name, matrix)
     with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused by the caller
-        csr = sparse.csr_array(matrix, dtype=np.float64, copy=True)
+        csr: Any = sparse.csr_array(matrix.astype(dtype))
         check_indices(name, csr)
         csr.sum_duplicates()
     return csr
@@ -139,12 +202,6 @@ def _as_csr(name: str, matrix: Any) -> Any:
 def _check_whole(*indices: npt.NDArray[Any]) -> None:
     if any(array.dtype.kind not in "iu" for array in indices):
         raise ValueError("its indices are not whole numbers")
-
-
-def _check_increasing(indptr: npt.NDArray[Any]) -> None:
-    """What SciPy leaves out if the last pointer is 0."""
-    if np.any(indptr[1:] < indptr[:-1]):
-        raise ValueError("its row pointers decrease")
 
 
 def squared(X: Any) -> Any:
@@ -160,6 +217,7 @@ def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
 
 
 def _array(name: str, value: Any) -> npt.NDArray[Any]:
+    """Array of what is not sparse; objects that are all numbers become numbers."""
     array = plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind == "O" and array.ndim == 2:
         try:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 
 Indices = npt.NDArray[np.int64]
 PAIRS = 600  # nodes among which the correlations of features are measured
@@ -27,7 +27,7 @@ class Signals(NamedTuple):
     mu_error: float
 
 
-def from_labels(given: Standard) -> Signals:
+def from_labels(given: StandardizedGraph) -> Signals:
     r"""Signals from pairs of the :math:`n` labelled nodes, whose codes :math:`y_i` have :math:`C - 1` components.
 
     .. math::
@@ -46,7 +46,7 @@ def from_labels(given: Standard) -> Signals:
     n, axes = Y.shape
     norms = np.sum(Y**2, axis=1)
     D = _pairs(given.labels)[0]
-    between = _between(given, R, Y) - float(_diagonal(given, R) @ norms)
+    between = _between(given, R, Y) + given.shift * float(norms.sum())  # without the diagonal
     lam = N * between / D
     plain = (1.0 if given.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
@@ -61,13 +61,10 @@ def from_labels(given: Standard) -> Signals:
     return Signals(lam, mu, lam_error, math.sqrt(_correlation(rows) * variance))
 
 
-def _unevenness(given: Standard) -> float:
+def _unevenness(given: StandardizedGraph) -> float:
     r"""Relative rise :math:`\kappa T/D` of the variance of :math:`\hat\lambda` per signal."""
-    S, total = given.operator, float(given.operator.matrix.sum())
-    assert S.u is not None
-    if not total > 0.0:
-        return 0.0
-    kappa = float(S.matrix.multiply(S.matrix).sum()) / total - 2.0 * float(S.u[0])
+    weights = given.operator.matrix.data
+    kappa = float(weights @ weights / weights.sum()) - 2.0 * given.shift
     D, T = _pairs(given.labels)
     return max(kappa, 0.0) * T / D
 
@@ -80,21 +77,14 @@ def _pairs(labels: Labels) -> tuple[float, float]:
     return float(np.sum(pairs * products**2)), float(np.sum(pairs * products**3))
 
 
-def _between(given: Standard, R: Indices, Y: Array) -> float:
+def _between(given: StandardizedGraph, R: Indices, Y: Array) -> float:
     r"""Sum :math:`\sum_{ij \in R} (y_i \cdot y_j) a_{ij}`, the diagonal included."""
     spread = np.zeros((given.nodes, Y.shape[1]))
     spread[R] = Y
     return float(np.sum(spread * (given.operator @ spread)))
 
 
-def _diagonal(given: Standard, R: Indices) -> Array:
-    S = given.operator
-    assert S.u is not None
-    assert S.v is not None
-    return np.asarray((S.matrix.diagonal() - S.u * S.v)[R])
-
-
-def _rows(given: Standard, R: Indices) -> Array:
+def _rows(given: StandardizedGraph, R: Indices) -> Array:
     """Standardised features of the labelled nodes."""
     Z = given.features
     assert Z is not None

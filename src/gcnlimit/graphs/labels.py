@@ -13,6 +13,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import is_sparse
 
 Mask = npt.NDArray[np.bool_]
+_LARGEST = 2**53  # up to which a float is a whole number
 
 
 class Labels(NamedTuple):
@@ -59,32 +60,33 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     values = _values(raw[known])
     if values.dtype.kind in "US":
         values = values.astype(str)
-        classes = np.full(nodes, "", dtype=values.dtype)
-    else:
-        if values.size and not -(2**53) <= values.min() <= values.max() <= 2**53:
-            raise ParameterError(f"y reaches {values.max()}; classes are whole numbers below 2**53, or strings")
-        classes = np.full(nodes, -1)
+    elif values.size and not -_LARGEST <= values.min() <= values.max() <= _LARGEST:
+        raise ParameterError(f"y reaches {values.max()}; classes are whole numbers below 2**53, or strings")
+    classes = np.full(nodes, "", values.dtype) if values.dtype.kind == "U" else np.full(nodes, -1)
     classes[known] = values
     return classes
 
 
 def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
-    """Which entries name a class; -1, NaN, None, the empty string and what else is not equal to itself do not."""
-    if raw.dtype.kind == "f":
-        if np.isinf(raw).any():
-            raise ParameterError(
-                "y contains infinity; classes are whole numbers or strings, NaN marks an unlabelled node"
-            )
-        return np.asarray(~np.isnan(raw) & (raw != -1))
-    if raw.dtype.kind == "i":
-        return np.asarray(raw != -1)
-    if raw.dtype.kind == "O":
-        return np.array([_is_class(v) for v in raw], bool)
-    if raw.dtype.kind in "US":
-        return np.asarray(np.strings.str_len(raw) > 0)
-    if raw.dtype.kind in "bu":
-        return np.ones(raw.shape, bool)
-    raise ParameterError(f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node")
+    """Which entries name a class; -1, NaN, None and the empty string do not."""
+    if raw.dtype.kind not in "biufUSO":
+        raise ParameterError(
+            f"y has dtype {raw.dtype}; classes are whole numbers or strings, -1 marks an unlabelled node"
+        )
+    return np.array([_is_class(value) for value in raw.ravel().tolist()], bool).reshape(raw.shape)
+
+
+def _is_class(value: Any) -> bool:
+    """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
+    if isinstance(value, str | bytes | bool | np.bool_):
+        return value not in ("", b"")
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+        return False
+    if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
+        raise ParameterError(
+            f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node"
+        )
+    return not math.isnan(value) and value != -1
 
 
 def _entries(y: Any, nodes: int) -> npt.NDArray[Any]:
@@ -101,27 +103,12 @@ def _entries(y: Any, nodes: int) -> npt.NDArray[Any]:
 def _values(known: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Classes as whole numbers or strings, of entries that name one."""
     if known.dtype.kind == "O":
-        kinds = {str if isinstance(v, str) else float for v in known}
-        if len(kinds) > 1:
+        words = {isinstance(value, str) for value in known}
+        if len(words) > 1:
             raise ParameterError("y mixes strings and numbers; use one kind for all classes")
-        known = np.array(known.tolist(), dtype=str if str in kinds else None)
-    if known.dtype.kind not in "biufUS":
-        raise ParameterError(f"y contains {known[0]!r}; classes are whole numbers or strings")
+        known = np.array(known.tolist(), dtype=str if True in words else None)
     if known.dtype.kind == "f" and np.any(fractions := known != np.round(known)):
         raise ParameterError(
             f"Unknown label type: y contains {known[fractions][0]:g}; classes are whole numbers or strings"
         )
     return known
-
-
-def _is_class(value: Any) -> bool:
-    """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
-    if isinstance(value, str):
-        return bool(value)
-    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
-        if isinstance(value, float | np.floating) and math.isinf(value):
-            raise ParameterError("y contains infinity; classes are whole numbers or strings")
-        return bool(value == value and (isinstance(value, bool) or value != -1))  # noqa: PLR0124
-    if value is None or not isinstance(value == value, bool | np.bool_) or value != value:  # noqa: PLR0124  # NA, NaT
-        return False
-    raise ParameterError(f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node")

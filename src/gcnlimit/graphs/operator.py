@@ -1,24 +1,43 @@
-"""A sparse matrix less a product of two vectors, such as a centred graph."""
+"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalise an adjacency matrix."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gcnlimit._values import Array
 
 
 @dataclass(frozen=True, eq=False)
-class SparseLessRankOne:
-    r"""Operator :math:`S - u v^T` with :math:`S` a matrix, as a rule sparse; no second part if :math:`u` is None."""
+class SparsePlusRankOne:
+    r"""Operator :math:`S - u v^T`: a matrix, as a rule sparse, plus one of rank one.
+
+    Parameters
+    ----------
+    matrix
+        :math:`S`.
+    u, v
+        Vectors, or for `u` one number for all nodes, and for `v` None for ones. Without `u` there is no second part.
+    symmetric
+        Whether the operator equals its transpose.
+
+    Examples
+    --------
+    >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
+    >>> a @ np.eye(2)
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
 
     matrix: Any
-    u: Array | None = None
+    u: Array | float | None = None
     v: Array | None = None
+    symmetric: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -28,16 +47,88 @@ class SparseLessRankOne:
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
         product = np.asarray(self.matrix @ block)
-        if self.u is not None and self.v is not None:
-            product -= np.multiply.outer(self.u, self.v @ block)
+        if self.u is not None:
+            sums = block.sum(axis=0) if self.v is None else self.v @ block
+            product -= np.multiply.outer(self.u, sums)
         return product
 
-    def __truediv__(self, number: float) -> SparseLessRankOne:
+    def __truediv__(self, number: float) -> Self:
         """The operator over a number."""
-        return SparseLessRankOne(self.matrix / number, None if self.u is None else self.u / number, self.v)
+        return replace(self, matrix=self.matrix / number, u=None if self.u is None else self.u / number)
 
     @cached_property
-    def T(self) -> SparseLessRankOne:
+    def T(self) -> SparsePlusRankOne:
         """The transpose."""
+        if self.symmetric:
+            return self
         matrix = self.matrix.T
-        return SparseLessRankOne(matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), self.v, self.u)
+        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
+        if self.u is None or (self.v is None and np.ndim(self.u) == 0):
+            return SparsePlusRankOne(matrix, self.u)
+        rows = np.broadcast_to(self.u, self.shape[0])
+        return SparsePlusRankOne(matrix, np.ones(self.shape[1]) if self.v is None else self.v, rows)
+
+
+def weight_unit(adjacency: Any) -> float:
+    r"""Unit :math:`\sum A_{ij}^2 / \sum A_{ij}` of the weights of a graph: 1 if every edge weighs 1.
+
+    In this unit the entries have mean :math:`d/N` and variance :math:`\frac dN (1 - \frac dN)`, :math:`d` the mean degree
+    :math:`\sum A_{ij} / N`, as on a graph without weights; so no answer depends on how weights are measured.
+
+    >>> A = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> weight_unit(A), weight_unit(3.5 * A)
+    (1.0, 3.5)
+    """
+    weights = adjacency.data
+    if np.all(weights == 1.0):
+        return 1.0
+    return float(weights @ weights / weights.sum())
+
+
+def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]:
+    r"""Numbers :math:`s` and :math:`\epsilon` of the operator :math:`a = sA - \epsilon\,11^T` (Eq. 1.3).
+
+    It is :math:`a = (A/w - p)/\sqrt{Np(1-p)}` with the unit :math:`w` of the weights and the density :math:`p = d/N`: centred,
+    with noise of unit variance. The mean `degree` :math:`d`, in that unit, is by default that of the graph itself.
+    """
+    nodes, unit = adjacency.shape[0], weight_unit(adjacency)
+    if degree is None:
+        degree = float(adjacency.data.sum()) / unit / nodes
+    density = degree / nodes
+    scale = 1.0 / np.sqrt(nodes)
+    scale /= np.sqrt(density * (1.0 - density))
+    return float(scale / unit), float(density * scale)
+
+
+def centred(adjacency: Any, symmetric: bool = False) -> SparsePlusRankOne:
+    r"""Centred and rescaled adjacency, for which :math:`\mathrm{tr}(aa^T)/N = 1`; see `centring`.
+
+    >>> star = sparse.csr_array(np.array([[0.0, 2.0, 4.0], [2.0, 0.0, 0.0], [4.0, 0.0, 0.0]]))
+    >>> a = centred(star) @ np.eye(3)
+    >>> bool(abs(a.sum()) < 1e-12), round(float(np.sum(a**2)) / 3, 12)
+    (True, 1.0)
+    """
+    scale, shift = centring(adjacency)
+    return SparsePlusRankOne(adjacency * scale, shift, None, symmetric)
+
+
+def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float = 0.0) -> Any:
+    r"""Matrix :math:`(D + \tau d)^{-p} A\, (D + \tau d)^{-q}`; rows of nodes without an edge are 0.
+
+    :math:`D` holds the sums of the rows on the left and those of the columns on the right, :math:`d` is their mean, :math:`p`
+    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularised for :math:`\tau > 0`.
+
+    >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> normalized(path, 1, 0).sum(axis=1)
+    array([1., 1., 1.])
+    >>> np.linalg.eigvalsh(normalized(path).toarray()).round(12) + 0.0
+    array([-1.,  0.,  1.])
+    """
+    sums = (np.asarray(adjacency.sum(axis=axis)).ravel() for axis in (1, 0))
+    factors = (_inverse_power(d + tau * d.mean(), power) for d, power in zip(sums, (left, right), strict=True))
+    rows, columns = map(sparse.diags_array, factors)
+    return (rows @ adjacency @ columns).tocsr()
+
+
+def _inverse_power(degrees: Array, power: float) -> Array:
+    return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)

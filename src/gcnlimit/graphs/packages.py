@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,36 +11,65 @@ from gcnlimit._runtime.extras import load
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense, is_symmetric
-from gcnlimit.graphs.dataset import Dataset
+from gcnlimit.graphs.columns import features_of
+from gcnlimit.graphs.dataset import SPLITS, Dataset
 from gcnlimit.graphs.tables import from_edges
 
 
-def from_networkx(graph: Any, features: str = "x", label: str = "label") -> Dataset:
-    """Data set of a NetworkX graph; `features` (a sequence) and `label` name attributes of its nodes, if there.
+def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = "label") -> Dataset:
+    """Data set of a NetworkX graph, its weights those of the attribute ``weight`` of the edges.
 
-    A node without a label is unlabelled.
+    Parameters
+    ----------
+    graph
+        Graph, directed or not; parallel edges are added.
+    features
+        Attribute of the nodes that holds a sequence of numbers, ``"x"`` if they have one; or names of attributes, each a number
+        or a word, encoded and filled in as in a table.
+    label
+        Attribute of the nodes that holds their class; a node without it is unlabelled.
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
-    given = [attributes.get(label) for _, attributes in graph.nodes(data=True)]
-    rows = [attributes.get(features) for _, attributes in graph.nodes(data=True)]
-    if any(row is None for row in rows) and any(row is not None for row in rows):
-        raise ParameterError(f"some nodes have no attribute {features!r}; give features to all of them or to none")
-    X = None if rows[0] is None else [np.ravel(row) for row in rows]
-    y = np.empty(len(given), object)
-    y[:] = given
-    return Dataset(graph, X, y, names=np.array([str(node) for node in graph]))
+    attributes = [own for _, own in graph.nodes(data=True)]
+    columns = [features] if isinstance(features, str) else list(features)
+    _check_attributes(attributes, [*(columns if columns != ["x"] else []), *([label] if label != "label" else [])])
+    given = {name: [own.get(name) for own in attributes] for name in columns}
+    if len(columns) == 1 and any(np.ndim(value) for value in given[columns[0]]):
+        X, notes = _rows(columns[0], given[columns[0]])
+    else:
+        X, notes = features_of(given if columns != ["x"] or any(v is not None for v in given["x"]) else {})
+    y = np.empty(len(attributes), object)
+    y[:] = [own.get(label) for own in attributes]
+    return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
+
+
+def _check_attributes(attributes: list[dict[str, Any]], names: list[str]) -> None:
+    present = {name for own in attributes for name in own}
+    for name in names:
+        if name not in present:
+            shown = ", ".join(sorted(map(str, present))) or "none"
+            raise ParameterError(f"no node has the attribute {name!r}; those of the nodes are: {shown}")
+
+
+def _rows(name: str, given: list[Any]) -> tuple[Any, list[str]]:
+    """Rows of features, and nothing to say about them."""
+    if any(row is None for row in given):
+        raise ParameterError(f"some nodes have no attribute {name!r}; give features to all of them or to none")
+    return [np.ravel(row) for row in given], []
 
 
 def to_networkx(data: Dataset) -> Any:
-    """NetworkX graph with ``x`` and ``label`` on its nodes, directed if the matrix is not symmetric."""
+    """NetworkX graph with ``x``, ``label`` and, of the first split, ``train`` on its nodes; directed if not symmetric."""
     check_types("to_networkx", data=(data, Dataset))
     nx = load("a NetworkX graph", "graphs", "networkx")
     kind = nx.Graph if is_symmetric(data.graph) else nx.DiGraph
     graph = nx.from_scipy_sparse_array(data.graph, create_using=kind)
     known = {k: c for k, c in enumerate(data.y.tolist()) if c not in ("", -1)}
     nx.set_node_attributes(graph, known, "label")
+    if data.train is not None:
+        nx.set_node_attributes(graph, dict(enumerate(data.train[0].tolist())), "train")
     if data.X is not None:
         nx.set_node_attributes(graph, dict(enumerate(dense(data.X).tolist())), "x")
     return graph if data.names is None else nx.relabel_nodes(graph, dict(enumerate(data.names.tolist())))
@@ -54,7 +84,7 @@ def from_pyg(data: Any) -> Dataset:
     graph = from_edges(_numpy(index).T, data.num_nodes, None if weight is None else _numpy(weight))
     X = None if x is None else _numpy(x)
     y = np.full(graph.shape[0], -1) if y is None else _numpy(y)
-    masks = {name: _mask(getattr(data, f"{name}_mask", None)) for name in ("train", "val", "test")}
+    masks = {name: _mask(getattr(data, f"{name}_mask", None)) for name in SPLITS}
     return Dataset(graph, X, y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, **masks)
 
 
@@ -65,16 +95,15 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
     coo = data.graph.tocoo()
     y = data.y
     if y.dtype.kind == "U":
-        y = np.searchsorted(np.unique(y[y != ""]), y) - (len(y) + 1) * (y == "")
+        y = np.where(y == "", -1, np.searchsorted(np.unique(y[y != ""]), y))
     fields = {"edge_index": torch.from_numpy(np.stack([coo.row, coo.col]).astype(np.int64)), "num_nodes": data.nodes}
     fields["y"] = torch.from_numpy(np.maximum(y, -1).astype(np.int64))
     if data.X is not None:
         fields["x"] = torch.from_numpy(dense(data.X).astype(np.float32))
     if not np.all(data.graph.data == 1.0):
         fields["edge_weight"] = torch.from_numpy(coo.data.astype(np.float32))
-    for name in ("train", "val", "test"):
-        masks = getattr(data, name)
-        if masks is not None:
+    for name in SPLITS:
+        if (masks := getattr(data, name)) is not None:
             fields[f"{name}_mask"] = torch.from_numpy(masks[split].copy())
     return geometric.Data(**fields)
 

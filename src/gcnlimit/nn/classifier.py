@@ -21,7 +21,7 @@ from gcnlimit.nn.network import MessagePassing
 from gcnlimit.nn.operators import SymmetricOperator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
-from gcnlimit.real.scaling import Scaling
+from gcnlimit.real.views import Scaling
 
 
 def message_passing_scores(

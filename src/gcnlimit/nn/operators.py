@@ -11,9 +11,10 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.graphs.check import as_adjacency, is_symmetric
+from gcnlimit.graphs.operator import centring
+from gcnlimit.graphs.tables import from_edges
 from gcnlimit.real.operators import propagation
-from gcnlimit.simulation.data.operator import Operator
 
 
 class Edges(NamedTuple):
@@ -94,21 +95,20 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     ``"paper"`` is :math:`(A - p)/\sqrt{Np(1-p)}` symmetrized (Eq. 1.3), which suits graphs without hubs; ``"normalized"`` is
     :math:`D^{-1/2}AD^{-1/2}` without its top eigenvector, over half of its largest eigenvalue: the scale of a semicircle.
     """
-    graph = sparse.csr_array(graph)
-    nodes = graph.shape[0]
+    graph = as_adjacency(graph)
     if kind == "paper":
-        a = Operator.of(graph, float(graph.sum()) / nodes, True, is_symmetric(graph))
-        return as_operator(a.matrix, np.full(nodes, np.sqrt(a.shift)))
+        scale, shift = centring(graph)
+        if not is_symmetric(graph):
+            graph, scale, shift = graph + graph.T, scale / np.sqrt(2.0), shift * np.sqrt(2.0)
+        return as_operator(graph * scale, np.full(graph.shape[0], np.sqrt(shift)))
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
-    vector = np.zeros(nodes) if S.operator.u is None else S.operator.u
-    return as_operator(S.operator.matrix * scale, vector * np.sqrt(scale))
+    return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:
     """Operator of the edges of PyTorch Geometric, on their device."""
-    row, column = edge_index.detach().cpu().numpy()
-    graph = sparse.coo_array((np.ones(row.size), (row, column)), shape=(nodes, nodes)).tocsr()
+    graph = from_edges(edge_index.detach().cpu().numpy().T, nodes)
     return from_graph(graph, kind).to(edge_index.device)
 
 

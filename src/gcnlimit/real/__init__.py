@@ -9,23 +9,18 @@ from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.graphs.tables import from_edges
-from gcnlimit.real.advice import Rule
 from gcnlimit.real.describe import Description
 from gcnlimit.real.estimate import Estimate, Interval
 from gcnlimit.real.files import read, write
-from gcnlimit.real.outlook import Depth, Difference
 from gcnlimit.real.recommend import Recommendation
 
 __all__ = [
     "Dataset",
-    "Depth",
     "Description",
-    "Difference",
     "Estimate",
     "EstimatedCSBM",
     "Interval",
     "Recommendation",
-    "Rule",
     "from_edges",
     "from_networkx",
     "from_pyg",

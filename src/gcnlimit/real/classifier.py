@@ -1,4 +1,4 @@
-"""A graph classifier for scikit-learn: filter, ridge regression, exact leave-one-out."""
+"""A graph classifier for scikit-learn: an average of ridge regressions, or a single network of the theory."""
 
 from __future__ import annotations
 
@@ -7,30 +7,44 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from gcnlimit._validation import flag, real
 from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
+from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import SparsePlusRankOne
+from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
-from gcnlimit.real.leave_one_out import REG
-from gcnlimit.real.offers import Options
-from gcnlimit.real.trained import train
+from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
+from gcnlimit.real.networks import HOPS, NO_GRAPH, choose, networks
+from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, propagation
+from gcnlimit.real.scores import Expected, expected_accuracy, scores
+from gcnlimit.real.views import Scaling
+from gcnlimit.results.plot import ready_axes
 
 
 class GraphClassifier(GraphEstimator):
-    r"""Linear graph network :math:`h = g(S) X W + b`, all choices made by exact leave-one-out on the labelled nodes.
+    r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
 
-    Ridge regression of the classes (one column of :math:`\pm 1` each) on propagated features. The strength of the filter,
-    of either sign or 0 (no graph), and the regularization maximise the accuracy less the square error of the
-    leave-one-out predictions. Cross-validation utilities of scikit-learn cut rows of `X` and `y` but not both axes of the
-    graph: with a graph, use `loo_score_` instead of them.
+    By default an average of ridge regressions on several views of a node: its features, PageRank of them of seven
+    strengths of either sign, its neighbourhood, its degree, and the labels around it. *Exact leave-one-out* on the
+    labelled nodes gives each its weight, so that nothing is trained and no validation set is needed. The graph is left out
+    where that does as well within one standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y`
+    but not both axes of the graph: use `loo_score_`, or `gcnlimit.cross_validate`.
+
+    Naming a filter, or any of `strengths`, `operator`, `hops` and `reg`, gives a single network of the theory instead,
+    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy less square error.
 
     Parameters
     ----------
     filter
-        ``"pagerank"``, ``"diffusion"``, ``"residual"`` or ``"hops"`` (ridge on :math:`X, SX, S^2X, \dots`), whose strength is
-        chosen; ``"auto"``: PageRank, and diffusion too where there are no features; or a filter such as ``PageRank(0.9)``,
-        which is taken as it is.
+        ``"auto"``, the average; ``"pagerank"``, ``"diffusion"``, ``"residual"`` or ``"hops"`` (ridge on
+        :math:`X, SX, S^2X, \dots`), whose strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
+    strengths
+        One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     operator
         :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
         that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
@@ -38,12 +52,9 @@ class GraphClassifier(GraphEstimator):
     self_loops
         Whether the identity is added to :math:`A`; self-loops of the graph itself are dropped.
     direction
-        What a directed graph becomes: ``"both"`` symmetrizes it, ``"out"`` and ``"in"`` follow its edges or go against them.
-    strengths
-        Candidates in place of the usual ones, relative to the top eigenvalue; 0 is without a graph.
+        Of a directed graph: ``"both"`` uses edges both ways, ``"out"`` and ``"in"`` follow them or go against them.
     hops
-        Highest power of :math:`S` offered as features of its own; ``"auto"`` offers 4 where features are few: at
-        least four labelled nodes for each column.
+        Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
     reg
         One regularization or several to choose from, in units of the mean squared norm of a propagated, centred row.
     scale
@@ -53,20 +64,26 @@ class GraphClassifier(GraphEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_
-        Classes, and number of features.
-    labelled_
-        Labelled nodes.
+    classes_, n_features_in_, labelled_
+        Classes, number of features, and labelled nodes.
     transduction_
         Class predicted for each node.
-    operator_, family_, filter_, strength_, hops_, reg_
-        What was chosen; the family is ``"no graph"`` if the graph does not help.
-    coef_, intercept_
-        Coefficients of the propagated, scaled features, one row for each class (one row for two classes).
     loo_score_, loo_score_error_
-        Leave-one-out accuracy of the choice and its standard error. It is optimistic by the choice itself.
-    trials_
-        Every network and regularization tried, with leave-one-out accuracy and square error.
+        Leave-one-out accuracy and its standard error.
+    loo_scores_
+        The same beside balanced accuracy, macro F1 and area under the ROC curve.
+    expected_accuracy_
+        Interval for the accuracy on other nodes: value (None with few labels), low and high.
+    uses_graph_
+        Whether the graph is used: not if the features alone do as well, within one standard error of the leave-one-out loss.
+    graph_gain_
+        Leave-one-out accuracy less that of the features alone, and the standard error of this difference; None for a
+        single network or without features.
+    table_
+        Members of the average: weight, leave-one-out accuracy, difference from the average.
+    operator_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
+        Of a single network: what was chosen, and coefficients of the propagated, scaled features (one row for each
+        class, one row for two classes).
 
     Examples
     --------
@@ -74,52 +91,159 @@ class GraphClassifier(GraphEstimator):
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
     >>> y = np.where(i.train_mask, i.labels > 0, -1)
     >>> model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
-    >>> model.family_, bool(model.strength_ > 0), bool(np.mean(model.predict() == (i.labels > 0)) > 0.9)
-    ('pagerank', True, True)
+    >>> bool(np.mean(model.predict() == (i.labels > 0)) > 0.9)
+    True
+    >>> single = gl.GraphClassifier("pagerank").fit(i.features, y, graph=i.adjacency)
+    >>> single.family_, bool(single.strength_ > 0)
+    ('pagerank', True)
     """
 
     classes_: npt.NDArray[Any]
     labelled_: npt.NDArray[Any]
     transduction_: npt.NDArray[Any]
     n_features_in_: int
-    coef_: Array
-    intercept_: Array
-    reg_: float
     loo_score_: float
     loo_score_error_: float
+    loo_scores_: dict[str, float]
+    expected_accuracy_: Expected
+    uses_graph_: bool
+    graph_gain_: tuple[float, float] | None
+    table_: list[Row]
 
     def __init__(
         self,
         filter: str | Filter = "auto",
         *,
+        strengths: npt.ArrayLike | None = None,
         operator: str = "auto",
         self_loops: bool = True,
         direction: str = "both",
-        strengths: npt.ArrayLike | None = None,
-        hops: int | str = "auto",
-        reg: npt.ArrayLike = REG,
+        hops: int | None = None,
+        reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
     ) -> None:
         self.filter = filter
+        self.strengths = strengths
         self.operator = operator
         self.self_loops = self_loops
         self.direction = direction
-        self.strengths = strengths
         self.hops = hops
         self.reg = reg
         self.scale = scale
         self.class_weight = class_weight
 
+    def plot(self, axes: Any = None) -> Any:
+        """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
+        if not getattr(self, "table_", None):
+            raise ParameterError("plot draws the members of the average; fit GraphClassifier() with filter='auto'")
+        axes = ready_axes(axes)
+        place = np.arange(len(self.table_))
+        axes.barh(place, [row.weight for row in self.table_], color="C0", label="weight")
+        axes.plot([row.loo_accuracy for row in self.table_], place, "o", color="C1", label="leave-one-out accuracy")
+        axes.set_yticks(place, [row.member for row in self.table_])
+        axes.axvline(self.loo_score_, color="0.5", lw=1, label="average")
+        axes.invert_yaxis()
+        axes.set_xlim(0.0, 1.0)
+        axes.legend(frameon=False)
+        return axes
+
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        self._trained = train(features, labels, adjacency, Options(**self.get_params(deep=False)))
-        best, choice = self._trained.choice.best, self._trained.choice
-        self.operator_, self.reg_ = best.operator, best.reg
-        self.family_, self.strength_, self.filter_, self.hops_ = best.network
+        _among("operator", self.operator, ("auto", *OPERATORS))
+        _among("direction", self.direction, DIRECTIONS)
+        flag("self_loops", self.self_loops)
+        weights = class_weights(labels, self.class_weight)
+        share = weights / weights.sum()
+        outputs = self._average(features, labels, adjacency, weights) if self._averages() else None
+        if outputs is None:
+            outputs = self._single(features, labels, adjacency, weights)
+        right = correct(self._left_out, labels.codes)
+        self.loo_score_ = min(float(share @ right), 1.0)
+        self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
+        self.loo_scores_ = scores(pair(self._left_out), labels.codes)
+        self.expected_accuracy_ = expected_accuracy(right, labels.classes.size)
+        return outputs
+
+    def _averages(self) -> bool:
+        free = (self.strengths, self.hops, self.reg)
+        return self.filter == "auto" and self.operator == "auto" and self.self_loops and all(v is None for v in free)
+
+    def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
+        model = Ensemble(features, labels, adjacency, weights, self.scale, self.direction)
+        self._model, self.table_, self._sharpness = model, model.table(), 1.0
+        self._left_out = _margin(model.left_out)
+        self.uses_graph_ = model.uses_graph
+        self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
+        self._graph = adjacency
+        return _margin(model.scores)
+
+    def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
+        family = "pagerank" if self.filter == "auto" else self.filter
+        offered = networks(family, self.strengths, HOPS if self.hops is None else self.hops)
+        features = as_features(None, adjacency.shape[0]) if features is None else features
+        self._scaling = Scaling.of(features, self.scale)
+        scaled = self._scaling(features)
+        names = ("normalized", "centred") if self.operator == "auto" else (self.operator,)
+        operators = {name: self._propagation(adjacency, name) for name in names}
+        if adjacency is None:
+            operators, offered = {"none": _identity(scaled.shape[0])}, [NO_GRAPH]
+        choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
+        self.uses_graph_ = choice.network is not NO_GRAPH
+        self._choice, self.table_, self.graph_gain_ = choice, [], None
+        self.operator_, self.reg_ = choice.operator, choice.reg
+        self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
-        self.loo_score_, self.loo_score_error_ = self._trained.loo_score, self._trained.loo_score_error
-        self.trials_, self._sharpness = choice.trials, self._trained.sharpness
-        return self._trained.outputs
+        self._left_out = choice.left_out
+        even = soft_average(choice.left_out[None], labels.codes, weights / weights.sum(), np.ones(1))
+        self._sharpness = float(even.sharpness[0])
+        return choice.outputs(scaled, operators[choice.operator])
+
+    def _propagation(self, adjacency: Any, name: str) -> Propagation:
+        if adjacency is None:
+            return _identity(1)
+        S = propagation(adjacency, name, self.self_loops, self.direction)
+        return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        return self._trained.evaluate(features, adjacency)
+        if not self._averages():
+            S = _identity(features.shape[0]) if adjacency is None else self._propagation(adjacency, self.operator_)
+            return self._choice.outputs(self._scaling(features), S)
+        if adjacency is not None and same_graph(adjacency, self._graph):
+            return self._outputs  # the nodes of the fit are known by name
+        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency))
+
+
+def class_weights(labels: Labels, class_weight: object) -> Array:
+    """Weight of each labelled node, 1 on average."""
+    counts = np.bincount(labels.codes, minlength=labels.classes.size)
+    if class_weight is None:
+        return np.ones(labels.codes.size)
+    if isinstance(class_weight, str):
+        _among("class_weight", class_weight, ("balanced",))
+        return np.asarray(labels.codes.size / (counts.size * counts[labels.codes]))
+    if not isinstance(class_weight, Mapping):
+        raise ParameterError(
+            f"class_weight = {class_weight!r} is not allowed; use None, 'balanced' or a weight for each class"
+        )
+    wanted = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
+    each = np.asarray(real("class_weight", wanted, low=0, open_low=True))
+    return np.asarray(each[labels.codes] * labels.codes.size / each[labels.codes].sum())
+
+
+def same_graph(one: Any, other: Any) -> bool:
+    """Whether two adjacency matrices are equal."""
+    return bool(one.shape == other.shape and one.nnz == other.nnz and (one != other).nnz == 0)
+
+
+def _margin(logs: Array) -> Array:
+    """Scores as the classifier gives them: for two classes one column, the log-odds of the second."""
+    return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
+
+
+def _identity(nodes: int) -> Propagation:
+    return Propagation(SparsePlusRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
+
+
+def _among(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ParameterError(f"{name} = {value!r} is not allowed; use {' or '.join(map(repr, allowed))}")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import as_adjacency
+from gcnlimit.graphs.eigenvalues import quadrature
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.standard import Standard
-from gcnlimit.real.estimate import Estimate, estimate_standard
+from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.plot import ready_axes
 
 VECTORS, STEPS, OUTLIERS = 8, 80, 12
@@ -40,7 +40,7 @@ class Description:
     spectrum
         Eigenvalues and weights that stand for the whole spectrum (Lanczos' method from random vectors).
     estimate, likelihood
-        Signals from labels, and by likelihood for two classes (else None).
+        Signals from labels, and by likelihood for two classes of equal size (else None).
     """
 
     nodes: int
@@ -65,7 +65,7 @@ class Description:
         """What speaks against the model, one sentence each."""
         found = list(self.estimate.warnings)
         if self.likelihood is not None:
-            found += [sentence for sentence in self.likelihood.warnings if "eigenvalue" not in sentence]
+            found += [sentence for sentence in self.likelihood.warnings if "eigenvalues" not in sentence]
         return (*found, *degree_doubts(self.degree, self.degree_spread))
 
     @property
@@ -136,8 +136,9 @@ def degree_doubts(mean: float, spread: float) -> tuple[str, ...]:
 
 
 def degrees(adjacency: Any, directed: bool) -> Array:
-    """Degree of each node, in and out together if directed."""
-    return np.asarray(adjacency.sum(axis=1) + (adjacency.sum(axis=0) if directed else 0.0)).ravel()
+    """Number of edges of each node, whatever their weights; in and out together if directed."""
+    out, into = np.diff(adjacency.indptr), np.bincount(adjacency.indices, minlength=adjacency.shape[0])
+    return np.asarray(out + (into if directed else 0), float)
 
 
 def _known(value: float) -> str:
@@ -162,11 +163,10 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     (True, True)
     """
     adjacency = as_adjacency(graph)
-    given = Standard.of(X, y, adjacency)
+    given = StandardizedGraph.of(X, y, adjacency)
     degree = degrees(adjacency, given.directed)
     tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
-    two = given.labels.classes.size == 2
     same, adjusted = homophily(adjacency, given.labels)
     return Description(
         nodes=given.nodes,
@@ -184,7 +184,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=_spectrum(given),
         estimate=estimate_standard(given),
-        likelihood=estimate_standard(given, "likelihood") if two else None,
+        likelihood=estimate_standard(given, "likelihood") if best_method(given) == "likelihood" else None,
     )
 
 
@@ -210,31 +210,12 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
     return same, (same - chance) / (1.0 - chance) if chance < 1.0 else float("nan")
 
 
-def _spectrum(given: Standard) -> tuple[Array, Array]:
+def _spectrum(given: StandardizedGraph) -> tuple[Array, Array]:
     """Nodes and weights of the spectral density, by Lanczos' method from random vectors."""
     S, rng = given.symmetrized(), np.random.default_rng(0)
     nodes, weights = [], []
     for _ in range(VECTORS):
-        values, shares = _lanczos(S, rng.standard_normal(given.nodes), min(STEPS, given.nodes - 1))
+        values, shares = quadrature(S, rng.standard_normal(given.nodes), STEPS)
         nodes.append(values)
         weights.append(shares / VECTORS)
     return np.concatenate(nodes), np.concatenate(weights)
-
-
-def _lanczos(S: Any, start: Array, steps: int) -> tuple[Array, Array]:
-    """Eigenvalues of the tridiagonal matrix, and the squares of the first components of its eigenvectors."""
-    V = np.zeros((steps, start.size))
-    diagonal, beside = np.zeros(steps), np.zeros(steps)
-    v = start / np.linalg.norm(start)
-    for k in range(steps):
-        V[k] = v
-        w = S @ v
-        diagonal[k] = v @ w
-        w -= (V[: k + 1] @ w) @ V[: k + 1]
-        beside[k] = np.linalg.norm(w)
-        if beside[k] < 1e-10:
-            steps = k + 1
-            break
-        v = w / beside[k]
-    values, vectors = eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
-    return np.asarray(values), np.asarray(vectors[0] ** 2)

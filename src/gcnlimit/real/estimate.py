@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,15 +13,17 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
 
-DRAWS = 400
+DRAWS = 400  # of the signals
+SHARES = 40  # of the class fractions, where these are unequal
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
 
@@ -45,15 +48,15 @@ class Estimate:
         Signals of graph and features; :math:`\mu` from labels may be negative.
     lam_error, mu_error
         Their standard errors, if the graph is one of the model.
-    classes, fractions
-        Names of the classes, and their fractions: equal, unless the labelled nodes refute it.
+    classes, fractions, labelled
+        Names of the classes, their fractions (equal, unless the labelled nodes refute it), and number of labelled nodes.
     directed
         Whether the graph is directed.
     method
         ``"labels"`` or ``"likelihood"``.
     free_entropy, other_sign
-        Of the likelihood: its logarithm per the whole graph (nats), and by how much it exceeds that of the other sign of
-        :math:`\lambda`; None from labels.
+        Log-likelihood of the graph, in nats, and by how much it exceeds that of the other sign of :math:`\lambda`; None
+        from labels.
     warnings
         Sentences that say what does not fit the model.
     """
@@ -66,6 +69,7 @@ class Estimate:
     mu_error: float
     classes: npt.NDArray[Any]
     fractions: Array
+    labelled: int
     directed: bool
     method: str
     free_entropy: float | None
@@ -82,22 +86,35 @@ class Estimate:
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network with the interval that the errors of the estimates imply.
 
-        The signals are drawn from Gaussians of these errors, and the 2.5 and 97.5 per cent quantiles are returned. On a
-        graph that is not one of the model, see `warnings` and trust leave-one-out.
+        The signals are drawn from Gaussians of these errors, unequal class fractions from their posterior given the
+        labelled nodes, and the 2.5 and 97.5 per cent quantiles are returned. On a graph that is not one of the model, see
+        `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        lam, mu = self._draws()
-        drawn = predict(self.data.replaced(lam=lam, mu=mu), gcn, throw=False).test_accuracy
-        low, high = np.nanquantile(drawn, [0.025, 0.975])
-        return Interval(float(predict(self.data.replaced(), gcn).test_accuracy), float(low), float(high))
+        drawn = [predict(model, gcn, throw=False).test_accuracy for model in self._draws()]
+        low, high = np.nanquantile(np.concatenate(drawn), [0.025, 0.975])
+        return Interval(
+            float(predict(self._model(self.lam, max(self.mu, 0.0)), gcn).test_accuracy), float(low), float(high)
+        )
 
-    def _draws(self) -> tuple[Array, Array]:
-        normal = np.random.default_rng(0).standard_normal((2, DRAWS))
+    def _draws(self) -> Iterator[CSBM]:
+        """Models around the estimate: signals in one array, for each draw of the fractions."""
         if not (math.isfinite(self.lam_error) and math.isfinite(self.mu_error)):
             raise ParameterError("the estimates have no finite errors; label more nodes")
-        return self.lam + self.lam_error * normal[0], np.maximum(self.mu + self.mu_error * normal[1], 0.0)
+        rng = np.random.default_rng(0)
+        equal = np.ptp(self.fractions) == 0.0
+        shares = [self.fractions] if equal else rng.dirichlet(self.labelled * self.fractions + 0.5, SHARES)
+        for fractions in shares:
+            normal = rng.standard_normal((2, DRAWS // len(shares)))
+            lam = self.lam + self.lam_error * normal[0]
+            yield self._model(lam, np.maximum(self.mu + self.mu_error * normal[1], 0.0), fractions)
+
+    def _model(self, lam: npt.ArrayLike, mu: npt.ArrayLike, fractions: Array | None = None) -> CSBM:
+        """The model without errors, at these signals."""
+        shares = self.fractions if fractions is None else fractions
+        return CSBM(self.alpha, lam, mu, self.rho, self.directed, classes=shares)
 
     def __str__(self) -> str:
         lines = [
@@ -121,8 +138,9 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
-        nodes by approximate message passing, for two classes; its errors are small, but on a graph that is not one of the
-        model it follows the strongest structure, which need not be the classes. It warns where the two disagree.
+        nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
+        not one of the model it follows the strongest structure, which need not be the classes. It warns where the two
+        disagree.
 
     Returns
     -------
@@ -137,13 +155,13 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     >>> bool(abs(found.lam - 1.2) < 2 * found.lam_error), bool(abs(found.mu - 2.0) < 2 * found.mu_error)
     (True, True)
     """
-    found = estimate_standard(Standard.of(X, y, graph), method)
+    found = estimate_standard(StandardizedGraph.of(X, y, graph), method)
     for sentence in found.warnings:
         warnings.warn(sentence, stacklevel=2)
     return found
 
 
-def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
+def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estimate:
     """Estimate from parts that have been checked; nothing is warned aloud."""
     if method not in ("labels", "likelihood"):
         raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
@@ -154,17 +172,42 @@ def estimate_standard(given: Standard, method: str = "labels") -> Estimate:
         raise ParameterError(
             f"method = 'likelihood' is for two classes and there are {given.labels.classes.size}; use 'labels'"
         )
+    if np.ptp(given.fractions) > 0.0:
+        raise ParameterError(
+            f"method = 'likelihood' is for equal classes and these have fractions {given.fractions.round(2).tolist()}, "
+            "for which it would be biased; use 'labels'"
+        )
     best, other = from_likelihood(given)
     ahead = best.free_entropy - other.free_entropy
     found = (*_of_likelihood(best, ahead, by_labels), *_of_spectrum(given, best.signals))
     return _result(given, best.signals, method, best.free_entropy, ahead, found)
 
 
+def best_method(given: StandardizedGraph) -> str:
+    """``"likelihood"`` where it applies, two classes of equal size; else ``"labels"``."""
+    return "likelihood" if given.labels.classes.size == 2 and np.ptp(given.fractions) == 0.0 else "labels"
+
+
 def _result(  # noqa: PLR0917
-    given: Standard, signals: Signals, method: str, phi: float | None, ahead: float | None, found: tuple[str, ...]
+    given: StandardizedGraph,
+    signals: Signals,
+    method: str,
+    phi: float | None,
+    ahead: float | None,
+    found: tuple[str, ...],
 ) -> Estimate:
     values = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
-    return Estimate(*values, given.labels.classes, given.fractions, given.directed, method, phi, ahead, found)
+    return Estimate(
+        *values,
+        given.labels.classes,
+        given.fractions,
+        given.labels.labelled.size,
+        given.directed,
+        method,
+        phi,
+        ahead,
+        found,
+    )
 
 
 def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[str, ...]:
@@ -174,7 +217,8 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[
         found.append("message passing did not converge; the estimates may be biased")
     if ahead < SURE:
         found.append(
-            f"the sign of lam is not identified: the other one is only {ahead:.1f} nats less likely; label more nodes"
+            "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "
+            "predictions from this estimate are unreliable"
         )
     if not math.isfinite(s.lam_error):
         found.append("the likelihood has no curvature at its maximum; the errors are unknown")
@@ -191,7 +235,7 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[
     return tuple(found)
 
 
-def _of_spectrum(given: Standard, signals: Signals) -> tuple[str, ...]:
+def _of_spectrum(given: StandardizedGraph, signals: Signals) -> tuple[str, ...]:
     """What the outliers of the spectrum say against the signal of the graph."""
     axes, factor = given.codes.shape[1], math.sqrt(2.0) if given.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
@@ -206,6 +250,8 @@ def _of_spectrum(given: Standard, signals: Signals) -> tuple[str, ...]:
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
     many = int(np.sum(values > beyond))
     if many:
-        which = "several eigenvalues lie" if many > 1 else "an eigenvalue lies"
-        found.append(f"{which} beyond the {beyond:.2f} that lam explains, up to {top:.2f}: hubs or other communities")
+        found.append(
+            "the graph has structure that the classes do not explain, such as hubs or other communities "
+            f"(eigenvalues up to {top:.2f}; the model allows {beyond:.2f})"
+        )
     return tuple(found)

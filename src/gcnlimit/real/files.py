@@ -3,72 +3,85 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.dataset import Dataset, load, save
-from gcnlimit.graphs.npz import check_path, read_arrays
+from gcnlimit.graphs.npz import Location, check_path, read_arrays
 from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
-Location = str | os.PathLike[str]
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
-def read(path: Location, nodes: Location | None = None) -> Dataset:
-    """Data set of a file: ``.npz`` (written by `write` or `Instance.save`), or a list of edges with a table of `nodes`.
+def read(
+    path: Any,
+    nodes: Any = None,
+    *,
+    label: str | None = None,
+    id: str | None = None,  # noqa: A002
+    drop: str | Sequence[str] = (),
+    undirected: bool = False,
+) -> Dataset:
+    """Data set of a file, or of tables; its `notes` say what was dropped, joined or filled in.
 
+    Parameters
+    ----------
+    path
+        ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
+        ``.csv.gz``, ``.parquet``) or a data frame of pandas. Its columns are source and target, and a weight if there is a third.
+    nodes
+        Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
+        name are added.
+    label, id
+        Columns of the classes and of the names of the nodes; by default the one called label, class or y, and the first. A class
+        that is empty, NA, N/A, ?, None, null, nan, unknown or -1 is unknown.
+    drop
+        Columns of either table to leave out.
+    undirected
+        Whether an edge counts in both directions, however it is listed.
+
+    Examples
+    --------
     >>> read("g.doc")
     Traceback (most recent call last):
         ...
     gcnlimit.errors.ParameterError: path = 'g.doc' is not a known kind of file; use .npz, or a list of edges as .csv or .parquet
     """
-    _check_paths(path, nodes)
-    suffix = Path(path).suffix.lower()
-    if suffix == ".npz":
-        if nodes is not None:
-            raise ParameterError(
-                f"nodes = {os.fspath(nodes)!r} goes with a list of edges; an .npz file holds its nodes"
-            )
-        return of_instance(Instance.load(path)) if "model" in read_arrays(path, "a graph") else load(path)
-    if suffix in TABLES:
-        return read_tables(path, nodes)
-    raise ParameterError(
-        f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"
-    )
+    for name, value in (("path", path), ("nodes", nodes)):
+        if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
+            check_path(value, name)
+    if hasattr(path, "columns") or _suffix(path) in TABLES:
+        return read_tables(path, nodes, label=label, id=id, drop=drop, undirected=undirected)
+    if _suffix(path) != ".npz":
+        raise ParameterError(
+            f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"
+        )
+    options = {"nodes": nodes, "label": label, "id": id, "drop": drop or None, "undirected": undirected or None}
+    if given := [name for name, value in options.items() if value is not None]:
+        raise ParameterError(f"{' and '.join(given)} goes with a list of edges; an .npz file holds its nodes")
+    return Instance.load(path).to_dataset() if "model" in read_arrays(path, "a graph") else load(path)
+
+
+def _suffix(path: Location) -> str:
+    """Last suffix of a file, less that of its compression."""
+    named = Path(path)
+    return Path(named.stem if named.suffix.lower() == ".gz" else named.name).suffix.lower()
 
 
 def write(data: Dataset, path: Location, nodes: Location | None = None) -> None:
     """Write a data set: one ``.npz`` file, or a list of edges and a table of `nodes`, both ``.csv``."""
     check_types("write", data=(data, Dataset))
-    _check_paths(path, nodes)
+    check_path(path)
     if Path(path).suffix.lower() == ".npz":
         save(data, path)
     elif Path(path).suffix.lower() == ".csv" and nodes is not None:
+        check_path(nodes, "nodes")
         write_tables(data, path, nodes)
     else:
         raise ParameterError(
             f"path = {os.fspath(path)!r} must end in .npz, or in .csv with a second file for the nodes"
         )
-
-
-def _check_paths(path: object, nodes: object) -> None:
-    check_path(path)
-    if nodes is not None:
-        check_path(nodes, "nodes")
-
-
-def of_instance(instance: Instance) -> Dataset:
-    """Data set of an instance, its classes 0, 1, ..., its training nodes the one split.
-
-    >>> import gcnlimit as gl
-    >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), nodes=200, degree=20, seed=0)
-    >>> data = of_instance(i)
-    >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
-    (200, 20, [0, 1, 2])
-    """
-    mask, classes = instance.train_mask[None], instance.data.classes.index_of(instance.labels)
-    return Dataset(instance.adjacency, np.asarray(instance.features), classes, mask, None, ~mask)

@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, is_sparse
 from gcnlimit.graphs.labels import Labels, as_labels, labelled_nodes
-from gcnlimit.real.trained import pair
+from gcnlimit.real.leave_one_out import pair
 
 need("a graph classifier", "sklearn", "sklearn")
 
@@ -48,7 +48,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         graph
             Adjacency matrix (SciPy sparse, dense or a NetworkX graph), weights allowed; None for features alone.
         """
-        adjacency = None if graph is None else as_adjacency(graph, None if X is None else _rows(X))
+        adjacency = None if graph is None else _whole_graph(graph, X)
         features, labels = self._training(X, y, adjacency)
         self._with_graph = adjacency is not None
         self.classes_, self.labelled_ = labels.classes, labels.labelled
@@ -71,6 +71,10 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
+        if y is None:
+            raise ParameterError(
+                "y is None; write score(y=classes) for the nodes of the fit, -1 where a node does not count"
+            )
         found, raw = self.predict(X, graph), np.asarray(y)
         if raw.shape != found.shape:
             raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
@@ -82,6 +86,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
+            _no_gaps(y)
             X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
@@ -109,7 +114,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if graph is None:
             raise ParameterError(
                 "X is given without a graph but the model was fitted with one; predict() answers for the nodes of the fit, "
-                "predict(X, graph=...) for those of another graph"
+                "predict(X, graph=...) for those of a graph, also in a pipeline"
             )
         adjacency = as_adjacency(graph, None if X is None else _rows(X))
         X = as_features(X, adjacency.shape[0])
@@ -125,6 +130,25 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _whole_graph(graph: Any, X: Any) -> Any:
+    """Checked graph; one that was cut along its rows, as cross-validation of scikit-learn does, is told what to use."""
+    shape: tuple[int, ...] = getattr(graph, "shape", ())
+    if len(shape) == 2 and 0 < shape[0] < shape[1] and shape[0] == _rows(X):
+        raise ParameterError(
+            f"graph has shape {tuple(shape)}: its rows were cut, but not its columns. Tools such as cross_val_score and "
+            "GridSearchCV cannot cut a graph; use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
+        )
+    return as_adjacency(graph, None if X is None else _rows(X))
+
+
+def _no_gaps(y: Any) -> None:
+    """Without a graph every row needs a class: say so where some are marked as unknown."""
+    if y is not None and np.asarray(y).dtype.kind == "O" and any(value is None for value in np.ravel(np.asarray(y))):
+        raise ParameterError(
+            "y has nodes without a class but there is no graph; write fit(X, y, graph=...), or drop them"
+        )
 
 
 def _whole(X: Any) -> Any:

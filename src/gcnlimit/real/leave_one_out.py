@@ -1,125 +1,86 @@
-"""Choosing a network and its regularization by exact leave-one-out on the labelled nodes."""
+"""Ridge regression with exact leave-one-out, and the soft average of many by their leave-one-out losses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import log_softmax, softmax
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.check import dense
-from gcnlimit.real.candidates import Candidates, Network
-from gcnlimit.real.operators import Propagation
-from gcnlimit.real.ridge import Ridge
 
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
-MEMORY = 3e7  # numbers in the blocks that are propagated at once
+COLDEST = 100.0  # largest inverse temperature
 
 
-class Problem(NamedTuple):
-    """Features of all nodes, labelled nodes, their classes (0, 1, ...) and weights.
+class Ridge:
+    r"""Ridge regression :math:`\min \sum_i w_i |y_i - b - W^T z_i|^2 + r |W|^2` on rows :math:`z_i`, its intercept free.
 
-    `bare` says that there are no features, and each node has one of its own.
+    With :math:`Z_c = U \Sigma V^T` the rows centred by their weighted mean and scaled by :math:`\sqrt{w_i}`, and
+    :math:`P = U\Sigma`, the fit is linear in the targets, with the hat matrix
+
+    .. math:: H = \frac{\sqrt w \sqrt w^T}{\sum_i w_i} + P (\Sigma^2 + r)^{-1} P^T,
+
+    and the prediction of a node by the fit without it is :math:`y_i - (y_i - \hat y_i)/(1 - H_{ii})`.
+    :math:`P` comes from the eigenvectors of the smaller of :math:`Z_c Z_c^T` and :math:`Z_c^T Z_c`.
+
+    Parameters
+    ----------
+    rows
+        Matrix of :math:`n \times M`.
+    weights
+        Positive weights of the rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Z, y = rng.standard_normal((20, 3)), rng.standard_normal((20, 1))
+    >>> ridge = Ridge(Z)
+    >>> left_out = ridge.left_out(y, np.array([0.5]))[0, 0, 0]
+    >>> r = 0.5 * ridge.scale
+    >>> A = np.column_stack([Z, np.ones(20)])[1:]
+    >>> w = np.linalg.solve(A.T @ A + r * np.diag([1, 1, 1, 0]), A.T @ y[1:, 0])  # without the first row
+    >>> bool(abs(Z[0] @ w[:3] + w[3] - left_out) < 1e-12)
+    True
     """
 
-    features: Any
-    labelled: Indices
-    classes: Indices
-    class_count: int
-    weights: Array
-    bare: bool = False
+    def __init__(self, rows: Array, weights: Array | None = None) -> None:
+        n = len(rows)
+        self.weights = np.ones(n) if weights is None else weights
+        centred = np.sqrt(self.weights)[:, None] * (rows - self.weights @ rows / self.weights.sum())
+        if rows.shape[1] < n:
+            squares, V = np.linalg.eigh(centred.T @ centred)
+            self.squares = np.maximum(squares, 0.0)
+            self.P = centred @ V
+        else:
+            squares, U = np.linalg.eigh(centred @ centred.T)
+            self.squares = np.maximum(squares, 0.0)
+            self.P = U * np.sqrt(self.squares)
+        self.scale = max(float(self.squares.sum()) / n, 1e-300)
+        """Mean squared norm of a centred row, the unit of the regularization."""
 
-    @property
-    def primal(self) -> bool:
-        """Whether there are more labelled nodes than features."""
-        return bool(self.labelled.size > self.features.shape[1])
+    def left_out(self, targets: Array, reg: Array) -> Array:
+        """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""
+        root = np.sqrt(self.weights)[:, None]
+        mean = self.weights @ targets / self.weights.sum()
+        projected = self.P.T @ (root * (targets - mean))
+        shrink = 1.0 / (self.squares[:, None] + np.asarray(reg) * self.scale)
+        leverage = (self.weights / self.weights.sum())[:, None] + self.P**2 @ shrink
+        left_out = np.empty((len(reg), *targets.shape))
+        for k in range(len(reg)):
+            fitted = mean + self.P @ (shrink[:, k, None] * projected) / root
+            left_out[k] = targets - (targets - fitted) / np.maximum(1.0 - leverage[:, k], 1e-12)[:, None]
+        return left_out
 
-
-class Offer(NamedTuple):
-    """An operator by its name, and the networks that use it."""
-
-    operator: str
-    propagation: Propagation
-    kinds: list[Candidates]
-
-
-class Trial(NamedTuple):
-    """One network on one operator at one regularization: its leave-one-out accuracy and square error."""
-
-    operator: str
-    network: Network
-    reg: float
-    accuracy: float
-    square_error: float
-
-    @property
-    def score(self) -> float:
-        """What is maximised: the accuracy less the square error, which decides between accuracies that hardly differ."""
-        return self.accuracy - self.square_error
-
-
-class Choice(NamedTuple):
-    """The best network with its coefficients (one block for each filter), intercept and leave-one-out outputs.
-
-    `hits` and `gains` say, for each trial and labelled node, whether it was right and how much it added to the score.
-    """
-
-    best: Trial
-    coefficients: list[Array]
-    intercept: Array
-    left_out: Array
-    trials: list[Trial]
-    gains: Array
-    hits: npt.NDArray[np.bool_]
-
-    def outputs(self, features: Any, S: Propagation) -> Array:
-        r"""Outputs :math:`\sum_b g_b(S) X W_b + b` on any graph with the same features: only these columns are propagated."""
-        blocks = [np.asarray(features @ W) for W in self.coefficients]
-        return self.best.network.apply(S, blocks) + self.intercept
-
-
-def choose(problem: Problem, offers: list[Offer], reg: Array) -> Choice:
-    """Best of all networks and regularizations by the score of their leave-one-out predictions."""
-    Y, share = targets(problem.classes, problem.class_count), problem.weights / problem.weights.sum()
-    trials: list[Trial] = []
-    gains: list[Array] = []
-    hits: list[npt.NDArray[np.bool_]] = []
-    best: tuple[Trial, Ridge, list[Array]] | None = None
-    for operator, network, ridge, designs in _regressions(problem, offers):
-        found = []
-        for r, left_out in zip(reg, ridge.left_out(Y, reg), strict=True):
-            hits.append(correct(left_out, problem.classes))
-            squares = np.mean((left_out - Y) ** 2, axis=1)
-            gains.append(hits[-1] - squares)
-            accuracy = min(float(share @ hits[-1]), 1.0)  # shares sum to 1 up to rounding
-            found.append(Trial(operator, network, float(r), accuracy, float(share @ squares)))
-        trials += found
-        top = max(found, key=lambda trial: trial.score)
-        if best is None or top.score > best[0].score:
-            best = (top, ridge, designs)
-    assert best is not None
-    trial, ridge, designs = best
-    return Choice(trial, *_solve(problem, Y, trial.reg, ridge, designs), trials, np.array(gains), np.array(hits))
-
-
-def propagated(problem: Problem, offer: Offer) -> list[Array]:
-    """Rows of the labelled nodes for the one network of an offer, a block for each filter."""
-    return next(_primal(problem, offer, offer.kinds[0]) if problem.primal else _dual(problem, offer, offer.kinds[0]))
-
-
-def trained(problem: Problem, blocks: list[Array], reg: Array) -> tuple[list[Array], Array]:
-    """Coefficients and intercept of the regression on these rows, at the regularization of the best score."""
-    Y, share = targets(problem.classes, problem.class_count), problem.weights / problem.weights.sum()
-    ridge = _regression(problem, blocks)
-    scores = [
-        share @ (correct(left_out, problem.classes) - np.mean((left_out - Y) ** 2, axis=1))
-        for left_out in ridge.left_out(Y, reg)
-    ]
-    coefficients, intercept, _ = _solve(problem, Y, float(reg[np.argmax(scores)]), ridge, blocks)
-    return coefficients, intercept
+    def dual(self, targets: Array, reg: float) -> Array:
+        r"""Weights :math:`a` of the rows in the solution, :math:`W = Z^T a`; they sum to 0 over the rows."""
+        root = np.sqrt(self.weights)[:, None]
+        centred = root * (targets - self.weights @ targets / self.weights.sum())
+        shrink = 1.0 / (self.squares + reg * self.scale)
+        residual = centred - self.P @ (shrink[:, None] * (self.P.T @ centred))
+        return np.asarray(root * residual / (reg * self.scale))
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -130,49 +91,68 @@ def targets(classes: Indices, count: int) -> Array:
 
 def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
     """Whether each node is given its class."""
-    if outputs.shape[1] == 1:
-        return np.asarray((outputs[:, 0] > 0) == (classes == 1))
-    return np.asarray(outputs.argmax(axis=1) == classes)
+    return np.asarray(pair(outputs).argmax(axis=-1) == classes)
 
 
-def _regressions(problem: Problem, offers: list[Offer]) -> Iterator[tuple[str, Network, Ridge, list[Array]]]:
-    """The regression of each network, and the rows that it is on, one block for each filter."""
-    nodes, width = problem.features.shape
-    size = max(1, int(MEMORY / (nodes * (width if problem.primal else problem.labelled.size))))
-    for offer in offers:
-        for kind in offer.kinds:
-            for part in kind.parts(size):
-                rows = _primal(problem, offer, part) if problem.primal else _dual(problem, offer, part)
-                for network, blocks in zip(part.networks(), rows, strict=True):
-                    yield offer.operator, network, _regression(problem, blocks), blocks
+def pair(outputs: Array) -> Array:
+    """One column for each class, two classes included; a tie goes to the first.
+
+    >>> pair(np.array([[2.0], [-1.0]])).argmax(axis=1)
+    array([1, 0])
+    """
+    return np.concatenate([np.zeros_like(outputs), outputs], axis=-1) if outputs.shape[-1] == 1 else outputs
 
 
-def _primal(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
-    r"""Rows :math:`[g_b(S) X]_R`, fewer columns than rows."""
-    for blocks in kind.propagate(offer.propagation, dense(problem.features), transposed=False):
-        yield [block[problem.labelled] for block in blocks]
+class Average(NamedTuple):
+    """Weights of many classifiers, and the inverse temperature of each.
+
+    The probability of a class is the weighted mean of those of the classifiers, softmax of sharpness times outputs.
+    """
+
+    weights: Array
+    sharpness: Array
+
+    def probabilities(self, outputs: Array) -> Array:
+        """Mean probabilities (nodes by classes) of outputs along the first axis; those of weight 0 are not touched."""
+        total = np.zeros(())
+        for weight, sharpness, one in zip(self.weights, self.sharpness, outputs, strict=True):
+            if weight > 0.0:
+                total = total + weight * softmax(sharpness * pair(one.astype(float)), axis=-1)
+        return np.asarray(total)
 
 
-def _dual(problem: Problem, offer: Offer, kind: Candidates) -> Iterator[list[Array]]:
-    r"""The same as :math:`(X^T g_b(S)^T E_R)^T`: the indicators of the labelled nodes are propagated, not the features."""
-    E = np.zeros((problem.features.shape[0], problem.labelled.size))
-    E[problem.labelled, np.arange(problem.labelled.size)] = 1.0
-    for blocks in kind.propagate(offer.propagation, E, transposed=True):
-        yield [np.asarray(problem.features.T @ block).T for block in blocks]
+def soft_average(left_out: Array, classes: Indices, share: Array, prior: Array) -> Average:
+    r"""Average of classifiers by their leave-one-out outputs (classifiers by nodes by columns).
+
+    With :math:`q_i` the cross-entropy of node :math:`i` after the best temperature, each classifier is compared with the
+    best on the same nodes: :math:`z` is the mean of :math:`q_i - q_i^{best}` over its standard error, and the weight
+    is the `prior` times :math:`e^{-z^2/2}`. `share` holds the weights of the nodes, of sum 1.
+    """
+    outputs = pair(left_out)
+    sharpness = _sharpness(outputs, classes, share)
+    logs = log_softmax(sharpness[:, None, None] * outputs, axis=-1)
+    losses = -np.take_along_axis(logs, classes[None, :, None], axis=-1)[..., 0]
+    mean = losses @ share - np.log(prior) / classes.size
+    apart = losses - losses[mean.argmin()]
+    gap = apart @ share
+    # few nodes do not know their own spread: one more of the size of the typical loss is added
+    error = np.sqrt((apart - gap[:, None]) ** 2 @ share**2 + (0.5 / classes.size) ** 2)
+    weights = prior * np.exp(-0.5 * (gap / error) ** 2)
+    weights = np.where(weights > 1e-3 * weights.max(), weights, 0.0)
+    return Average(weights / weights.sum(), sharpness)
 
 
-def _regression(problem: Problem, blocks: list[Array]) -> Ridge:
-    if problem.primal:
-        return Ridge(rows=np.hstack(blocks), weights=problem.weights)
-    return Ridge(gram=sum((Z @ Z.T for Z in blocks), np.zeros(())), weights=problem.weights)
-
-
-def _solve(
-    problem: Problem, Y: Array, reg: float, ridge: Ridge, designs: list[Array]
-) -> tuple[list[Array], Array, Array]:
-    """Coefficients, intercept and leave-one-out outputs."""
-    dual = ridge.dual(Y, reg)
-    coefficients = [Z.T @ dual for Z in designs]
-    share = problem.weights / problem.weights.sum()
-    intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(designs, coefficients, strict=True)), np.zeros(()))
-    return coefficients, intercept, ridge.left_out(Y, np.array([reg]))[0]
+def _sharpness(outputs: Array, classes: Indices, share: Array) -> Array:
+    """Inverse temperatures of least cross-entropy, by Newton's method; labels count as sure up to one in n + 2."""
+    count = outputs.shape[-1]
+    blur = 1.0 / (classes.size + 2.0)
+    wanted = blur / count + (1.0 - blur) * (classes[:, None] == np.arange(count))
+    aim = np.sum(wanted * outputs, axis=-1) @ share
+    found = np.ones(len(outputs))
+    for _ in range(20):
+        p = softmax(found[:, None, None] * outputs, axis=-1)
+        mean = np.sum(p * outputs, axis=-1)
+        slope = np.sum(p * outputs**2, axis=-1) - mean**2
+        step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
+        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
+    return found

@@ -10,7 +10,7 @@ from scipy.special import entr
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import Standard
+from gcnlimit.graphs.standard import StandardizedGraph
 
 TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
 
@@ -31,7 +31,7 @@ class _State(NamedTuple):
     u: Array
 
 
-def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
+def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     r"""Maxima of the free entropy over :math:`(\lambda, \mu)`, for a positive and a negative signal of the graph, best first.
 
     At the fixed point of AMP with posterior means :math:`m` (labels on :math:`R`), :math:`q = |m|^2/N`,
@@ -44,7 +44,7 @@ def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
 
     stationary in :math:`m, u, s`. So its derivatives in the signals are explicit, vanish at
     :math:`\lambda = (m^Tam/N)/(1 - (1-q)^2)` and :math:`\sqrt\mu = (m^TXu/\sqrt N)/(|u|^2 + qMs)`, and their own
-    derivatives, by differences, give the standard errors. Two classes.
+    derivatives, by differences, give the standard errors. Two classes of equal size.
     """
     fixed = _Fixed(given)
     first = math.copysign(1.0, from_labels(given).lam)
@@ -57,7 +57,7 @@ def from_likelihood(given: Standard) -> tuple[Likelihood, Likelihood]:
 class _Fixed:
     """Message passing on one graph, its signals free."""
 
-    def __init__(self, given: Standard) -> None:
+    def __init__(self, given: StandardizedGraph) -> None:
         self.a, self.X = given.symmetrized(), given.features
         self.XT = None if self.X is None else self.X.T
         self.N, self.M, self.directed = given.nodes, given.width, given.directed

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import is_symmetric
-from gcnlimit.graphs.operator import SparseLessRankOne
+from gcnlimit.graphs.check import is_complete, is_symmetric
+from gcnlimit.graphs.eigenvalues import largest_singular_value
+from gcnlimit.graphs.operator import SparsePlusRankOne, centred, normalized, weight_unit
 
 OPERATORS = ("normalized", "centred", "paper")
 DIRECTIONS = ("both", "out", "in")
@@ -20,12 +20,12 @@ DIRECTIONS = ("both", "out", "in")
 class Propagation(NamedTuple):
     """Operator :math:`S`, bound `radius` of its spectrum, and whether it is symmetric."""
 
-    operator: SparseLessRankOne
+    operator: SparsePlusRankOne
     radius: float
     symmetric: bool
 
     @property
-    def transposed(self) -> SparseLessRankOne:
+    def transposed(self) -> SparsePlusRankOne:
         """The transpose of the operator."""
         return self.operator if self.symmetric else self.operator.T
 
@@ -39,11 +39,11 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True, direction
 
     - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1.
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
-    - ``"paper"``: :math:`(A - p)/\sqrt{N p (1 - p)}`, :math:`p` the density (Eq. 1.3).
+    - ``"paper"``: :math:`(A - p)/\sqrt{N p (1 - p)}`, :math:`p` the density (Eq. 1.3), weights in their unit.
 
-    `loops` says whether the identity is added in the first two. A graph that is not symmetric becomes
-    :math:`\max(A, A^T)` if `direction` is ``"both"``; with ``"out"`` a node averages over the nodes that it points to, with
-    ``"in"`` over those that point to it.
+    `loops` says whether the identity, in the unit of the weights, is added in the first two. A graph that is not symmetric
+    becomes :math:`\max(A, A^T)` if `direction` is ``"both"``; with ``"out"`` a node averages over the nodes that it points to,
+    with ``"in"`` over those that point to it.
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> S = propagation(path, "normalized", loops=False)
@@ -56,39 +56,21 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True, direction
     elif direction == "in":
         graph = graph.T.tocsr()
     if kind == "paper":
-        return _bounded(_paper(graph), symmetric)
+        if is_complete(graph):
+            raise ParameterError('operator = "paper" needs a pair of nodes that no edge joins; use "normalized"')
+        return _bounded(centred(graph, symmetric), symmetric)
     if loops:
-        graph = graph + sparse.eye_array(graph.shape[0], format="csr")
-    out, into = (np.asarray(np.abs(graph).sum(axis=k)) for k in (1, 0))
-    left, right = (np.divide(1.0, np.sqrt(d), out=np.zeros(d.size), where=d > 0) for d in (out, into))
-    matrix = (sparse.diags_array(left) @ graph @ sparse.diags_array(right)).tocsr()
+        graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
+    matrix = normalized(graph)
     if kind == "normalized":
-        return Propagation(SparseLessRankOne(matrix), 1.0, symmetric)
-    return _bounded(SparseLessRankOne(matrix, _unit(np.sqrt(out)), _unit(np.sqrt(into))), symmetric)
+        return Propagation(SparsePlusRankOne(matrix), 1.0, symmetric)
+    out, into = (_unit(np.sqrt(np.asarray(graph.sum(axis=k)))) for k in (1, 0))
+    return _bounded(SparsePlusRankOne(matrix, out, into, symmetric), symmetric)
 
 
-def _paper(graph: Any) -> SparseLessRankOne:
-    nodes = graph.shape[0]
-    p = graph.nnz / nodes**2
-    if p >= 1.0:
-        raise ParameterError(
-            'operator = "paper" needs a graph with a pair of nodes that no edge joins; use "normalized"'
-        )
-    scale = 1.0 / np.sqrt(nodes * p * (1.0 - p))
-    return SparseLessRankOne(graph * scale, np.full(nodes, p * scale), np.ones(nodes))
-
-
-def _bounded(operator: SparseLessRankOne, symmetric: bool) -> Propagation:
+def _bounded(operator: SparsePlusRankOne, symmetric: bool) -> Propagation:
     """The operator with its largest singular value, to half a per cent from above."""
-    n = operator.shape[0]
-    if n < 20:
-        top = float(np.linalg.norm(operator @ np.eye(n), 2))
-    else:
-        back = operator if symmetric else operator.T
-        square = LinearOperator((n, n), matvec=lambda v: back @ (operator @ v.ravel()), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(n)
-        top = max(float(eigsh(square, k=1, which="LM", tol=1e-3, v0=start, return_eigenvectors=False)[0]), 0.0) ** 0.5
-    return Propagation(operator, max(1.005 * top, 1e-6), symmetric)
+    return Propagation(operator, max(1.005 * largest_singular_value(operator), 1e-6), symmetric)
 
 
 def _unit(vector: Array) -> Array:

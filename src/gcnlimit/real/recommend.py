@@ -1,90 +1,115 @@
-"""Which network for a given graph, by several rules, and how far to trust each."""
+"""What to use on a given graph, what to expect of it, and why."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gcnlimit._values import Array
-from gcnlimit.choose.tune import tune
-from gcnlimit.csbm import CSBM
-from gcnlimit.errors import GCNLimitError
-from gcnlimit.filters import PageRank
-from gcnlimit.graphs.check import as_adjacency, as_features
-from gcnlimit.graphs.labels import as_labels
-from gcnlimit.graphs.standard import Standard
-from gcnlimit.network import GCN
-from gcnlimit.real.advice import Rule, sentences
+from gcnlimit._runtime.extras import need
+from gcnlimit.graphs.check import as_adjacency
+from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.describe import degree_doubts, degrees
-from gcnlimit.real.estimate import Estimate, estimate_standard
-from gcnlimit.real.leave_one_out import REG, Choice, Problem, choose
-from gcnlimit.real.offers import Options, offers
-from gcnlimit.real.outlook import Depth, depths, with_half
-from gcnlimit.real.scaling import Scaling
+from gcnlimit.real.ensemble import Row
+from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
+from gcnlimit.real.scores import FEW, Expected, stratified
+from gcnlimit.results.plot import ready_axes
+from gcnlimit.theory.bayes import bayes_optimal
 
-FEW = 50  # labelled nodes below which leave-one-out is too noisy to choose by
-FIXED = 0.9
-DRAWS = 200
+if TYPE_CHECKING:
+    import pandas
+
+HALVES = 3
+UNEQUAL = 5  # unequal classes above which the ceiling takes minutes
+WIDE = 0.5  # width of an interval that says next to nothing
 
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """The network recommended and why.
+    """What to use on a graph, and why.
 
     Parameters
     ----------
-    chosen
-        The network recommended.
+    network
+        In words: the average over graph and features, or the features alone.
+    expected
+        Accuracy to expect on other nodes (None with few labels), and the interval that holds it.
+    gain, gain_error
+        Leave-one-out accuracy with the graph less that without, and the standard error of this difference; None where there
+        are no features.
+    half
+        Accuracy with half of the labels; None with few labels.
+    table
+        Members of the average: weight, leave-one-out accuracy, difference from the average.
     reason
-        What to do and why, a line each: the network, what the graph adds, which depths are as good, what more
-        labels buy, what is left to gain.
-    rules
-        What every rule would choose.
-    depths
-        Accuracy against the depth, by leave-one-out.
+        What to do and why, a line each.
     estimate
         The model that the graph resembles.
     doubts
-        What speaks against the model, one sentence each; empty where it holds as far as can be seen.
+        What speaks against this model, one sentence each.
     """
 
-    chosen: Rule
+    network: str
+    expected: Expected
+    gain: float | None
+    gain_error: float | None
+    half: float | None
+    table: tuple[Row, ...]
     reason: str
-    rules: tuple[Rule, ...]
-    depths: tuple[Depth, ...]
     estimate: Estimate
     doubts: tuple[str, ...]
 
     @property
     def options(self) -> dict[str, Any]:
-        """Arguments of `GraphClassifier` for the network recommended."""
-        return self.chosen.options
+        """Arguments of `GraphClassifier` for what is recommended: none, since it does this by itself."""
+        return {}
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The table, a row for each member."""
+        need("to_dataframe", "sweep", "pandas")
+        import pandas
+
+        return pandas.DataFrame([row._asdict() for row in self.table])
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw leave-one-out accuracy against the strength of the filter (needs matplotlib); returns the axes."""
+        axes = ready_axes(axes)
+        rows = sorted((row for row in self.table if row.strength is not None), key=lambda row: row.strength or 0.0)
+        axes.plot([row.strength for row in rows], [row.loo_accuracy for row in rows], "o-", label="PageRank")
+        alone = [row.loo_accuracy for row in self.table if row.member == "features"]
+        if alone:
+            axes.axhline(alone[0], color="0.6", ls=":", label="features alone")
+        axes.axhspan(self.expected.low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
+        axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
+        axes.set_ylabel("leave-one-out accuracy")
+        axes.legend(frameon=False)
+        return axes
+
+    def __repr__(self) -> str:
+        accuracy = "unknown" if self.expected.value is None else f"{self.expected.low:.2f} to {self.expected.high:.2f}"
+        return f"Recommendation({self.network}, accuracy {accuracy})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self}</pre>"
 
     def __str__(self) -> str:
-        head = f"{'rule':16}{'network':12}{'strength':>9}{'reg':>9}{'accuracy':>10}{'error':>8}{'optimism':>10}"
+        head = f"{'member':26}{'weight':>8}{'leave-one-out accuracy':>25}{'average minus this':>21}"
         body = [
-            f"{r.rule:16}{r.family:12}{r.strength:9.2f}{r.reg:9.3g}{r.loo_accuracy:10.3f}{r.loo_error:8.3f}{r.optimism:10.3f}"
-            for r in self.rules
+            f"{row.member:26}{row.weight:8.2f}{row.loo_accuracy:25.3f}{row.gain:+12.3f} +- {row.gain_error:.3f}"
+            for row in self.table
         ]
-        depth = [
-            f"{d.strength:16.2f}{d.steps:12.1f}{d.loo_accuracy:19.3f}{d.below.value:13.3f} +- {d.below.error:.3f}"
-            for d in self.depths
-        ]
-        title = f"{'strength':>16}{'mean steps':>12}{'left out accuracy':>19}{'below the best':>22}"
-        return "\n".join([head, *body, "", title, *depth, "", self.reason])
+        return "\n".join([head, *body, "", self.reason])
 
 
 def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
-    r"""Recommend a network for a graph, and say why.
+    """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
-    Four rules: leave-one-out over the default networks of `GraphClassifier`; the theory, whose
-    :math:`\theta` is tuned at the estimated :math:`\lambda, \mu` and carried over relative to the top eigenvalue,
-    :math:`s = \theta(|\lambda| + 1/|\lambda|)`; a fixed strength 0.9; and no graph. Leave-one-out is recommended, except where
-    fewer than 50 nodes are labelled: then the theory, if the likelihood finds nothing against its model, or else the fixed
-    strength, unless one of them is worse than leave-one-out by more than two standard errors.
+    It fits `GraphClassifier`, which averages what leave-one-out finds good and leaves the graph out where that does as
+    well within one standard error, and says what to expect: an interval that holds the accuracy on other nodes, what
+    the graph adds, how far along the edges to look, what more labels may buy, and how far the best possible accuracy is
+    where the graph follows the block model.
 
     Parameters
     ----------
@@ -96,85 +121,109 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=-1.8, mu=2.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
     >>> advice = gl.recommend(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
-    >>> advice.chosen.rule, advice.chosen.family, bool(advice.chosen.strength < 0)
-    ('leave-one-out', 'pagerank', True)
+    >>> advice.network, advice.options
+    ('the average of graph and features', {})
     """
+    from gcnlimit.real.classifier import GraphClassifier
+
     adjacency = as_adjacency(graph)
-    problem = _problem(X, y, adjacency)
-    model = _model(Standard.of(X, y, adjacency))
-    offered = offers(problem, adjacency, Options())
-    wide = choose(problem, offered, np.array(REG))
-    rules = [_rule("leave-one-out", problem, wide, {})]
-    for name, strength in (("theory", _by_theory(model)), ("fixed strength", FIXED), ("no graph", 0.0)):
-        if strength is not None:
-            options: dict[str, Any] = {"strengths": [strength], "hops": 0}
-            alone = offers(problem, adjacency, Options(**options))
-            rules.append(_rule(name, problem, choose(problem, alone, np.array(REG)), options))
-    chosen, why = _chosen(rules, model, problem)
-    degree = degrees(adjacency, model.directed)
-    doubts = (*model.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
-    curve = depths(wide)
-    half = with_half(problem, wide, offered) if problem.labelled.size >= FEW else None
-    reason = "\n".join(sentences(chosen, why, curve, half=half, bare=problem.bare, model=model, doubts=doubts))
-    return Recommendation(chosen, reason, tuple(rules), curve, model, doubts)
+    given = StandardizedGraph.of(X, y, adjacency)
+    model = GraphClassifier().fit(X, y, graph=adjacency)
+    estimate = estimate_standard(given, best_method(given))
+    degree = degrees(adjacency, given.directed)
+    doubts = (*estimate.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
+    half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
+    gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
+    network = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    told = "\n".join(_sentences(model, network, half, estimate, doubts))
+    return Recommendation(
+        network, model.expected_accuracy_, gain, error, half, tuple(model.table_), told, estimate, doubts
+    )
 
 
-def optimism(choice: Choice, weights: Array) -> float:
-    """Accuracy of the best trial less that of trials chosen on some nodes and judged on the others (bootstrap).
+def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
+    """Accuracy of the classifier fitted on half of the labels, on the other half (mean of a few draws)."""
+    from gcnlimit.real.classifier import GraphClassifier
 
-    Labelled nodes are drawn with replacement; the trial of the best score on those drawn is judged on those not drawn.
-    """
-    n = weights.size
-    counts = np.random.default_rng(0).multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(float) * weights
-    best = np.argmax(counts @ choice.gains.T, axis=1)
-    inside = counts @ choice.hits.T / counts.sum(axis=1, keepdims=True)
-    outside = (counts == 0) * weights
-    judged = np.sum(outside * choice.hits[best], axis=1) / np.maximum(outside.sum(axis=1), 1e-300)
-    return max(float(np.mean(inside[np.arange(DRAWS), best] - judged)), 0.0)
-
-
-def _problem(X: Any, y: Any, adjacency: Any) -> Problem:
-    features, labels = as_features(X, adjacency.shape[0]), as_labels(y, adjacency.shape[0])
-    scaled = Scaling.of(features, "auto")(features)
-    weights = np.ones(labels.labelled.size)
-    return Problem(scaled, labels.labelled, labels.codes, labels.classes.size, weights, X is None)
+    found, labels = [], given.labels
+    for draw in range(HALVES):
+        kept = stratified(labels.codes, 2, draw) == 0
+        y = np.full(given.nodes, -1)
+        y[labels.labelled[kept]] = labels.codes[kept]
+        if np.unique(labels.codes[kept]).size > 1:
+            said = GraphClassifier().fit(X, y, graph=adjacency).predict()[labels.labelled[~kept]]
+            found.append(float(np.mean(said == labels.codes[~kept])))
+    return float(np.mean(found))
 
 
-def _model(given: Standard) -> Estimate:
-    """By likelihood for two classes, from labels for more."""
-    return estimate_standard(given, "likelihood" if given.labels.classes.size == 2 else "labels")
+def _sentences(
+    model: Any, network: str, half: float | None, estimate: Estimate, doubts: tuple[str, ...]
+) -> Iterator[str]:
+    yield f"Use GraphClassifier() or gcnlimit classify: {network}."
+    yield _expect(model)
+    if model.graph_gain_ is not None:
+        yield _graph(model)
+    if model.uses_graph_:
+        yield from _depth(model)
+    if half is not None:
+        yield _labels(half, model.loo_score_)
+    yield _ceiling(model.expected_accuracy_, estimate, doubts)
 
 
-def _by_theory(model: Estimate) -> float | None:
-    r"""Strength :math:`s` of the PageRank filter that is best in theory; None if it cannot be tuned."""
-    signal = float(model.data.effective_signal(symmetrize=True))
-    radius = abs(signal) + 1.0 / abs(signal) if abs(signal) > 1.0 else 2.0
-    data = CSBM(model.alpha, signal, max(model.mu, 0.0), model.rho, directed=False)
-    try:
-        best = tune(data, GCN(PageRank(0.0)), {"theta": (-0.95 / radius, 0.95 / radius)})
-    except GCNLimitError:
-        return None
-    return float(best.parameters["theta"]) * radius
+def _expect(model: Any) -> str:
+    value, low, high = model.expected_accuracy_
+    labelled = model.labelled_.size
+    if value is not None:
+        return f"Expect an accuracy of {value:.2f} on other nodes, between {low:.2f} and {high:.2f} (leave-one-out)."
+    if high - low > WIDE:
+        return f"{labelled} labelled nodes are too few to say what accuracy to expect."
+    return f"Expect an accuracy between {low:.2f} and {high:.2f} on other nodes; {labelled} labels do not say more."
 
 
-def _rule(name: str, problem: Problem, choice: Choice, options: dict[str, Any]) -> Rule:
-    best, network = choice.best, choice.best.network
-    labelled = problem.labelled.size
-    error = max(
-        math.sqrt(best.accuracy * (1.0 - best.accuracy) / labelled), 1.0 / (labelled + 2)
-    )  # no error seen is not 0
-    bias = optimism(choice, problem.weights)
-    return Rule(name, network.family, network.strength, best.reg, best.accuracy, error, bias, options)
+def _graph(model: Any) -> str:
+    gain, error = (100.0 * part for part in model.graph_gain_)
+    if model.labelled_.size < FEW:
+        return f"{model.labelled_.size} labelled nodes are too few to measure what the graph adds."
+    told = f"Using the graph changes the accuracy by {gain:+.1f} +- {error:.1f} points"
+    if not model.uses_graph_:
+        return f"{told}: no measurable benefit, so it is left out."
+    if gain > 2.0 * error:
+        return f"{told}."
+    return f"{told}, which may be chance; it is kept because it makes the probabilities better."
 
 
-def _chosen(rules: list[Rule], model: Estimate, problem: Problem) -> tuple[Rule, str]:
-    """The rule to follow, and why."""
-    by_name = {rule.rule: rule for rule in rules}
-    first, labelled = by_name["leave-one-out"], problem.labelled.size
-    if labelled >= FEW:
-        return first, f"{labelled} labelled nodes are enough to choose by leave-one-out"
-    fits = "theory" in by_name and not model.warnings and problem.class_count == 2
-    other = by_name["theory" if fits else "fixed strength"]
-    if other.loo_accuracy < first.loo_accuracy - 2.0 * first.loo_error:
-        return first, f"the {other.rule} is worse by more than two standard errors"
-    return other, f"{labelled} labelled nodes are too few to choose by leave-one-out"
+def _depth(model: Any) -> Iterator[str]:
+    """How far along the edges the filters of weight look."""
+    rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
+    if rows:
+        steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
+        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages over"
+        reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
+        yield f"It {sign} its neighbours, {reach} steps away on average."
+    elif any(row.member == "hops" for row in model.table_):
+        yield "It uses the features averaged 1, 2, 3 and 4 steps away."
+
+
+def _labels(half: float, now: float) -> str:
+    if now - half < 0.005:
+        return f"Half of the labels give {half:.2f}, as much as all: more will hardly help."
+    return (
+        f"With half of the labels the accuracy is {half:.2f}. Doubling your labels should gain less than the "
+        f"{100 * (now - half):.1f} points between the two."
+    )
+
+
+def _ceiling(expected: Expected, estimate: Estimate, doubts: tuple[str, ...]) -> str:
+    if doubts:
+        return f"How much better one could do is not known: the graph does not follow the block model ({doubts[0]})."
+    if len(estimate.fractions) > UNEQUAL and len(set(estimate.fractions.tolist())) > 1:
+        return "gcnlimit.bayes_optimal(estimate.data) computes the best possible accuracy, in minutes."
+    best = bayes_optimal(estimate.data)
+    value, error = float(best.test_accuracy), float(best.standard_error.test_accuracy)
+    limit = (
+        f"The best possible accuracy is {value:.3f} +- {error:.3f}, assuming the graph follows the block model, which our "
+        "checks found no reason to doubt."
+    )
+    if expected.value is not None and value - error > expected.value + 0.01:
+        return f"{limit} gcnlimit.nn.MessagePassingClassifier is made to close this gap."
+    return limit

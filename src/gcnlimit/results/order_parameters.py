@@ -263,6 +263,10 @@ class OrderParameters:
     feature_margin, effective_labels
         Of a network used on another graph: the margin :math:`c` of the features alone, and the fraction :math:`q` of labels
         that would align the weights as well without a graph (Eqs. 10.1 and 10.5).
+    bias
+        Free bias of a network on two unequal classes, whose labels are :math:`\pm 1` (Eq. 8.13).
+    nonzero
+        Fraction of the weights that are not 0, under a penalty with a corner there.
 
     Among points of finite regularization, those at infinite regularization have 0 for what vanishes and NaN for the rest.
 
@@ -282,6 +286,8 @@ class OrderParameters:
     overlap: float | Array | None = None
     feature_margin: float | Array | None = None
     effective_labels: float | Array | None = None
+    bias: float | Array | None = None
+    nonzero: float | Array | None = None
     sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
     by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, repr=False)
 

@@ -96,7 +96,7 @@ class _Classifier:
         codes = self.classes.codes
         if self.classes.equal:
             return np.asarray(h @ codes.T)
-        if self.classes.count == 2:
+        if self.classes.count == 2 and not limit:
             return np.asarray((h + bias) * [1.0, -1.0])
         if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)

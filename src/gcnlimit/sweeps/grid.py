@@ -126,7 +126,7 @@ class Grid:
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
     family = families().get(name)
-    lists = name not in real_names() or any(np.ndim(value) for value in values)
+    lists = name not in real_names() or any(isinstance(v, list | tuple) or getattr(v, "ndim", 0) for v in values)
     if family is not None and family.deep and lists:
         layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]

@@ -46,9 +46,9 @@ def from_margins(
 ) -> Performance:
     """Return the performance from margins in units of their standard deviation.
 
-    `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, and if
-    they are more than two, unequal classes are decided by the posterior. With the `weight` of nodes of different degrees the
-    margins have a last axis over them, and the classes are equal.
+    `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, where it
+    is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
+    With the `weight` of nodes of different degrees the margins have a last axis over them, and the classes are equal.
     """
     if weight is not None:
         log_test_error = logsumexp(log_error(test_margin, classes.count), axis=-1, b=weight)
@@ -88,17 +88,19 @@ def _unequal_decision(
     classes: Classes, test_margin: Array, train_margin: Array, offset: Array | None
 ) -> tuple[Array, tuple[Array, Array]]:
     """Logarithm of the error of unequal classes on test nodes, and accuracies on test and on train nodes."""
-    push = train_margin - test_margin
+    margins = test_margin, train_margin
     if offset is None or classes.count > 2:
-        logs = best_log_error(test_margin, classes), best_log_error(train_margin, classes)
-    elif np.all(np.isinf(offset)):  # the bias decides alike everywhere
-        known, first = 0.0 * (test_margin + push), offset > 0.0
-        right = np.asarray(known + np.where(first, *classes.fractions))
-        return np.asarray(known + np.where(first, *np.log(classes.fractions[::-1]))), (right, right)
+        test, train = (best_log_error(margin, classes) for margin in margins)
     else:
-        p = classes.fractions
-        logs = own_log_error(test_margin, 0.0, offset, p), own_log_error(test_margin, push, offset, p)
-    return logs[0], (np.asarray(-np.expm1(logs[0])), np.asarray(-np.expm1(logs[1])))
+        pushes = 0.0, train_margin - test_margin
+        test, train = (own_log_error(test_margin, push, offset, classes.fractions) for push in pushes)
+        at_best = np.isnan(offset)
+        if np.any(at_best):
+            test, train = (
+                np.where(at_best, best_log_error(margin, classes), own)
+                for margin, own in zip(margins, (test, train), strict=True)
+            )
+    return test, (np.asarray(-np.expm1(test)), np.asarray(-np.expm1(train)))
 
 
 def _best_accuracy(margin: Array, classes: Classes, own: Array) -> Array:

@@ -23,12 +23,13 @@ from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
 from gcnlimit.theory.degrees.solve import solve as solve_by_degree
-from gcnlimit.theory.finite_reg.averages import expected_losses
+from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
     node_loss,
     offset,
     train_push,
+    trained_bias,
 )
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
@@ -94,7 +95,7 @@ def predict(
     usable = np.ones(points.size, bool) if throw else points.usable()
     search = tol, max_iterations, progress
     found = _found(points, usable, *search)
-    prediction = _prediction(data, found, shape, layered=points.filter.deep or points.size == 1)
+    prediction = _prediction(points, found, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
         prediction = replace(prediction, order_parameters=replace(prediction.order_parameters, by_degree=by_degree))
@@ -246,7 +247,7 @@ def _raise_failure(points: Points, prediction: Prediction) -> Never:
     )
 
 
-def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered: bool) -> Prediction:
+def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> Prediction:
     """Put the parts together in the shape of the points."""
     order = np.argsort(np.concatenate([part.rows for part in found]))
 
@@ -255,18 +256,23 @@ def _prediction(data: CSBM, found: list[_Found], shape: tuple[int, ...], layered
         return values.reshape(shape + values.shape[1:])
 
     margin = column("test_margin"), column("train_margin")
-    weight = None if data.degrees is None else data.degrees.weight
+    weight = None if points.degrees is None else points.degrees.weight
     losses = column("test_loss"), column("train_loss")
-    performance = from_margins(data.classes, *margin, *losses, offset=column("offset"), weight=weight)
+    performance = from_margins(points.classes, *margin, *losses, offset=column("offset"), weight=weight)
     if weight is not None:
         margin = mean_margin(performance)
     solved = [(part.rows, part.solution) for part in found if part.solution is not None]
+    output = gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None
+    weights = gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None
+    bias = trained_bias(points.class_loss, column("offset"), output)
     order_parameters = OrderParameters(
         test_margin=scalar_or_array(margin[0]),
         train_margin=scalar_or_array(margin[1]),
-        output=gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None,
-        weights=gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None,
-        sources=tuple(solved) if layered else (),
+        output=output,
+        weights=weights,
+        bias=None if bias is None else scalar_or_array(bias),
+        nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
+        sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
     )
     status = column("status")
     return Prediction.of(

@@ -15,6 +15,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below
@@ -59,7 +60,7 @@ def _closing(classes: int) -> tuple[Array, Array, Array, Array]:
 
     At a spinodal :math:`\frac{d\lambda_s^2}{dm} = 0`, that is :math:`\frac\rho{1-\rho} = m\,T' - T`.
     """
-    tables = posterior(classes)
+    tables = posterior(Classes.of(classes))
     m = np.geomspace(1e-3, 30.0, 4001) / tables.rate
     T = tables.at(m)
     excess = np.maximum(m * T.slope - T.overlap, 0.0)

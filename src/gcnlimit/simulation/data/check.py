@@ -1,4 +1,4 @@
-"""The parts of an instance, checked at the door: whether a user brings them, or a file does."""
+"""What only an instance has, checked at the door: labels of the model, mask, degree, model; the rest is `graphs.check`."""
 
 from __future__ import annotations
 
@@ -6,70 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import check_indices, is_sparse, is_symmetric
+from gcnlimit.graphs.check import as_features, check_range, dense, is_symmetric
 from gcnlimit.simulation.data.observation import Graph, Mask
-
-LARGEST = {
-    np.dtype(np.float32): 1e9,
-    np.dtype(np.float64): 1e50,
-}  # features, whose powers are floating-point numbers too
-
-
-def check_graph(adjacency: Any) -> sparse.csr_array[np.float64]:
-    """Return a sparse adjacency matrix as a new CSR matrix: entries sorted, finite and not 0, weights in their unit.
-
-    Every index is checked first, since SciPy takes them on trust and would read beyond its arrays.
-    """
-    if not is_sparse(adjacency):
-        raise ParameterError(
-            f"adjacency must be a SciPy sparse matrix, got {type(adjacency).__name__}; write {_way_to_sparse(adjacency)}"
-        )
-    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
-        raise ParameterError(
-            f"adjacency has shape {adjacency.shape}; it must be square, a row and a column for each node"
-        )
-    if adjacency.dtype.kind not in "biuf":
-        raise ParameterError(f"adjacency has dtype {adjacency.dtype}; it must hold real numbers, 1 for an edge")
-    check_indices("adjacency", adjacency)
-    with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinite is refused below
-        matrix: sparse.csr_array[np.float64] = sparse.csr_array(adjacency.astype(np.float64, copy=True))
-        check_indices("adjacency", matrix)
-        matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    if not np.isfinite(matrix.data).all():
-        raise ParameterError("adjacency holds NaN or infinity; every weight must be finite, 1 for an edge")
-    return unit_weights(matrix)
-
-
-def unit_weights(matrix: sparse.csr_array[np.float64]) -> sparse.csr_array[np.float64]:
-    r"""Divide the weights of the edges by :math:`\sum A_{ij}^2 / \sum A_{ij}`, which is 1 if every edge weighs 1.
-
-    The entries then have mean :math:`d/N` and variance :math:`\frac dN (1 - \frac dN)`, with the effective mean degree
-    :math:`d = \sum A_{ij} / N` of the new weights. So the operator of a network is centred, and its noise has unit variance,
-    as on a graph without weights; the unit in which weights are measured plays no part.
-
-    >>> A = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> np.array_equal(unit_weights(3.7 * A).data, A.data)
-    True
-    """
-    weights, largest = matrix.data, np.max(np.abs(matrix.data), initial=0.0)
-    if np.all(weights == 1.0):
-        return matrix
-    weights = weights / largest
-    total = float(weights.sum())
-    if not total > 0.0:
-        raise ParameterError(f"adjacency has weights that sum to {total * largest:g}; their sum must be positive")
-    unit = float(weights @ weights) / total
-    if abs(unit * largest - 1.0) <= 1e-12:  # already so, to rounding
-        return matrix
-    return sparse.csr_array((weights / unit, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def check_dense(matrix: Any, nodes: int) -> Array:
@@ -81,40 +25,15 @@ def check_dense(matrix: Any, nodes: int) -> Array:
         )
     if not np.isfinite(array).all():
         raise ParameterError("adjacency holds NaN or infinity; every entry must be finite")
-    check_range("adjacency", array)
+    check_range("adjacency", array.astype(np.float64))
     return array.astype(np.float64)
 
 
 def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
-    if is_sparse(features):
-        check_indices("features", features)
-        features = features.toarray()
-    array = plain_array("features", features)
-    if array.dtype.kind not in "biuf":
-        raise ParameterError(f"features have dtype {array.dtype}; they must be real numbers")
-    with np.errstate(over="ignore"):
-        array = array.astype(np.float32 if array.dtype == np.float32 else np.float64)
-    if array.ndim != 2 or len(array) != nodes or array.shape[1] == 0:
-        raise ParameterError(f"features have shape {array.shape}; they must have a row for each of the {nodes} nodes")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ParameterError(
-            f"features = {array[row, column]} at row {row}, column {column}; every feature must be finite: "
-            "replace what is missing, such as by the mean of its column"
-        )
-    check_range("features", array)
-    return array
-
-
-def check_range(name: str, array: npt.NDArray[Any]) -> None:
-    """Refuse numbers whose squares would overflow, or all underflow."""
-    largest, bound = float(np.max(np.abs(array), initial=0.0)), LARGEST[np.dtype(array.dtype.name)]
-    if largest and not 1.0 / bound <= largest <= bound:
-        raise ParameterError(
-            f"{name} reach {largest:g} in size, and must lie between {1 / bound:g} and {bound:g} in {array.dtype}; "
-            f"divide them by their standard deviation, since those of the model have variance 1"
-        )
+    if features is None:
+        raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
+    return dense(as_features(features, nodes, name="features", single=True))
 
 
 def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
@@ -175,15 +94,3 @@ def check_model(data: Any, adjacency: Graph) -> CSBM:
             "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"
         )
     return data
-
-
-def _way_to_sparse(graph: Any) -> str:
-    """How to convert a graph of another library."""
-    home = type(graph).__module__.partition(".")[0]
-    if home == "networkx":
-        return "networkx.to_scipy_sparse_array(adjacency)"
-    if isinstance(graph, np.ndarray | list):
-        return "scipy.sparse.csr_array(adjacency)"
-    return (
-        "scipy.sparse.coo_array((np.ones(edges), (row, column)), shape=(nodes, nodes)) with the two ends of every edge"
-    )

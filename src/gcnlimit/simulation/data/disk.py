@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
-from gcnlimit.errors import ParameterError, writing
+from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
-from gcnlimit.graphs.npz import check_path, read_arrays, unreadable
+from gcnlimit.graphs.check import as_adjacency
+from gcnlimit.graphs.npz import (
+    Location,
+    Stored,
+    assembling,
+    field,
+    graph_fields,
+    read_arrays,
+    stored_csr,
+    write_arrays,
+)
 from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.data.check import (
     check_degree,
     check_dense,
     check_features,
-    check_graph,
     check_labels,
     check_mask,
     check_model,
@@ -46,7 +53,7 @@ from gcnlimit.spectrum import Spectrum
 _LAWS: dict[str, Callable[..., DegreeLaw]] = {kind.__name__: kind for kind in (Gamma, LogNormal, Pareto, Degrees)}
 
 
-def save(observation: Observation, latents: Latents, path: str | os.PathLike[str]) -> None:
+def save(observation: Observation, latents: Latents, path: Location) -> None:
     """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
     o, data = observation, observation.data
     fields: dict[str, Any] = {
@@ -59,27 +66,21 @@ def save(observation: Observation, latents: Latents, path: str | os.PathLike[str
     } | _law(data)
     if latents.theta is not None:
         fields["theta"] = latents.theta
-    if isinstance(o.adjacency, np.ndarray):
-        fields["adjacency"] = o.adjacency
-    else:
-        fields |= {"indices": o.adjacency.indices, "indptr": o.adjacency.indptr}
-        if not np.all(o.adjacency.data == 1.0):
-            fields["weights"] = o.adjacency.data
+    A = o.adjacency
+    fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
     if isinstance(data, EstimatedCSBM):
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     if streamed(X) and X.device != "cpu":
         fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
-    check_path(path)
-    with writing(path), open(path, "wb") as file:
-        np.savez(file, **fields)
+    write_arrays(path, fields, compress=False)
 
 
-def _law(data: CSBM) -> dict[str, npt.NDArray[Any]]:
+def _law(data: CSBM) -> Stored:
     """Classes, spectrum of the features and law of the degrees, where they are not the default."""
     law = data.features
-    fields: dict[str, npt.NDArray[Any]] = {}
+    fields: Stored = {}
     if data.degrees is not None:
         numbers = [getattr(data.degrees, f.name) for f in dataclasses.fields(data.degrees)]  # type: ignore[arg-type]
         fields |= {"degrees_law": np.array(type(data.degrees).__name__), "degrees": np.array(numbers)}
@@ -95,18 +96,14 @@ def _unknown(classes: Classes) -> int:
     return 0 if classes.two else -1
 
 
-def load(path: str | os.PathLike[str]) -> tuple[Observation, Latents]:
+def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
     stored = read_arrays(path, "an instance")
-    try:
+    with assembling(path, "an instance"):
         return _assemble(stored)
-    except KeyError as missing:
-        raise unreadable(path, "an instance", f"the field {missing} is missing") from None
-    except ParameterError as error:
-        raise unreadable(path, "an instance", error) from None
 
 
-def _assemble(stored: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Latents]:
+def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
     model = _model(stored)
@@ -116,33 +113,29 @@ def _assemble(stored: dict[str, npt.NDArray[Any]]) -> tuple[Observation, Latents
     features = _features(stored, labels, data)
     seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
     directions = data.fractions.size - 1
-    shape = (features.shape[1], directions)[: min(directions, 2)]
-    theta = np.array(real("theta", stored["theta"], low=0)) if "theta" in stored else None
-    return seen, Latents(labels, _centroid(stored["centroid"], shape), theta)
+    centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
+    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
+    centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
+    theta = np.array(real("theta", field(stored, "theta", nodes), low=0)) if "theta" in stored else None
+    return seen, Latents(labels, centroid, theta)
 
 
-def _model(stored: dict[str, npt.NDArray[Any]]) -> CSBM:
-    if stored["model"].shape != (4,):
-        raise ParameterError(f"model has shape {stored['model'].shape}; it must hold alpha, lam, mu and rho")
-    alpha, lam, mu, rho = stored["model"]
-    directed, law = _single(stored, "directed"), None
+def _model(stored: Stored) -> CSBM:
+    parameters = (*field(stored, "model", 4), field(stored, "directed").item())
     classes = stored.get("classes", np.array(2)).tolist()
-    if "spectrum" in stored:
-        law = Spectrum(*_spectrum(stored["spectrum"]))
-    if "model_error" not in stored:
-        return CSBM(alpha, lam, mu, rho, directed, classes=classes, features=law, degrees=_degrees(stored))
-    if stored["model_error"].shape != (2,):
-        raise ParameterError(f"model_error has shape {stored['model_error'].shape}; it must hold those of lam and mu")
-    lam_error, mu_error = stored["model_error"]
-    errors = {"lam_error": lam_error, "mu_error": mu_error}
-    return EstimatedCSBM(alpha, lam, mu, rho, directed, classes=classes, degrees=_degrees(stored), **errors)
+    degrees = _degrees(stored)
+    if "model_error" in stored:
+        lam_error, mu_error = field(stored, "model_error", 2)
+        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error, degrees=degrees)
+    law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
+    return CSBM(*parameters, classes=classes, features=law, degrees=degrees)
 
 
-def _degrees(stored: dict[str, npt.NDArray[Any]]) -> DegreeLaw | None:
+def _degrees(stored: Stored) -> DegreeLaw | None:
     """Law of the degrees, None if they are alike."""
     if "degrees_law" not in stored:
         return None
-    name = str(_single(stored, "degrees_law"))
+    name = str(field(stored, "degrees_law").item())
     if name not in _LAWS or not stored["degrees"].ndim:
         raise ParameterError(
             f"degrees_law = {name!r} is not known; it must be one of {', '.join(_LAWS)}, with its numbers"
@@ -150,67 +143,32 @@ def _degrees(stored: dict[str, npt.NDArray[Any]]) -> DegreeLaw | None:
     return _LAWS[name](*stored["degrees"])
 
 
-def _spectrum(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if rows.ndim != 2 or len(rows) != 3:
-        raise ParameterError(f"spectrum has shape {rows.shape}; it must hold rows of variance, signal and weight")
-    return rows
-
-
-def _single(stored: dict[str, npt.NDArray[Any]], name: str) -> Any:
-    """Field that is one number."""
-    if stored[name].ndim:
-        raise ParameterError(f"{name} has shape {stored[name].shape}; it must be a single number")
-    return stored[name].item()
-
-
 def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:
     """Labels, with the number of the file for an unknown one turned into NaN."""
     return np.where(labels == _unknown(classes), np.nan, labels) if labels.dtype.kind == "i" else labels
 
 
-def _graph(stored: dict[str, npt.NDArray[Any]], nodes: int) -> tuple[Graph, float | None]:
+def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
     """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
-    degree = _single(stored, "degree")
+    degree = field(stored, "degree").item()
     if isinstance(degree, float) and math.isnan(degree):
         if "adjacency" not in stored:
             raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
         return check_dense(stored["adjacency"], nodes), None
-    indices, indptr = stored["indices"], stored["indptr"]
-    weights = stored.get("weights", np.ones(indices.shape))
-    if indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu" or weights.dtype.kind not in "iuf":
-        raise ParameterError(
-            f"indices, indptr and weights have dtypes {indices.dtype}, {indptr.dtype} and {weights.dtype}; they must be whole, "
-            "whole and real numbers"
-        )
-    try:
-        csr = sparse.csr_array((weights, indices.astype(np.int64), indptr.astype(np.int64)), shape=(nodes, nodes))
-    except ValueError as error:
-        raise ParameterError(f"indices and indptr are no CSR matrix of {nodes} nodes: {error}") from None
-    return check_graph(csr), check_degree(degree, nodes)
+    csr = stored_csr(stored, "weights", (nodes, nodes))
+    return as_adjacency(csr, name="adjacency", loops=True), check_degree(degree, nodes)
 
 
-def _features(stored: dict[str, npt.NDArray[Any]], labels: Array, data: CSBM) -> Features:
+def _features(stored: Stored, labels: Array, data: CSBM) -> Features:
     """Features as an array, or as the key that regenerates them."""
     if "features" in stored:
         return check_features(stored["features"], labels.size)
-    spike, directions = stored["spike"], data.fractions.size - 1
-    if spike.ndim != 2 or spike.shape[1] != directions or np.isnan(labels).any():
-        raise ParameterError(
-            f"spike must be a matrix of {directions} columns, and every label known, for the features to be regenerated"
-        )
+    if np.isnan(labels).any():
+        raise ParameterError("labels are unknown in part; every one must be known for the features to be regenerated")
+    spike = field(stored, "spike", None, data.fractions.size - 1)
     spike = check_features(spike, len(spike))
-    key = whole("key", _single(stored, "key"), low=0, high=LARGEST_KEY)
+    key = whole("key", field(stored, "key").item(), low=0, high=LARGEST_KEY)
     variance, _ = feature_levels(data.features, len(spike))
-    device = _single(stored, "device") if "device" in stored else "cpu"
+    device = field(stored, "device").item() if "device" in stored else "cpu"
     backend_of(device)
     return StreamedFeatures(key, data.classes.codes_of(labels), spike, noise_scale(variance, spike.dtype), device)
-
-
-def _centroid(centroid: npt.NDArray[Any], shape: tuple[int, ...]) -> Array:
-    """Directions of the features, or NaN for those that are unknown."""
-    unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-    if centroid.shape != shape:
-        raise ParameterError(
-            f"centroid has shape {centroid.shape}; it must have the shape {shape}, a row for each feature"
-        )
-    return np.full(shape, np.nan) if unknown else np.array(real("centroid", centroid))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,17 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
+from gcnlimit.graphs.check import as_adjacency, is_complete
+from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.standard import Standard
-from gcnlimit.simulation.data import disk, exchange
+from gcnlimit.graphs.npz import Location
+from gcnlimit.graphs.operator import weight_unit
+from gcnlimit.graphs.packages import to_networkx, to_pyg
+from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.simulation.data import disk
 from gcnlimit.simulation.data.check import (
     check_degree,
     check_features,
-    check_graph,
     check_labels,
     check_mask,
     check_model,
@@ -34,9 +37,10 @@ def observe(  # noqa: PLR0917
     adjacency: Any, features: Any, labels: Any, train_mask: Any, data: CSBM | None, degree: float | None
 ) -> tuple[Observation, Latents]:
     """Check the parts of an instance, and separate what is seen from what is hidden; see `Instance.of`."""
-    adjacency = check_graph(adjacency)
+    adjacency = as_adjacency(adjacency, name="adjacency")
     nodes = adjacency.shape[0]
-    _check_edges(adjacency)
+    if is_complete(adjacency):
+        raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
     features = check_features(features, nodes)
     train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
     data = None if data is None else _check_law(check_model(data, adjacency))
@@ -46,7 +50,8 @@ def observe(  # noqa: PLR0917
         raise ParameterError(
             "train_mask is False everywhere; a network needs labels to train on: label at least one node"
         )
-    degree = float(adjacency.data.sum() / nodes) if degree is None else check_degree(degree, nodes)
+    own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
+    degree = own if degree is None else check_degree(degree, nodes)
     data = estimate(adjacency, features, labels, train_mask) if data is None else data
     seen = Observation(data, degree, adjacency, features, train_mask, revealed(labels, train_mask, classes))
     directions = data.fractions.size - 1
@@ -83,7 +88,7 @@ def estimate(
             f"data = None, and train_mask labels {known.size} nodes, of which {np.sum(known > 0)} are +1: too few to "
             "estimate the model; label three or more, of both classes, or pass data=CSBM(...)"
         )
-    given = Standard.of(features, np.where(train_mask, labels > 0, -1), adjacency)
+    given = StandardizedGraph.of(features, np.where(train_mask, labels > 0, -1), adjacency)
     found = from_labels(given)
     return EstimatedCSBM(
         alpha=given.alpha,
@@ -99,15 +104,6 @@ def estimate(
 def _known(labels: Any) -> Mask:
     array = plain_array("labels", labels)
     return ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, bool)
-
-
-def _check_edges(adjacency: sparse.csr_array[np.float64]) -> None:
-    """Refuse a graph whose entries are all equal: their variance sets the scale of the operator."""
-    nodes, edges = adjacency.shape[0], adjacency.nnz
-    if edges == 0 or (edges == nodes**2 and np.all(adjacency.data == adjacency.data[0])):
-        raise ParameterError(
-            f"adjacency has {edges} edges on {nodes} nodes; it needs at least one edge and one pair without"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,9 +143,9 @@ class Instance(Brief):
         Parameters
         ----------
         adjacency
-            SciPy sparse matrix, square, symmetric or not. Edges may have weights of any unit and positive sum: they are divided
-            by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that the noise of the operator has unit variance and equal weights count
-            as 1; entries given twice add up.
+            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph. Self-loops are dropped. Weights are
+            positive, in any unit: the operator divides them by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that its noise has unit
+            variance and equal weights count as 1; entries given twice add up.
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
@@ -160,8 +156,8 @@ class Instance(Brief):
         data
             The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
         degree
-            Mean degree :math:`d` that centres the adjacency; by default the number of edges over that of nodes, or the sum of
-            the weights, divided as above, over that of nodes.
+            Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, divided as above, over the
+            number of nodes.
 
         Examples
         --------
@@ -201,19 +197,36 @@ class Instance(Brief):
         r"""Labels of all nodes: :math:`\pm 1` for two equal classes, else :math:`0 \dots C - 1`; NaN where unknown."""
         return self.latents.labels
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: Location) -> None:
         """Write everything to one ``.npz`` file."""
         disk.save(self.observation, self.latents, path)
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> Instance:
+    def load(path: Location) -> Instance:
         """Read what `save` wrote; every field is checked as in `of`."""
         return Instance(*disk.load(path))
 
+    def to_dataset(self) -> Dataset:
+        """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
+
+        >>> import gcnlimit as gl
+        >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), nodes=200, degree=20, seed=0)
+        >>> data = i.to_dataset()
+        >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
+        (200, 20, [0, 1, 2])
+        """
+        return self._dataset(np.asarray(self.features))
+
     def to_networkx(self) -> Any:
-        r"""NetworkX graph with ``label``, 1 and 0 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
-        return exchange.to_networkx(self.observation, self.latents)
+        r"""NetworkX graph with ``label``, 0 and 1 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
+        return to_networkx(self._dataset(None))
 
     def to_pyg(self) -> Any:
-        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 1 and 0 (needs torch and torch_geometric)."""
-        return exchange.to_pyg(self.observation, self.latents)
+        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 0 and 1 (needs torch and torch_geometric)."""
+        return to_pyg(self.to_dataset())
+
+    def _dataset(self, features: Any) -> Dataset:
+        if isinstance(self.adjacency, np.ndarray):
+            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
+        y, train = self.data.classes.index_of(self.labels), self.train_mask
+        return Dataset(self.adjacency, features, y, train[None], None, (~train & (y >= 0))[None])

@@ -15,6 +15,7 @@ from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
@@ -36,10 +37,11 @@ class Observation(Brief):
     data
         The model.
     degree
-        Mean degree :math:`d` of the graph; None if the graph is the Gaussian-equivalent one.
+        Mean degree :math:`d` of the graph, weights in their unit (`gcnlimit.graphs.operator.weight_unit`); None if the graph is
+        the Gaussian-equivalent one.
     adjacency
-        SciPy CSR matrix of zeros and ones, :math:`A_{ij} = 1` for an edge from :math:`i` to :math:`j`, or of weights in
-        their unit (:func:`gcnlimit.simulation.data.check.unit_weights`); or a dense Gaussian matrix.
+        SciPy CSR matrix, :math:`A_{ij}` the weight of the edge from :math:`i` to :math:`j`, 1 on a sampled graph; or a dense
+        Gaussian matrix.
     features
         Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
     train_mask
@@ -76,6 +78,14 @@ class Observation(Brief):
         """Index of the class of each labelled node, in their order."""
         return self.classes.index_of(self.train_labels[self.train_mask])
 
+    @cached_property
+    def edge_counts(self) -> Graph:
+        """Adjacency with weights in their unit, which count edges where a method has no other use for them."""
+        A: Any = self.adjacency
+        unit = 1.0 if isinstance(A, np.ndarray) else weight_unit(A)
+        counts: Graph = A if unit == 1.0 else A / unit
+        return counts
+
     @property
     def biased(self) -> bool:
         """Whether a network has a free bias: the classes are unequal."""
@@ -84,7 +94,7 @@ class Observation(Brief):
     @cached_property
     def theta(self) -> Array | None:
         """Measured propensities, degrees over their mean; None if the model has all nodes alike."""
-        return None if self.data.degrees is None else propensities(self.adjacency)
+        return None if self.data.degrees is None else propensities(self.edge_counts)
 
     def operator(
         self, symmetrize: bool, device: Device = "cpu", normalization: Normalization | None = None
@@ -102,7 +112,7 @@ class Observation(Brief):
                     self._operators[key] = Operator.of(self.adjacency, self.degree, *settings)
                 else:
                     signal = float(self.data.effective_signal(both))
-                    self._operators[key] = normalized_operator(self.adjacency, self.theta, given, signal, *settings)
+                    self._operators[key] = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
         return self._operators[key]
 
     @cached_property

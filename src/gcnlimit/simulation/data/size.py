@@ -16,8 +16,9 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.check import LARGEST
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.check import LARGEST, check_degree
+from gcnlimit.simulation.data.check import check_degree
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
 DRAWN = 130.0  # bytes for each edge while a graph is drawn

@@ -132,14 +132,12 @@ class _Iteration:
         data, nodes = observation.data, observation.nodes
         if observation.degree is None:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
-        if np.min(observation.adjacency.data, initial=0.0) < 0.0:
-            raise ParameterError("adjacency has negative weights, and weights count edges here; take amp")
         fractions = data.fractions
         self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight)
-        self.edges = EdgeMessages(observation.adjacency, affinity, data.directed)  # type: ignore[arg-type]
+        self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)  # type: ignore[arg-type]
         self.features = FeatureMessages(observation, self.codes, device)
         self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))

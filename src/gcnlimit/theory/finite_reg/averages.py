@@ -14,10 +14,11 @@ A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -25,7 +26,8 @@ from gcnlimit.losses import Loss
 from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.numerics.linear import batches
 from gcnlimit.penalties import Penalty
-from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.order_parameters import Output, Weights
+from gcnlimit.results.performance import scalar_or_array
 
 _WIDEST = 1e4  # deviation of an output up to which a loss is averaged: far more than any network has
 _GRID = 1 << 20  # numbers held by the grid of one average
@@ -173,3 +175,17 @@ def weight_law(penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, varianc
     slope = np.sum(weight * penalty.prox_derivative(omega, v), axis=1) / V_hat
     square = np.sum(weight * w**2, axis=1)
     return WeightLaw(alpha / slope, square / (slope**2 * variance))
+
+
+def nonzero_weights(penalty: Penalty, reg: Array, weights: Weights) -> Any:
+    r"""Fraction of the weights that are not 0: how likely the field :math:`B` (Eq. 3.31) leaves the corner of the penalty.
+
+    None for a penalty that has none.
+    """
+    with np.errstate(all="ignore"):
+        edges = penalty.breakpoints(reg / np.asarray(weights.V_hat))
+        if edges is None:
+            return None
+        deviation = np.sqrt(np.asarray(weights.Q_hat) + np.asarray(weights.m_hat) ** 2) / weights.V_hat
+        low, high = np.min(edges, axis=0), np.max(edges, axis=0)
+        return scalar_or_array(ndtr(low / deviation) + ndtr(-high / deviation))

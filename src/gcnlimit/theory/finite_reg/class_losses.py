@@ -70,9 +70,23 @@ def offset(loss: ClassLoss, solved: Loss, output: Output) -> Array:
     return np.asarray(excess / loss.unit / deviation)
 
 
+def trained_bias(loss: ClassLoss, offset: Array, output: Output | None) -> Array | None:
+    """Return the bias of a network on two unequal classes of labels ±1; at reg = ∞, where `offset` is NaN, the resting one."""
+    if not loss.classes.skewed:
+        return None
+    codes = loss.form is Form.CODES
+    rest = loss.classes.fractions[0] - loss.classes.fractions[1] if codes else loss.resting_bias
+    if output is None:
+        return np.full_like(offset, rest)
+    return np.where(np.isnan(offset), rest, offset * np.sqrt(output.variance) * (loss.unit if codes else 1.0))
+
+
 def limiting_offset(classes: Classes) -> float:
-    """Return the limit of `offset` as reg → ∞: outputs vanish and the bias stays, so that it decides for the larger class."""
-    return 0.0 if classes.equal else float(np.copysign(np.inf, classes.fractions[0] - classes.fractions[1]))
+    """Return what stands for `offset` at reg = ∞: NaN, the best threshold, for unequal classes.
+
+    The limit itself is infinite: outputs vanish beside the bias, which then decides for the larger class everywhere.
+    """
+    return 0.0 if classes.equal else np.nan
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,128 @@
+"""Columns of a table of nodes: features as numbers, classes, and what stands for a missing value."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+
+Cells = Sequence[Any]
+Mask = npt.NDArray[np.bool_]
+MISSING = frozenset({"", "na", "n/a", "?", "none", "null", "nan", "nat", "<na>"})
+UNKNOWN = MISSING | {"unknown", "-1"}
+"""What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
+MOST_WORDS = 20
+_DAY = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})([ T].*)?")
+
+
+def text(cell: Any) -> str:
+    """A cell as text, whole numbers without a fraction: pandas turns those of a column with missing values into 3.0.
+
+    >>> text(" a "), text(3.0), text(None)
+    ('a', '3', '')
+    """
+    if isinstance(cell, float | np.floating) and float(cell).is_integer():
+        return str(int(cell))
+    return "" if cell is None else str(cell).strip()
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell is a finite number."""
+    try:
+        return math.isfinite(float(cell))
+    except (TypeError, ValueError):
+        return False
+
+
+def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
+    """Classes, whole numbers or strings, None where unknown; and a sentence that says what counted as unknown.
+
+    >>> classes_of(["2", "NA", "1.0"])
+    ([2, None, 1], ['1 of 3 nodes has no label (NA).'])
+    """
+    texts = [text(cell) for cell in cells]
+    known = [value.lower() not in UNKNOWN for value in texts]
+    marks = {value for value, k in zip(texts, known, strict=True) if not k}
+    shown = ", ".join(sorted(mark or "empty" for mark in marks))
+    rest = len(texts) - sum(known)
+    notes = [f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({shown})."] if marks else []
+    whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value, k in zip(texts, known, strict=True) if k)
+    read = (lambda value: int(float(value))) if whole else str
+    return [read(value) if k else None for value, k in zip(texts, known, strict=True)], notes
+
+
+def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
+    """Matrix of features, None without a column; and sentences on what was filled in or encoded.
+
+    Words become a column of 0 and 1 for each, up to 20. A missing number becomes the mean of its column, and one more column
+    of 0 and 1 marks where numbers are missing, shared by the columns in which the same ones are.
+
+    >>> X, notes = features_of({"age": ["20", "", "30"], "town": ["x", "y", "x"]})
+    >>> X
+    array([[20.,  1.,  0.,  0.],
+           [25.,  0.,  1.,  1.],
+           [30.,  1.,  0.,  0.]])
+    >>> notes
+    ['Missing numbers became the mean of their column and are marked: age (1).', 'Words became columns of 0 and 1: town (2).']
+    """
+    parts, marks, filled, encoded = [], [], [], []
+    for name, cells in columns.items():
+        missing = _missing(cells)
+        if missing.all():
+            filled.append(f"{name} (all, left out)")
+        elif all(is_number(cell) for cell, gap in zip(cells, missing, strict=True) if not gap):
+            parts.append(_filled(cells, missing))
+            if missing.any():
+                marks.append(missing)
+                filled.append(f"{name} ({missing.sum()})")
+        else:
+            parts.append(_one_hot(name, cells, missing))
+            encoded.append(f"{name} ({parts[-1].shape[1]})")
+    notes = [f"Missing numbers became the mean of their column and are marked: {', '.join(filled)}."] if filled else []
+    if encoded:
+        notes.append(f"Words became columns of 0 and 1: {', '.join(encoded)}.")
+    if marks:
+        parts.append(np.unique(np.array(marks, float), axis=0).T)
+    return (np.hstack(parts) if parts else None), notes
+
+
+def _missing(cells: Cells) -> Mask:
+    """Which cells are empty or say so; `unknown` does among numbers, and is a word among words."""
+    texts = [text(cell).lower() for cell in cells]
+    missing = np.array([value in MISSING for value in texts])
+    others = {value for value, gap in zip(texts, missing, strict=True) if not gap and not is_number(value)}
+    return missing | np.array([value == "unknown" for value in texts]) if others == {"unknown"} else missing
+
+
+def _filled(cells: Cells, missing: Mask) -> Array:
+    values = np.array([0.0 if gap else float(cell) for cell, gap in zip(cells, missing, strict=True)])
+    values[missing] = values[~missing].mean()
+    return values[:, None]
+
+
+def _one_hot(name: str, cells: Cells, missing: Mask) -> Array:
+    """A column for each word, 0 in all of them where it is missing."""
+    words = np.array([text(cell) for cell in cells])
+    values = sorted(set(words[~missing].tolist()))
+    leave = "or name the column in drop to leave it out"
+    if any(_DAY.fullmatch(value) for value in values):
+        day = next(value for value in values if _DAY.fullmatch(value))
+        raise ParameterError(f"column {name!r} holds dates, such as {day!r}; count days from one of them, {leave}")
+    if numbers := [value for value in values if is_number(value)]:
+        word = next(value for value in values if not is_number(value))
+        raise ParameterError(
+            f"column {name!r} holds numbers, such as {numbers[0]}, and words, such as {word!r}; correct these, {leave}"
+        )
+    if len(values) > MOST_WORDS:
+        raise ParameterError(
+            f"column {name!r} holds {len(values)} different words, such as {values[0]!r}; up to {MOST_WORDS} become "
+            f"columns of 0 and 1: group them, {leave}, or in label if it holds the classes"
+        )
+    return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)

@@ -1,0 +1,174 @@
+"""The bank: the ridge regressions that `GraphClassifier` averages, each on one view of the nodes or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cholesky, solve_triangular
+
+from gcnlimit._values import Array
+from gcnlimit.graphs.check import dense, squared
+from gcnlimit.graphs.labels import Labels
+from gcnlimit.real.leave_one_out import Ridge, targets
+from gcnlimit.real.views import Views
+
+Nodes = npt.NDArray[np.int64]
+STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
+LANDMARKS = 1000
+UNITS, DRAWS = 100, 3  # random units of a member for few features, and number of such members
+REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+LARGE = 20_000  # nodes above which outputs are kept in single precision
+BLOCK = 4096  # nodes whose outputs are computed at once
+PER_CLASS = 20  # labelled nodes for each class from which labels are an input
+PER_COLUMN = 20  # labelled nodes for each feature from which features are few
+
+
+class Member(NamedTuple):
+    """One regression of the bank: `columns(nodes)` are the columns that it is on, for some nodes.
+
+    `graph` says whether it uses the graph, `local` whether it knows the nodes of the fit by name, so that it has no
+    answer on another graph; `strength` is that of a PageRank filter.
+    """
+
+    name: str
+    columns: Callable[[Nodes], Array]
+    graph: bool = True
+    local: bool = False
+    strength: float | None = None
+
+
+def members(views: Views, labels: Labels) -> Iterator[Member]:
+    """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
+    few = PER_COLUMN * views.X.shape[1] <= labels.labelled.size
+    for member in _few(views, labels) if few else _many(views, labels):
+        if views.fit is None or not member.local:
+            yield member
+
+
+def _few(views: Views, labels: Labels) -> Iterator[Member]:
+    """Ridge on features, on hops, on labels around the node, and on random units of them."""
+    X = views.base
+    yield Member("features", lambda nodes: np.hstack([X[nodes], np.maximum(X[nodes], 0.0)]), graph=False)
+    if views.graph is None:
+        return
+    hops, near = views.hops(), views.hops(2)
+    yield Member("hops", hops.__getitem__)
+    rng = np.random.default_rng(0)
+    yield Member("random units", _beside(hops, *_averaged(views, _units(near, UNITS, rng))))
+    if views.fit is not None or not _many_labels(labels):
+        return
+    seen = views.labels(labels)
+    yield Member("hops, labels", _beside(hops, seen), local=True)
+    both = np.hstack([near, seen])
+    for k in range(DRAWS):
+        units = [*_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng)]
+        yield Member(f"random units, labels {k + 1}", _beside(hops, seen, *units), local=True)
+
+
+def _beside(*blocks: Array) -> Callable[[Nodes], Array]:
+    """Columns of several blocks, put together for the nodes asked for only."""
+    return lambda nodes: np.hstack([block[nodes] for block in blocks])
+
+
+def _units(columns: Array, count: int, rng: np.random.Generator) -> Array:
+    """Random rectified units."""
+    weights = rng.standard_normal((columns.shape[1], count)) / np.sqrt(columns.shape[1])
+    return np.asarray(np.maximum(columns @ weights + rng.standard_normal(count), 0.0))
+
+
+def _averaged(views: Views, units: Array) -> list[Array]:
+    """Units, and their averages one and two steps away; units of labels would return the node's own label."""
+    near = [walk @ units for walk in views.walks]
+    return [units, *near, *(walk @ one for walk, one in zip(views.walks, near, strict=True))]
+
+
+def _many(views: Views, labels: Labels) -> Iterator[Member]:
+    """Ridge on the features, on PageRank of several strengths, on kernels of the neighbourhood, on labels around."""
+    F = views.features
+    yield Member("features", F.__getitem__, graph=False)
+    if views.graph is None:
+        marked = F if views.fit is None else views.fit.features
+        yield kernel("features, kernel", gaussian, [F], [marked], labels)._replace(graph=False, local=False)
+        return
+    filtered = views.pagerank(STRENGTHS)
+    for s, P in zip(STRENGTHS, filtered, strict=True):
+        yield Member(f"PageRank {s:g}", P.__getitem__, strength=s)
+    if views.fit is not None:
+        return
+    rows = views.rows()
+    smooth = [filtered[STRENGTHS.index(0.9)], *rows]
+    yield kernel("PageRank 0.9, rows", linear, smooth, smooth, labels)
+    around = [F, *views.steps(), *rows, views.degree_profile()]
+    yield kernel("neighbourhood kernel", gaussian, around, around, labels)
+    if _many_labels(labels):
+        yield Member("labels", views.labels(labels).__getitem__, local=True)
+
+
+def _many_labels(labels: Labels) -> bool:
+    return bool(labels.codes.size >= PER_CLASS * labels.classes.size)
+
+
+def linear(rows: Any, marks: Any) -> Array:
+    """Scalar products of rows with those of landmarks."""
+    return np.asarray(dense(rows @ marks.T))
+
+
+def gaussian(rows: Any, marks: Any) -> Array:
+    r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
+    here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
+    return np.asarray(np.exp(2.0 * linear(rows, marks) - here[:, None] - there))
+
+
+def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: list[Any], labels: Labels) -> Member:
+    """Member on the mean of a kernel over several views, through at most `LANDMARKS` labelled nodes (Nyström).
+
+    It is exact up to there. `fit` holds the views of the graph of the fit, to which the landmarks belong.
+    """
+    nodes = labels.labelled
+    if nodes.size > LANDMARKS:
+        nodes = np.sort(np.random.default_rng(0).choice(nodes, LANDMARKS, replace=False))
+    marks = [view[nodes] for view in fit]
+
+    def mean(rows: list[Any]) -> Array:
+        return np.asarray(sum(form(here, there) for here, there in zip(rows, marks, strict=True)) / len(marks))
+
+    K = mean(marks)
+    root = cholesky(K + 1e-8 * np.trace(K) / len(K) * np.eye(len(K)), lower=True)
+    return Member(name, lambda some: solve_triangular(root, mean([v[some] for v in views]).T, lower=True).T, local=True)
+
+
+class Fitted(NamedTuple):
+    """A member at every regularization: leave-one-out outputs, outputs on all nodes, and how to compute these elsewhere."""
+
+    name: str
+    graph: bool
+    local: bool
+    strength: float | None
+    left_out: Array
+    outputs: Array
+    weights: Array
+    intercept: Array
+
+    @classmethod
+    def of(cls, member: Member, labels: Labels, weights: Array, nodes: int) -> Fitted:
+        """Ridge regression on the labelled nodes, at each regularization of the bank."""
+        Z, Y = member.columns(labels.labelled), targets(labels.codes, labels.classes.size)
+        ridge, share = Ridge(Z, weights), weights / weights.sum()
+        W = np.concatenate([Z.T @ ridge.dual(Y, reg) for reg in REG], axis=1)
+        intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
+        outputs = applied(member, W, intercept, nodes)
+        left_out = ridge.left_out(Y, REG)
+        kept = W if not member.local else W[:0]
+        return cls(member.name, member.graph, member.local, member.strength, left_out, outputs, kept, intercept)
+
+
+def applied(member: Member, weights: Array, intercept: Array, nodes: int) -> Array:
+    """Outputs of a member on all nodes (regularizations by nodes by columns); of large graphs in single precision."""
+    found = np.empty((nodes, intercept.size), np.float64 if nodes <= LARGE else np.float32)
+    for first in range(0, nodes, BLOCK):
+        some = np.arange(first, min(first + BLOCK, nodes))
+        found[some] = member.columns(some) @ weights + intercept
+    return np.moveaxis(found.reshape(nodes, len(REG), -1), 0, 1)

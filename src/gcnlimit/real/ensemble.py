@@ -1,0 +1,208 @@
+"""The average of the bank: trained, calibrated by degree, and what it expects of itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+
+from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._values import Array
+from gcnlimit.graphs.labels import Labels
+from gcnlimit.real.bank import REG, Fitted, applied, members
+from gcnlimit.real.leave_one_out import Average, correct, soft_average
+from gcnlimit.real.operators import propagation
+from gcnlimit.real.views import Scaling, Views
+
+LEAST = 1e-6  # probability below which nothing is said
+CALIBRATED = 50  # labelled nodes from which sharpness depends on the degree
+RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that are alike
+
+
+class Row(NamedTuple):
+    """One member of the average.
+
+    Parameters
+    ----------
+    member
+        What it is a ridge regression on.
+    weight
+        Its weight in the average, all regularizations together.
+    loo_accuracy
+        Leave-one-out accuracy at its best regularization.
+    strength
+        Of its PageRank filter, else None.
+    gain, gain_error
+        Accuracy of the average less its own, on the same nodes, and the standard error of this difference.
+    """
+
+    member: str
+    weight: float
+    loo_accuracy: float
+    strength: float | None
+    gain: float
+    gain_error: float
+
+
+class Ensemble:
+    """The bank trained on a graph and averaged; see `GraphClassifier`.
+
+    Parameters
+    ----------
+    features, adjacency
+        Checked parts, one of which may be None.
+    labels, weights
+        Labelled nodes, and the weight of each.
+    scale, direction
+        As of `GraphClassifier`.
+    """
+
+    def __init__(  # noqa: PLR0917
+        self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None, direction: str
+    ) -> None:
+        self.labels, self.share = labels, weights / weights.sum()
+        self.bare, self.direction = features is None, direction
+        features = graph_rows(adjacency) if features is None else features
+        self.scaling = Scaling.of(features, "rows" if self.bare else scale)
+        self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows", direction=direction)
+        with progress_bar("Regressions", None, unit="members") as bar:
+            self.fitted = []
+            for member in members(self.views, labels):
+                self.fitted.append(Fitted.of(member, labels, weights, self.views.nodes))
+                bar.advance(1)
+        self._left_out = np.concatenate([one.left_out for one in self.fitted])
+        self.average = self._averaged(np.ones(len(self.fitted), bool))
+        self.without_graph = self._averaged(np.array([not one.graph and not self.bare for one in self.fitted]))
+        self.gain = None if self.bare else difference(*self._hits(), self.share)
+        """Leave-one-out accuracy with the graph less that without, and its standard error."""
+        self.uses_graph = adjacency is not None and self._graph_helps()
+        if not self.uses_graph and not self.bare:
+            self.average = self.without_graph
+        own = self._mixed(self._left_out, self.views.degrees[labels.labelled])
+        self._slope = self._calibrated(own)
+        self.left_out = self._sharpened(own, self.views.degrees[labels.labelled])
+        """Leave-one-out scores of the labelled nodes, logarithms of probabilities."""
+
+    @property
+    def scores(self) -> Array:
+        """Logarithms of the probabilities of the classes on all nodes of the fit."""
+        outputs = np.concatenate([one.outputs for one in self.fitted])
+        return self._sharpened(self._mixed(outputs, self.views.degrees), self.views.degrees)
+
+    def elsewhere(self, features: Any, adjacency: Any) -> Array:
+        """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name."""
+        if self.bare:
+            features = graph_rows(adjacency)
+        views = Views(self.scaling(features), adjacency, self.views.unit, self.views, self.direction)
+        known = [one for one in self.fitted if not one.local]
+        outputs = np.concatenate(
+            [
+                applied(member, one.weights, one.intercept, views.nodes)
+                for member, one in zip(members(views, self.labels), known, strict=True)
+            ]
+        )
+        kept = np.array([not one.local for one in self.fitted])
+        chosen = np.repeat(kept, len(REG))
+        whole = self._averaged(kept) if self.uses_graph else self.without_graph
+        mixed = self._mixed(outputs, views.degrees, whole, chosen)
+        return self._sharpened(mixed, views.degrees)
+
+    def _hits(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Whether leave-one-out gives each labelled node its class, with the graph and without."""
+        parts = (part.probabilities(self._left_out) for part in (self.average, self.without_graph))
+        with_graph, without = (correct(part, self.labels.codes) for part in parts)
+        return with_graph, without
+
+    def table(self) -> list[Row]:
+        """Every member with its weight and leave-one-out accuracy."""
+        ours, found = correct(self.left_out, self.labels.codes), []
+        by_member = self.average.weights.reshape(-1, len(REG)).sum(axis=1)
+        for one, weight in zip(self.fitted, by_member, strict=True):
+            best = max((correct(h, self.labels.codes) for h in one.left_out), key=lambda hits: float(self.share @ hits))
+            found.append(
+                Row(
+                    one.name, float(weight), float(self.share @ best), one.strength, *difference(ours, best, self.share)
+                )
+            )
+        return found
+
+    def _graph_helps(self) -> bool:
+        """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""
+        codes = self.labels.codes
+        if self.bare or codes.size < CALIBRATED:
+            return True
+        own, alone = (
+            np.log(np.maximum(part.probabilities(self._left_out)[np.arange(codes.size), codes], LEAST))
+            for part in (self.average, self.without_graph)
+        )
+        gain, error = difference(own, alone, self.share)
+        return gain > error
+
+    def _averaged(self, kept: Any) -> Average:
+        """Soft average of the members kept."""
+        chosen = np.repeat(kept, len(REG))
+        if not chosen.any():
+            return Average(np.zeros(chosen.size), np.ones(chosen.size))
+        prior = np.repeat([RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], len(REG))
+        part = soft_average(self._left_out[chosen], self.labels.codes, self.share, prior[chosen])
+        weights, sharpness = np.zeros(chosen.size), np.ones(chosen.size)
+        weights[chosen], sharpness[chosen] = part
+        return Average(weights, sharpness)
+
+    def _mixed(
+        self, outputs: Array, degrees: Array, average: Average | None = None, chosen: Any = slice(None)
+    ) -> Array:
+        """Logarithms of the mean probabilities; a node without neighbours is left to the members without the graph."""
+        whole = self.average if average is None else average
+        found = Average(whole.weights[chosen], whole.sharpness[chosen]).probabilities(outputs)
+        lonely = degrees == 0
+        if self.views.graph is not None and lonely.any():
+            alone = Average(self.without_graph.weights[chosen], self.without_graph.sharpness[chosen])
+            prior = np.bincount(self.labels.codes, self.share, self.labels.classes.size)
+            found[lonely] = prior if self.bare else alone.probabilities(outputs[:, lonely])
+        return np.asarray(np.log(np.maximum(found, LEAST)))
+
+    def _calibrated(self, logs: Array) -> Array:
+        """Logarithm of the sharpness, and its slope in the logarithm of the degree, of least leave-one-out loss."""
+        codes, degrees = self.labels.codes, self.views.degrees[self.labels.labelled]
+        use = degrees > 0 if self.views.graph is not None else np.zeros(codes.size, bool)
+        if use.sum() < CALIBRATED:
+            return np.zeros(2)
+        wanted = 0.5 / codes.size / logs.shape[1] + (1.0 - 0.5 / codes.size) * np.eye(logs.shape[1])[codes[use]]
+
+        def loss(slope: Array) -> float:
+            found = log_softmax(self._sharpness(slope, degrees[use])[:, None] * logs[use], axis=1)
+            entropy = -np.sum(wanted * found, axis=1) @ self.share[use]
+            return float(entropy + np.sum(slope**2) / codes.size)
+
+        return np.asarray(minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x)
+
+    def _sharpness(self, slope: Array, degrees: Array) -> Array:
+        log = np.log1p(self.views.degrees)
+        return np.asarray(np.exp(np.clip(slope[0] + slope[1] * (np.log1p(degrees) - log.mean()), -2.0, 2.0)))
+
+    def _sharpened(self, logs: Array, degrees: Array) -> Array:
+        if self.views.graph is None:
+            return logs
+        power = np.where(degrees > 0, self._sharpness(self._slope, degrees), 1.0)
+        return np.asarray(log_softmax(power[:, None] * logs, axis=1))
+
+
+def graph_rows(adjacency: Any) -> Any:
+    """Rows of the normalized graph, which stand for features where there are none."""
+    return propagation(adjacency, "normalized").operator.matrix
+
+
+def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:
+    """Mean of `first - second`, both 0 or 1 on the same nodes, and its standard error.
+
+    >>> difference(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]), np.full(4, 0.25))
+    (0.25, 0.25)
+    """
+    apart = np.asarray(first, float) - np.asarray(second, float)
+    mean = float(share @ apart)
+    return mean, math.sqrt(float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1))

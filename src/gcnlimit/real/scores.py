@@ -1,0 +1,138 @@
+"""Scores of a classifier, what accuracy its leave-one-out leads to expect, and cross-validation on a graph."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from gcnlimit._validation import whole
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.labels import as_labels
+
+FEW = 20  # labelled nodes below which no single number is named
+SILENT = 10  # labelled nodes below which leave-one-out says nothing
+SURE = 1.96
+
+
+class Expected(NamedTuple):
+    """Accuracy to expect on other nodes, None with few labels, and an interval that holds it in nine of ten cases or more."""
+
+    value: float | None
+    low: float
+    high: float
+
+
+def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
+    """Interval of Wilson for the leave-one-out hits, not below chance, wider for few labels.
+
+    Below ten labelled nodes it says nothing, since a few misleading labels bring any method below chance.
+
+    >>> expected_accuracy(np.ones(6, bool), 2)
+    Expected(value=None, low=0.0, high=1.0)
+    """
+    n, hits, chance = right.size, float(np.mean(right)), 1.0 / classes
+    if n < SILENT:
+        return Expected(None, 0.0, 1.0)
+    z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
+    centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
+    half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
+    low, high = max(centre - half, chance), max(centre + half, chance)
+    return Expected(None if n < FEW else min(max(hits, low), high), low, high)
+
+
+def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
+    """Accuracy, balanced accuracy, macro F1 and area under the ROC curve (mean over the classes against the rest).
+
+    >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
+    {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
+    """
+    found, present = outputs.argmax(axis=1), np.unique(classes)
+    recalls, f1, auc = [], [], []
+    for c in present:
+        truth, said = classes == c, found == c
+        recalls.append(float(np.mean(said[truth])))
+        f1.append(2.0 * float(np.sum(truth & said)) / float(truth.sum() + said.sum()))
+        auc.append(_auc(outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1), truth))
+    accuracy = float(np.mean(found == classes))
+    return {
+        "accuracy": accuracy,
+        "balanced_accuracy": float(np.mean(recalls)),
+        "macro_f1": float(np.mean(f1)),
+        "auc": float(np.mean(auc)),
+    }
+
+
+def _auc(margin: Array, truth: npt.NDArray[np.bool_]) -> float:
+    ones = int(truth.sum())
+    if ones in (0, truth.size):
+        return math.nan
+    return float((rankdata(margin)[truth].sum() - 0.5 * ones * (ones + 1)) / (ones * (truth.size - ones)))
+
+
+def cross_validate(
+    model: Any, X: Any, y: Any, graph: Any, *, folds: int = 5, seed: int = 0
+) -> dict[str, npt.NDArray[np.float64]]:
+    """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
+
+    The labelled nodes are cut into `folds` parts that keep the shares of the classes; in turn the labels of each part are
+    hidden, the model is fitted, and its answers there are scored.
+
+    Parameters
+    ----------
+    model
+        `GraphClassifier`, `nn.MessagePassingClassifier`, or another estimator with ``fit(X, y, graph=...)``; it is cloned.
+    X, y, graph
+        As for `GraphClassifier`.
+    folds, seed
+        Number of parts, and how they are drawn.
+
+    Returns
+    -------
+    dict
+        Accuracy, balanced accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> i = gl.sample(gl.CSBM(alpha=2, lam=2.0, mu=3.0, rho=0.5, directed=False), nodes=300, degree=20, seed=0)
+    >>> y = np.where(i.train_mask, i.labels > 0, -1)
+    >>> found = gl.cross_validate(gl.GraphClassifier("pagerank"), i.features, y, i.adjacency, folds=3)
+    >>> bool(found["accuracy"].mean() > 0.8), sorted(found)
+    (True, ['accuracy', 'auc', 'balanced_accuracy', 'fit_seconds', 'macro_f1'])
+    """
+    from sklearn.base import clone
+
+    raw = np.asarray(y, object)
+    labels = as_labels(y, raw.size)
+    if not 2 <= whole("folds", folds, low=2) <= labels.labelled.size:
+        raise ParameterError(f"folds = {folds} is not allowed; there are {labels.labelled.size} labelled nodes")
+    part = stratified(labels.codes, folds, seed)
+    rows = []
+    for k in range(folds):
+        hidden = labels.labelled[part == k]
+        seen = raw.copy()
+        seen[hidden] = None
+        start = time.perf_counter()
+        fitted = clone(model).fit(X, seen, graph=graph)
+        seconds = time.perf_counter() - start
+        outputs = np.full((hidden.size, labels.classes.size), -np.inf)
+        columns = [labels.classes.tolist().index(c) for c in fitted.classes_.tolist()]
+        outputs[:, columns] = np.log(np.maximum(fitted.predict_proba()[hidden], 1e-300))
+        rows.append(scores(outputs, labels.codes[part == k]) | {"fit_seconds": seconds})
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def stratified(codes: npt.NDArray[np.int64], folds: int, seed: int) -> npt.NDArray[np.int64]:
+    """Part of each labelled node, each class spread evenly over the parts."""
+    rng = np.random.default_rng(whole("seed", seed, low=0))
+    mixed = rng.permutation(codes.size)
+    order = mixed[np.argsort(codes[mixed], kind="stable")]
+    part = np.empty(codes.size, np.int64)
+    part[order] = np.arange(codes.size) % folds
+    return part

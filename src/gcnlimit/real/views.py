@@ -1,0 +1,265 @@
+"""Views of a node: what its features, its neighbours, its degree and the labels around it say, one row for each node."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.check import column_spread, dense, is_sparse, is_symmetric, squared
+from gcnlimit.graphs.labels import Labels
+from gcnlimit.real.operators import propagation
+
+RANK = 256  # principal directions to which many features are reduced
+NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
+STEPS = 20  # of PageRank
+HOPS = 4
+GROUPS = 256  # most columns in which labels are spread
+WORK = 2e7  # products in one step of spreading the labels
+
+
+class Scaling(NamedTuple):
+    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are.
+
+    Parameters
+    ----------
+    how
+        ``"rows"``, ``"columns"`` or None.
+    mean, spread
+        Mean and standard deviation of each column; 0 and 1 where a column is not centred or is constant.
+
+    Examples
+    --------
+    >>> Scaling.of(np.eye(3), "auto").how, Scaling.of(np.ones((3, 2)), "auto").how
+    ('rows', 'columns')
+    >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]])
+    """
+
+    how: str | None
+    mean: Array
+    spread: Array
+
+    @classmethod
+    def of(cls, X: Any, how: str | None) -> Scaling:
+        """Scaling of these features; ``"auto"`` takes rows if most features are 0, as counts of words are, else columns.
+
+        The columns of a sparse matrix are not centred, so that it remains sparse.
+        """
+        if how not in ("auto", "rows", "columns", None):
+            raise ParameterError(f"scale = {how!r} is not allowed; use 'auto', 'rows', 'columns' or None")
+        if how == "auto":
+            filled = X.count_nonzero() if is_sparse(X) else np.count_nonzero(X)
+            how = "rows" if filled <= 0.5 * X.shape[0] * X.shape[1] else "columns"
+        mean, spread, varies = column_spread(X)
+        return cls(how, np.zeros_like(mean) if is_sparse(X) else mean, np.where(varies, spread, 1.0))
+
+    def __call__(self, X: Any) -> Any:
+        """Scaled features."""
+        if self.how is None:
+            return X
+        if self.how == "rows":
+            return unit_rows(X)
+        if is_sparse(X):
+            return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
+        return (X - self.mean) / self.spread
+
+
+def unit_rows(X: Any) -> Any:
+    """Rows over their norms; those of norm 0 stay."""
+    norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
+    factor = 1.0 / np.where(norms > 0, norms, 1.0)
+    return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
+
+
+def principal_directions(X: Any) -> Array | None:
+    """Orthonormal directions, about those of the largest singular values; None if there are few columns.
+
+    On small graphs they span all rows. Else two steps of subspace iteration start from the side of the features, so
+    that the order of the nodes does not matter.
+    """
+    nodes, width = X.shape
+    small = nodes <= 4 * RANK
+    rank = nodes if small else int(np.clip(NUMBERS / nodes, 64, RANK))
+    if width <= rank:
+        return None
+    if small:
+        return np.linalg.qr(dense(X.T))[0]
+    basis = np.random.default_rng(0).standard_normal((width, rank))
+    for _ in range(2):
+        basis = np.linalg.qr(np.asarray(X.T @ (X @ basis)))[0]
+    return basis
+
+
+class Views:
+    r"""Views of the nodes of one graph, each computed when it is first asked for.
+
+    Parameters
+    ----------
+    features
+        Scaled features.
+    adjacency
+        Checked adjacency matrix, or None.
+    unit
+        Whether rows of the views have unit norm, as suits counts; else they keep their relative norms.
+    fit
+        Views of the graph of the fit, whose directions, means and norms are used on this one.
+    direction
+        Which way the neighbours of a directed graph are averaged: ``"out"``, ``"in"``, or ``"both"`` apart.
+    """
+
+    def __init__(
+        self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None, direction: str = "both"
+    ) -> None:
+        self.X, self.unit, self.fit = features, unit, fit
+        self.graph, self.arrows = adjacency, [adjacency]
+        if adjacency is not None and not is_symmetric(adjacency):
+            self.graph = adjacency.maximum(adjacency.T).tocsr()
+            ways = {"out": [adjacency], "in": [adjacency.T.tocsr()]}
+            self.arrows = ways.get(direction, [adjacency, adjacency.T.tocsr()])
+        self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
+        self._moments: dict[str, tuple[Array, Array]] = {}
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.X.shape[0])
+
+    @cached_property
+    def base(self) -> Array:
+        """The features, many of them reduced to their principal directions."""
+        return dense(self.X) if self.directions is None else np.asarray(self.X @ self.directions)
+
+    @cached_property
+    def features(self) -> Array:
+        """The same with their rows scaled."""
+        return self._scaled("features", self.base)
+
+    @cached_property
+    def degrees(self) -> Array:
+        """Number of neighbours of each node."""
+        return np.zeros(self.nodes) if self.graph is None else np.diff(self.graph.indptr).astype(float)
+
+    @cached_property
+    def walks(self) -> list[Any]:
+        r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
+        return [row_average(A) for A in self.arrows]
+
+    def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
+        r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
+        S = propagation(self.graph, "centred").unit().operator
+        blocks = geometric(S, self.base, strengths)
+        return [self._scaled(f"pagerank {s}", block) for s, block in zip(strengths, blocks, strict=True)]
+
+    def steps(self) -> list[Array]:
+        """Features averaged one and two steps away, what returns to the node itself left out."""
+        found = []
+        for k, walk in enumerate(self.walks):
+            one = walk @ self.base
+            two = walk @ one - returning(walk)[:, None] * self.base
+            found += [self._scaled(f"one step {k}", one), self._scaled(f"two steps {k}", two)]
+        return found
+
+    def rows(self) -> list[Any]:
+        """Rows of the adjacency matrix, of unit norm, in each direction."""
+        return [unit_rows(A) for A in self.arrows]
+
+    def degree_profile(self) -> Array:
+        """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
+        walk, log = row_average(self.graph), np.log1p(self.degrees)
+        near = walk @ log
+        return self._standard("degrees", np.column_stack([log, near, walk @ near, self.degrees == 0])) / 2.0
+
+    def hops(self, most: int = HOPS) -> Array:
+        """Features and the logarithm of the degree, and their averages one to `most` steps away."""
+        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]])
+        blocks = [first]
+        for walk in self.walks:
+            block = first
+            for _ in range(most):
+                block = walk @ block
+                blocks.append(block)
+        return self._standard(f"hops {most}", np.hstack(blocks))
+
+    def labels(self, labels: Labels) -> Array:
+        """Labels around a node, its own left out: spread by PageRank of strength 0.9, and averaged one and two steps away.
+
+        PageRank spreads the labelled nodes in groups of one class, and a labelled node is not shown its own group: up to
+        `GROUPS` of them it is a group by itself.
+        """
+        count = labels.classes.size
+        group, owner = grouped(labels, int(np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))))
+        start = np.zeros((self.nodes, owner.size))
+        start[labels.labelled, group] = 1.0
+        (found,) = geometric(propagation(self.graph, "normalized").operator, start, (0.9,))
+        own = np.zeros((self.nodes, count))
+        own[labels.labelled, labels.codes] = 1.0
+        spread = found @ np.eye(count)[owner]
+        spread[labels.labelled, labels.codes] -= found[labels.labelled, group]
+        blocks = [np.maximum(spread, 0.0)]
+        for walk in self.walks:
+            one = walk @ own
+            blocks += [one, walk @ one - returning(walk)[:, None] * own]
+        # the others hold one label less of a node's own class, which alone would tell it: means are over the others
+        counts = np.bincount(labels.codes, minlength=count)[labels.codes]
+        for k, block in enumerate(blocks):
+            hidden = np.bincount(group)[group] if k == 0 else 1
+            block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
+        blocks[0] = np.asarray(unit_rows(blocks[0]))
+        return self._standard("labels", np.hstack(blocks))
+
+    def _scaled(self, name: str, view: Array) -> Array:
+        """Rows of unit norm, or of the same mean square as in the fit."""
+        if self.unit:
+            return np.asarray(unit_rows(view))
+        _, size = self._moments_of(name, np.sqrt(np.sum(view**2, axis=1, keepdims=True)))
+        return view / size
+
+    def _standard(self, name: str, view: Array) -> Array:
+        """Columns of mean 0 and variance 1 in the fit."""
+        mean, _ = self._moments_of(name, view)
+        _, spread = self._moments_of(f"{name}, centred", view - mean)
+        return (view - mean) / spread
+
+    def _moments_of(self, name: str, view: Array) -> tuple[Array, Array]:
+        """Mean and root mean square of each column in the fit; 1 for a column of zeros."""
+        if self.fit is not None:
+            return self.fit._moments[name]
+        size = np.sqrt(np.mean(view**2, axis=0))
+        self._moments[name] = view.mean(axis=0), np.where(size > 1e-9, size, 1.0)
+        return self._moments[name]
+
+
+def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Group of each labelled node, and class of each group: at most about `most`, of one class each."""
+    if labels.codes.size <= most:
+        return np.arange(labels.codes.size), labels.codes
+    parts = max(most // labels.classes.size, 2)
+    place = np.random.default_rng(0).permutation(labels.codes.size) % parts
+    return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
+
+
+def row_average(A: Any) -> Any:
+    """Rows over their sums: a node without neighbours has none."""
+    sums = np.asarray(np.abs(A).sum(axis=1)).ravel()
+    return (sparse.diags_array(np.divide(1.0, sums, out=np.zeros(sums.size), where=sums > 0)) @ A).tocsr()
+
+
+def returning(walk: Any) -> Array:
+    """Share of the walks of two steps that return to their start."""
+    return np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
+
+
+def geometric(S: Any, block: Array, strengths: tuple[float, ...]) -> list[Array]:
+    r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
+    power, totals = block, [block.copy() for _ in strengths]
+    for k in range(1, STEPS + 1):
+        power = S @ power
+        for j, s in enumerate(strengths):
+            totals[j] += s**k * power
+    return totals

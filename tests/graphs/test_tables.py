@@ -1,0 +1,158 @@
+"""Tables as people have them: what they say is read, what was done to it is said."""
+
+import gzip
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+
+import gcnlimit as gl
+from gcnlimit import real
+
+EDGES = "source,target\na,b\nb,c\nc,d\nd,a\n"
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Data set of two tables as text."""
+
+    def reader(edges=EDGES, nodes=None, **options):
+        (tmp_path / "e.csv").write_text(edges)
+        if nodes is not None:
+            (tmp_path / "n.csv").write_text(nodes)
+        return real.read(tmp_path / "e.csv", None if nodes is None else tmp_path / "n.csv", **options)
+
+    return reader
+
+
+@pytest.mark.parametrize("mark", ["", "NA", "N/A", "?", "None", "null", "unknown", "-1", "nan", "na"])
+def test_what_marks_an_unknown_class_is_no_class(read, mark):
+    data = read(nodes=f"node,label\na,student\nb,{mark}\nc,teacher\nd,student\n")
+    assert data.y.tolist() == ["student", "", "teacher", "student"]
+    assert f"1 of 4 nodes has no label ({mark or 'empty'})." in data.notes
+
+
+def test_the_columns_may_have_any_name(read):
+    nodes = "age,role,who,city\n20,x,a,Rome\n30,y,b,Oslo\n40,x,c,Rome\n50,?,d,Oslo\n"
+    data = read(nodes=nodes, label="role", id="who", drop="city")
+    assert data.names.tolist() == ["a", "b", "c", "d"]
+    assert data.y.tolist() == ["x", "y", "x", ""]
+    assert data.X.ravel().tolist() == [20, 30, 40, 50]
+    for wrong in ({"label": "rank"}, {"id": "name"}, {"drop": ["town"]}):
+        with pytest.raises(gl.ParameterError, match="is not a column"):
+            read(nodes=nodes, **({"label": "role", "id": "who"} | wrong))
+
+
+def test_a_missing_number_is_the_mean_and_is_marked(read):
+    data = read(nodes="node,label,age,size\na,x,20,1\nb,y,,NA\nc,x,40,3\nd,y,30,5\n")
+    assert data.X.tolist() == [[20, 1, 0], [30, 3, 1], [40, 3, 0], [30, 5, 0]]  # one mark for both columns
+    assert "Missing numbers became the mean of their column and are marked: age (1), size (1)." in data.notes
+
+
+def test_words_become_columns(read):
+    data = read(nodes="node,label,city\na,x,Rome\nb,y,Oslo\nc,x,\nd,y,Rome\n")
+    assert data.X.tolist() == [[0, 1], [1, 0], [0, 0], [0, 1]]
+    assert "Words became columns of 0 and 1: city (2)." in data.notes
+
+
+def test_nodes_that_only_edges_name_are_added(read):
+    data = read(nodes="node,label,age\na,x,20\nb,y,40\n")
+    assert data.names.tolist() == ["a", "b", "c", "d"]
+    assert data.y.tolist() == ["x", "y", "", ""]
+    assert data.X.tolist() == [[20, 0], [40, 0], [30, 1], [30, 1]]
+    assert "The table of nodes lacks 2 nodes of the edges; label and features are missing." in data.notes
+
+
+def test_what_was_done_to_the_edges_is_said(read):
+    data = read("a,b\na,b\nb,a\nc,a\nc,c\n")
+    assert data.graph.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
+    assert data.notes == (
+        "Counted once 1 duplicate edge.",
+        "Dropped 1 self-loop.",
+        "Edges are read as directed, 1 pair of nodes in both directions; the option undirected ignores their direction.",
+    )
+    both = read("a,b\na,b\nb,a\nc,a\nc,c\n", undirected=True)
+    assert both.graph.toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    assert both.notes == ("Counted once 2 duplicate edges.", "Dropped 1 self-loop.")
+    assert read("a,b\nb,a\n").notes == ()
+
+
+def test_weights_of_an_edge_listed_twice_are_added(read):
+    assert read("a,b,2\na,b,3\n").graph.toarray().tolist() == [[0, 5], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    ["user,friend\n1,2\n2,3\n", "who,whom,count\na,b,1\nb,c,1\n", "1,2\n2,3\n", "from\tto\n1\t2\n2\t3\n"],
+)
+def test_names_of_columns_are_no_nodes(read, edges):
+    assert read(edges).nodes == 3
+
+
+def test_names_of_columns_are_known_from_the_table_of_nodes(read):
+    assert read("who,whom\na,b\nb,a\n", "node,label\na,x\nb,y\n").names.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "edges, nodes, sentence",
+    [
+        ("a,b,1,2\n", None, r"has 4 columns; keep two \(source, target\) or three"),
+        ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
+        (EDGES, "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n", "column 'born' holds dates, such as '2001-02-03'"),
+        (
+            EDGES,
+            "node,label,size\na,x,3\nb,y,tall\n",
+            "column 'size' holds numbers, such as 3, and words, such as 'tall'",
+        ),
+        (EDGES, "node,label,class\na,x,p\nb,y,q\n", "the columns 'label' and 'class'; say which"),
+        ("a,\n", None, "names no node in row 1"),
+        ("a,b,-2\n", None, "1 negative weights, such as -2"),
+    ],
+)
+def test_what_cannot_be_read_is_named_in_the_users_words(read, edges, nodes, sentence):
+    with pytest.raises(gl.ParameterError, match=sentence):
+        read(edges, nodes)
+
+
+def test_compressed_tables_are_read_as_plain_ones(tmp_path, read):
+    with gzip.open(tmp_path / "e.csv.gz", "wt") as file:
+        file.write(EDGES)
+    assert (real.read(tmp_path / "e.csv.gz").graph != read().graph).nnz == 0
+    (tmp_path / "bad.csv.gz").write_bytes(b"\x1f\x8b broken")
+    with pytest.raises(gl.ParameterError, match="cannot be read as a table"):
+        real.read(tmp_path / "bad.csv.gz")
+
+
+def test_data_frames_are_read_as_files_are(read):
+    nodes = "node,label,age,city\na,1,20,Rome\nb,,,Oslo\nc,2,40,\nd,1,30,Rome\n"
+    file = read(nodes=nodes)
+    frame = pd.DataFrame(
+        {
+            "label": [1, np.nan, 2, 1],
+            "age": pd.array([20, pd.NA, 40, 30], dtype="Int64"),
+            "city": pd.Categorical(["Rome", "Oslo", None, "Rome"]),
+        },
+        index=pd.Index(["a", "b", "c", "d"], name="node"),
+    )
+    edges = pd.DataFrame({"source": list("abcd"), "target": list("bcda")})
+    data = real.read(edges, frame)
+    assert np.array_equal(data.X, file.X)
+    assert data.y.tolist() == file.y.tolist() == [1, -1, 2, 1]
+    assert (data.graph != file.graph).nnz == 0
+    with pytest.raises(gl.ParameterError, match="column 'born' holds dates"):
+        real.read(edges, frame.assign(born=pd.Timestamp("2001-02-03")))
+
+
+def test_attributes_of_networkx_are_read_as_columns_are():
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, {0: 20, 2: 40}, "age")
+    networkx.set_node_attributes(graph, {0: "Rome", 1: "Oslo", 2: "Rome"}, "city")
+    networkx.set_node_attributes(graph, {0: "x", 2: "y"}, "role")
+    data = real.from_networkx(graph, features=["age", "city"], label="role")
+    assert data.X.tolist() == [[20, 0, 1, 0], [30, 1, 0, 1], [40, 0, 1, 0]]
+    assert data.y.tolist() == ["x", "", "y"]
+    assert real.from_networkx(graph, features="age").X.tolist() == [[20, 0], [30, 1], [40, 0]]
+    for options in ({"features": ["height"]}, {"label": "rank"}):
+        with pytest.raises(gl.ParameterError, match=r"no node has the attribute .* age, city, role"):
+            real.from_networkx(graph, **options)
