@@ -49,7 +49,8 @@ class GCN(Value):
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
     normalization
         By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
-        `Regularized`, which is the best, or a pair of exponents (Eq. 11.3). Without effect where all degrees are alike.
+        ``"regularized"``, which is the best (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
+        degrees are alike.
 
     Examples
     --------

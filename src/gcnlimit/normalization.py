@@ -163,12 +163,14 @@ def as_normalization(value: object) -> Normalization:
     """
     if isinstance(value, Normalization):
         return value
+    if isinstance(value, str) and value == "regularized":
+        return Regularized()
     for exponents, name in _NAMED.items():
-        if value == name:
+        if isinstance(value, str) and value == name:
             return Normalization(*exponents)
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     raise ParameterError(
-        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', Regularized() or a pair "
+        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', 'regularized' or a pair "
         "of exponents (p, q)"
     )

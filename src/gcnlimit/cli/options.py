@@ -59,6 +59,10 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
     function = click.option(
         "--classes", type=Numbers(), default="2", help="Number of equal classes, or their fractions such as 0.2,0.8."
     )(function)
+    function = click.option("--degrees-law", default="gamma", show_default=True, help="gamma or lognormal.")(function)
+    function = click.option("--degrees-variance", type=float, help=f"{long_name('degrees_variance').capitalize()}.")(
+        function
+    )
     bounds = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
     for name in reversed(SIGNALS):
         text = f"{long_name(name).capitalize()}{bounds.get(name, '')}."
@@ -74,6 +78,8 @@ def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ]
     for option in (
         symmetrize_option,
+        click.option("--tau", type=float, help=f"{long_name('tau').capitalize()}; by default the best."),
+        click.option("--normalization", default="symmetric", show_default=True, help=f"{long_name('normalization')}."),
         click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
         click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
         click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
@@ -115,6 +121,8 @@ class Grid:
             self._take(name, given[name])
         self.inputs["directed"] = not given["undirected"]
         self._take_classes(given["classes"])
+        if given.get("degrees_variance") is not None:
+            self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "symmetrize" in given and "reg" in given:
             self._take_network(given)
 
@@ -187,7 +195,7 @@ class Grid:
             )
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and name in given}
+        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and given.get(name) is not None}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = families()[name]
