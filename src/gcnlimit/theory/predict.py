@@ -275,8 +275,8 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
     )
     status = column("status")
-    return Prediction.of(
-        performance,
+    return Prediction(
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

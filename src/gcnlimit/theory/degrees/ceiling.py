@@ -140,9 +140,9 @@ def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
     parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
     best, reached = (Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True))
     hard = reached.features < best.features - _APART
-    return BayesPrediction.from_states(
-        _prediction(data, evolution, best),
-        labelled(_prediction(data, evolution, reached), data),
+    return BayesPrediction(
+        **vars(_prediction(data, evolution, best)),
+        algorithmic=labelled(_prediction(data, evolution, reached), data),
         hard=scalar_or_array(hard.reshape(data.shape)),
         free_entropy=scalar_or_array(evolution.free_entropy(best).reshape(data.shape)),
     )
@@ -160,8 +160,8 @@ def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) 
     def shaped(values: npt.NDArray[Any]) -> Any:
         return scalar_or_array(np.reshape(values, shape))
 
-    return Prediction.of(
-        performance,
+    return Prediction(
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=shaped(test_margin),
