@@ -1,11 +1,4 @@
-r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows.
-
-The operator :math:`\mathrm{diag}(l)\,a_0\,\mathrm{diag}(r)` has the spectrum of :math:`\phi^{1/2} a_0 \phi^{1/2}` with
-:math:`\phi = lr`. With :math:`m(\theta) = 1/(z - \phi M)` and :math:`M = \mathbb E[\phi m]`,
-
-.. math::
-    \text{edge: } \mathbb E[\phi^2 m^2] = 1, \qquad \text{outlier: } \lambda_e\,\mathbb E[\theta\phi m] = 1, \qquad
-    \mathrm{Acc} = \mathbb E\,\Phi(x\sqrt\theta), \quad x^2 = \frac{1 - \mathbb E[\phi^2m^2]}{\mathbb E[\theta\phi^2m^2]} .
+r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows (Eq. 11.12).
 
 In :math:`u = z/M` all is explicit: :math:`M^2 = \mathbb E[\phi/(u - \phi)]` and :math:`z = uM`.
 """

@@ -1,14 +1,7 @@
-r"""The ceiling with propensities: two overlaps in place of one.
+r"""The ceiling with propensities: two overlaps in place of one (Eq. 11.13).
 
-The field on a node of propensity :math:`\theta` has the evidence :math:`m_\theta`, with the overlap :math:`q_s` that the graph
-weights by degree and the plain one :math:`q`, which the features see,
-
-.. math::
-    m_\theta = \lambda_s^2\,\theta\,q_s + M_X(q), \qquad q_s = \rho + (1-\rho)\,\mathbb E[\theta\,T(m_\theta)], \qquad
-    q = \rho + (1-\rho)\,\mathbb E\,T(m_\theta),
-
-:math:`M_X` the evidence of the features (Eq. 8.8) and :math:`T` the overlap of the posterior. :math:`T` is concave for up to four
-classes, and then the solution above 0 is the only one; with more there may be two that are stable.
+The graph weights the overlap by degree, the features do not. For up to four classes the solution above 0 is the only one; with
+more there may be two that are stable.
 """
 
 from __future__ import annotations

@@ -1,18 +1,7 @@
-r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities.
+r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities (Eqs. 11.9 to 11.11).
 
-A node of propensity :math:`\theta` sends its layers with the factor :math:`r` and receives with :math:`l`
-(`gcnlimit.normalization`), and the spike acts with :math:`\sqrt\theta`. In Eqs. 3.1 to 3.12 each node then has its own
-matrices and fields,
-
-.. math::
-    \mathbf D &= I - \mathrm{subdiag}(c) - \delta\,lr\,b V_{qh}^T, \qquad
-    \mathbf G_0 = \mathrm{diag}(V_w,\, l^2\, bVb), \qquad \mathbf G_h = \mathrm{diag}(r^2 \hat V, 0), \\
-    B &= \big(\sqrt\mu\,m_w + \sqrt{Q_w}\,\zeta,\; l\,b\,(\lambda_e\sqrt\theta\,m + \zeta_q)\big), \qquad
-    B_h = r\,(\lambda_e\sqrt\theta\,\hat m + \zeta_h),
-
-and the order parameters are averages over :math:`\theta`: :math:`m` with :math:`\sqrt\theta\,r`, :math:`\hat m` with
-:math:`\sqrt\theta\,l\,b`, :math:`Q` and :math:`V` with :math:`r^2`, their conjugates with :math:`l^2`, those between with
-:math:`lr`. PageRank is one layer that feeds itself, :math:`h = z + \theta_{pr} B h`: it sends and receives the same layer.
+A node sends its layers with the factor :math:`r` and receives with :math:`l` (`gcnlimit.normalization`), and the spike acts with
+:math:`\sqrt\theta`. PageRank is one layer that feeds itself: it sends and receives the same layer.
 """
 
 from __future__ import annotations
