@@ -153,7 +153,7 @@ class Prediction(Performance):
         >>> import gcnlimit as gl
         >>> data = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False, degrees=gl.Gamma(0.5))
         >>> gl.bayes_optimal(data).accuracy_by_degree([0.2, 1.0, 5.0]).round(3)  # hubs know more
-        array([0.694, 0.888, 0.996])
+        array([0.758, 0.876, 0.991])
         """
         if self.order_parameters.by_degree is None:
             raise ParameterError(
