@@ -16,6 +16,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import L2, Penalty, as_penalty
 
 
@@ -49,6 +50,10 @@ class GCN(Value):
     penalty
         The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or a
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
+    normalization
+        By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
+        ``"regularized"``, which is the best (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
+        degrees are alike.
 
     Examples
     --------
@@ -63,6 +68,7 @@ class GCN(Value):
     symmetrize: bool
     normalize: bool
     penalty: Penalty
+    normalization: Normalization
     test_filter: Filter | None
 
     def __init__(
@@ -74,6 +80,7 @@ class GCN(Value):
         normalize: bool = False,
         *,
         penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
+        normalization: Normalization | tuple[float, float] | str = "symmetric",
         test_filter: Filter | Callable[[Array], ArrayLike] | None = None,
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
@@ -82,6 +89,7 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
+        object.__setattr__(self, "normalization", as_normalization(normalization))
         object.__setattr__(self, "test_filter", None if test_filter is None else as_filter(test_filter))
         self.shape  # noqa: B018 - refuses shapes that do not broadcast
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
@@ -104,8 +112,9 @@ class GCN(Value):
         return self.test_filter or self.filter
 
     def __repr__(self) -> str:
-        """Fields by name; that of the test only if it is another one."""
-        shown = [f.name for f in fields(self) if f.name != "test_filter" or self.test_filter is not None]
+        """Fields by name; the symmetric normalisation and a filter at test that is the same are left out."""
+        usual = {"normalization": self.normalization.plain, "test_filter": self.test_filter is None}
+        shown = [f.name for f in fields(self) if not usual.get(f.name, False)]
         return f"GCN({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **changes: Any) -> GCN:
@@ -116,6 +125,14 @@ class GCN(Value):
         GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
         """
         return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
+
+    def require_gain(self, data: CSBM) -> None:
+        """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
+        if self.normalize and data.degrees is not None and not self.normalization.plain:
+            raise ParameterError(
+                f"normalize = True needs normalization = 'symmetric' under degrees = {data.degrees!r}, got "
+                f"{self.normalization!r}; give reg in the units of the filter, with normalize=False"
+            )
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""

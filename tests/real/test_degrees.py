@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gcnlimit.degrees import Gamma
-from gcnlimit.real.degrees import degree_law, degree_signal, degree_variance, noise_level, shrunk_propensities
+from gcnlimit.real.degrees import degree_law, degree_signal, degree_variance, noise_level
 from gcnlimit.simulation.data.graph import bernoulli_graph
 
 NODES, DEGREE, LAM = 3000, 40.0, 1.3
@@ -51,8 +51,5 @@ def test_law_of_the_degrees_without_chance():
     A, theta, _ = sampled(False)
     assert degree_law(A).moment(2.0) - 1.0 == pytest.approx(np.var(A.sum(axis=1)) / A.sum(axis=1).mean() ** 2)
     assert degree_variance(A) == pytest.approx(np.var(theta), abs=0.05)
-    shrunk, raw = shrunk_propensities(A), A.sum(axis=1) / DEGREE
-    assert np.mean(shrunk) == pytest.approx(1.0)
-    assert np.mean((shrunk - theta) ** 2) < np.mean((raw - theta) ** 2)
     alike = sampled(False, law=Gamma(0.0))[0]
     assert degree_variance(alike) < 0.005

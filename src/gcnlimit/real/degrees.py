@@ -33,17 +33,8 @@ def degree_variance(adjacency: Any) -> float:
     return max(float(np.var(degree)) - unit * mean, 0.0) / mean**2
 
 
-def shrunk_propensities(adjacency: Any) -> Array:
-    r"""Propensity :math:`(D_i + 1/v)/(d + 1/v)` of each node: its mean, given its degree and a gamma law of variance `v`."""
-    degree, v = _degrees(adjacency)[0], degree_variance(adjacency)
-    mean = float(np.mean(degree))
-    return (v * degree + 1.0) / (v * mean + 1.0)
-
-
 def degree_signal(adjacency: Any, codes: Array) -> float:
-    r"""Signal of a graph, its degrees accounted for, from the codes of its nodes, 0 where the label is not known.
-
-    .. math:: \hat\lambda = \frac{N}{n(n-1)(C-1)} \sum_{i \ne j} y_i \cdot y_j\, \frac{A_{ij} - D_iD_j/2m}{\sqrt d} .
+    r"""Signal of a graph, its degrees accounted for, from the codes of its nodes, 0 where the label is not known (Eq. 11.17).
 
     With all labels and two classes it is :math:`2\sqrt d` times Newman's modularity.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -96,6 +97,9 @@ def simulate(  # noqa: PLR0917
     trials = whole("trials", trials, low=1, high=10**6)
     if flag("throw", throw):
         size.check_signals(data)
+    few = data.degrees and size.degree and gcn.normalization.leaves(data.degrees, size.degree)
+    if few:
+        warnings.warn(few, stacklevel=2)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)

@@ -56,6 +56,8 @@ def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransf
     Where the state evolution has several stable fixed points, the two graphs exchange what each has found by itself.
     """
     check_types("bayes_optimal", data=(data, CSBM), to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
+    for graph_model in (data, to):
+        graph_model.require_alike("bayes_optimal on another graph")
     signal, _ = feature_signal(data, to), common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
     shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)

@@ -28,6 +28,7 @@ from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
 from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.propensity_spectrum import radius
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 
@@ -68,7 +69,8 @@ class Points(NamedTuple):
         )
         operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
         network = (gcn.loss, gcn.normalize, gcn.penalty)
-        points = cls(alpha, mu, rho, reg, operator, filter, *network, data.classes, data.features)
+        laws = (data.classes, data.features, data.degrees)
+        points = cls(alpha, mu, rho, reg, operator, filter, *network, *laws, gcn.normalization)
         return points if gcn.test_filter is None else points._replace(test_filter=gcn.test_filter.ravel(shape))
 
     def checked(self) -> Self:
@@ -127,8 +129,10 @@ class Points(NamedTuple):
 
     @property
     def radius(self) -> Array:
-        """Spectral radius of the operator, spike included."""
-        return self.operator.radius
+        """Spectral radius of the operator, spike included; that of degrees that are alike for the symmetric normalisation."""
+        if self.degrees is None or self.normalization.plain:
+            return self.operator.radius
+        return radius(self.normalization, self.degrees, *self.operator)
 
     @property
     def size(self) -> int:

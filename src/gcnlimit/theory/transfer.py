@@ -76,9 +76,11 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
     """
     check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN))
     tol = tolerance("tol", tol, high=LOOSEST)
+    data.require_alike("transfer")
     if isinstance(to, str):
         return _joining(data, gcn, to, tol)
     check_types("transfer", to=(to, CSBM))
+    to.require_alike("transfer")
     answer = _elsewhere(data, gcn, to, tol)
     answer = with_errors_of_both(answer, data, to, lambda one, other: transfer(one, gcn, other, tol=tol))
     return labelled(answer, data, gcn, to)
@@ -159,6 +161,8 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM | None = None, *, tol: float
     True
     """
     check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, (CSBM, type(None))))
+    for graph_model in (data, to or data):
+        graph_model.require_alike("best_test_filter")
     if to is None:
         best, _ = best_readout(Points.of(data, gcn.replaced(test_filter=None)))
         return best.replaced(best.values.reshape(broadcast(data=data.shape, network=gcn.shape)))
@@ -179,6 +183,7 @@ def best_training_filter(data: CSBM, *, symmetrize: bool = True) -> PageRank:
     0.546
     """
     check_types("best_training_filter", data=(data, CSBM))
+    data.require_alike("best_training_filter")
     with np.errstate(divide="ignore"):
         return _pagerank(data, symmetrize, np.asarray(data.rho) / (1.0 - np.asarray(data.rho)))
 

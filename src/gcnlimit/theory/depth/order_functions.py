@@ -82,6 +82,7 @@ def order_functions(
     """
     check_problem("order_functions", data, gcn)
     gcn.require_one_filter("order_functions")
+    data.require_alike("order_functions")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)
