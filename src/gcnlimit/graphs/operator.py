@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.graphs.eigenvalues import largest_eigenvalue
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +134,46 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float
 
 def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
+
+
+class Propagation(NamedTuple):
+    """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
+
+    operator: SparsePlusRankOne
+    radius: float
+
+    def unit(self) -> Propagation:
+        """The operator over its radius, on which strengths are relative to the top eigenvalue."""
+        return self if self.radius == 1.0 else Propagation(self.operator / self.radius, 1.0)
+
+
+def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propagation:
+    r"""Operator :math:`S` of an adjacency matrix :math:`A` that has been checked; a directed one becomes :math:`\max(A, A^T)`.
+
+    - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
+      the identity is added, in the unit of the weights.
+    - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
+    - ``"paper"``: `centred`, of the whole graph alike (Eq. 1.3).
+
+    >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> S = propagation(path, "normalized", loops=False)
+    >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
+    (array([1., 2., 1.]), 1.0)
+    """
+    graph = graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
+    if kind == "paper":
+        return _bounded(centred(graph, symmetric=True))
+    if loops:
+        graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
+    matrix = normalized(graph)
+    if kind == "normalized":
+        return Propagation(SparsePlusRankOne(matrix, symmetric=True), 1.0)
+    root = np.sqrt(np.asarray(graph.sum(axis=1)))
+    top = root / max(float(np.linalg.norm(root)), 1e-300)
+    return _bounded(SparsePlusRankOne(matrix, top, top, symmetric=True))
+
+
+def _bounded(operator: SparsePlusRankOne) -> Propagation:
+    """The operator with its largest eigenvalue, to half a per cent from above."""
+    start = np.random.default_rng(0).standard_normal(operator.shape[0])
+    return Propagation(operator, max(1.005 * largest_eigenvalue(operator, start), 1e-6))

@@ -13,9 +13,9 @@ from scipy.special import log_softmax
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, applied, members
 from gcnlimit.real.leave_one_out import Average, correct, soft_average
-from gcnlimit.real.operators import propagation
 from gcnlimit.real.views import Scaling, Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -57,18 +57,16 @@ class Ensemble:
         Checked parts, one of which may be None.
     labels, weights
         Labelled nodes, and the weight of each.
-    scale, direction
+    scale
         As of `GraphClassifier`.
     """
 
-    def __init__(  # noqa: PLR0917
-        self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None, direction: str
-    ) -> None:
+    def __init__(self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None) -> None:
         self.labels, self.share = labels, weights / weights.sum()
-        self.bare, self.direction = features is None, direction
+        self.bare = features is None
         features = graph_rows(adjacency) if features is None else features
         self.scaling = Scaling.of(features, "rows" if self.bare else scale)
-        self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows", direction=direction)
+        self.views = Views(self.scaling(features), adjacency, self.scaling.how == "rows")
         with progress_bar("Regressions", None, unit="members") as bar:
             self.fitted = []
             for member in members(self.views, labels):
@@ -97,7 +95,7 @@ class Ensemble:
         """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name."""
         if self.bare:
             features = graph_rows(adjacency)
-        views = Views(self.scaling(features), adjacency, self.views.unit, self.views, self.direction)
+        views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
         known = [one for one in self.fitted if not one.local]
         outputs = np.concatenate(
             [

@@ -13,7 +13,7 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, is_symmetric, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.real.operators import propagation
+from gcnlimit.graphs.operator import normalized, propagation
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
@@ -109,19 +109,14 @@ class Views:
         Whether rows of the views have unit norm, as suits counts; else they keep their relative norms.
     fit
         Views of the graph of the fit, whose directions, means and norms are used on this one.
-    direction
-        Which way the neighbours of a directed graph are averaged: ``"out"``, ``"in"``, or ``"both"`` apart.
     """
 
-    def __init__(
-        self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None, direction: str = "both"
-    ) -> None:
+    def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.X, self.unit, self.fit = features, unit, fit
         self.graph, self.arrows = adjacency, [adjacency]
         if adjacency is not None and not is_symmetric(adjacency):
             self.graph = adjacency.maximum(adjacency.T).tocsr()
-            ways = {"out": [adjacency], "in": [adjacency.T.tocsr()]}
-            self.arrows = ways.get(direction, [adjacency, adjacency.T.tocsr()])
+            self.arrows = [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
 
@@ -148,7 +143,7 @@ class Views:
     @cached_property
     def walks(self) -> list[Any]:
         r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
-        return [row_average(A) for A in self.arrows]
+        return [normalized(A, 1.0, 0.0) for A in self.arrows]
 
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
@@ -171,7 +166,7 @@ class Views:
 
     def degree_profile(self) -> Array:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
-        walk, log = row_average(self.graph), np.log1p(self.degrees)
+        walk, log = normalized(self.graph, 1.0, 0.0), np.log1p(self.degrees)
         near = walk @ log
         return self._standard("degrees", np.column_stack([log, near, walk @ near, self.degrees == 0])) / 2.0
 
@@ -242,12 +237,6 @@ def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArr
     parts = max(most // labels.classes.size, 2)
     place = np.random.default_rng(0).permutation(labels.codes.size) % parts
     return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
-
-
-def row_average(A: Any) -> Any:
-    """Rows over their sums: a node without neighbours has none."""
-    sums = np.asarray(np.abs(A).sum(axis=1)).ravel()
-    return (sparse.diags_array(np.divide(1.0, sums, out=np.zeros(sums.size), where=sums > 0)) @ A).tocsr()
 
 
 def returning(walk: Any) -> Array:
