@@ -105,10 +105,13 @@ def test_exact_parameters_give_an_interval_of_no_width():
     assert interval.low == pytest.approx(interval.value) == interval.high
 
 
-def test_hubs_and_communities_are_said(cora, texas):
+def test_what_the_model_does_not_explain_is_said(cora, texas):
     for data in (cora, texas):
-        with pytest.warns(UserWarning, match="hubs or other communities"):
-            gl.estimate(data.X, data.training(), data.graph)
+        given = StandardizedGraph.of(data.X, data.training(), data.graph)
+        assert "small for a graph with hubs" in " ".join(estimate_standard(given).warnings)
+    ring = sparse.csr_array(np.kron(np.eye(40), np.ones((25, 25))) - np.eye(1000))  # communities that are no classes
+    with pytest.warns(UserWarning, match="such as other communities"):
+        gl.estimate(None, np.arange(1000) % 2, ring)
 
 
 def test_few_labels_and_no_signal_leave_the_sign_open():

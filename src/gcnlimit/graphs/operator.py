@@ -136,6 +136,17 @@ def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
 
 
+def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
+    r"""Operator :math:`D^{-1/2} (A - DD^T/2m) D^{-1/2}` of a symmetric graph: normalized, less its top eigenvector.
+
+    Degrees below `least` count as this where they divide, since a few leaves have large eigenvalues of their own.
+    """
+    degrees = np.asarray(graph.sum(axis=1))
+    factor = _inverse_power(np.maximum(degrees, least), 0.5)
+    scale, mean = sparse.diags_array(factor), degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
+    return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
+
+
 class Propagation(NamedTuple):
     """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
 
@@ -165,12 +176,9 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propag
         return _bounded(centred(graph, symmetric=True))
     if loops:
         graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
-    matrix = normalized(graph)
     if kind == "normalized":
-        return Propagation(SparsePlusRankOne(matrix, symmetric=True), 1.0)
-    root = np.sqrt(np.asarray(graph.sum(axis=1)))
-    top = root / max(float(np.linalg.norm(root)), 1e-300)
-    return _bounded(SparsePlusRankOne(matrix, top, top, symmetric=True))
+        return Propagation(SparsePlusRankOne(normalized(graph), symmetric=True), 1.0)
+    return _bounded(without_degrees(graph))
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:

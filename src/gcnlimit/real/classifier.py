@@ -173,7 +173,9 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        operators = {name: self._propagation(adjacency, name) for name in OPERATORS[1:] if self.operator in ("auto", name)}
+        operators = {
+            name: self._propagation(adjacency, name) for name in OPERATORS[1:] if self.operator in ("auto", name)
+        }
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)

@@ -11,7 +11,6 @@ import numpy as np
 from gcnlimit._runtime.extras import need
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.real.describe import degree_doubts, degrees
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Expected, stratified
@@ -130,8 +129,7 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
-    degree = degrees(adjacency, given.directed)
-    doubts = (*estimate.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
+    doubts = (*estimate.warnings, *(("its degrees vary more than at random",) if given.has_hubs else ()))
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
     network = "the average of graph and features" if model.uses_graph_ else "the features alone"
