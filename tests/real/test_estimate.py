@@ -61,10 +61,10 @@ def test_the_gradient_is_that_of_the_free_entropy():
     fixed = _Fixed(StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
 
     def phi(lam, root):
-        return fixed.free_entropy(fixed.run(fixed.start(), lam, root**2, 2000)[0], lam, root**2)
+        return fixed.free_entropy(fixed.run(fixed.start, lam, root**2, 2000)[0], lam, root**2)
 
     lam, root, h = 1.0, 1.3, 1e-3
-    state, converged = fixed.run(fixed.start(), lam, root**2, 2000)
+    state, converged = fixed.run(fixed.start, lam, root**2, 2000)
     assert converged
     wanted = [(phi(lam + h, root) - phi(lam - h, root)) / (2 * h), (phi(lam, root + h) - phi(lam, root - h)) / (2 * h)]
     assert fixed.gradient(state, lam, root**2) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
@@ -74,7 +74,7 @@ def test_the_posterior_is_that_of_amp():
     i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.2, directed=False), nodes=500, degree=30, seed=3)
     given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
     fixed = _Fixed(given)
-    ours = fixed.run(fixed.start(), 1.5, 2.0, 500)[0].m
+    ours = fixed.run(fixed.start, 1.5, 2.0, 500)[0].m
     theirs = gl.amp(i).labels
     assert np.mean(np.sign(ours) == np.sign(theirs)) > 0.98  # the features are standardised here
     assert np.corrcoef(ours, theirs)[0, 1] > 0.99
@@ -166,6 +166,6 @@ def test_message_passing_converges_at_the_true_signals(lam):
     """As state evolution says it does; features and graph both matter, and few nodes are labelled."""
     graph = sampled(gl.CSBM(1, lam, 0.9, 0.035, directed=False), 1500, np.random.default_rng(1))
     fixed = _Fixed(StandardizedGraph.of(graph.X, graph.y, graph.adjacency))
-    state, converged = fixed.run(fixed.start(), lam, 0.9, 80)
+    state, converged = fixed.run(fixed.start, lam, 0.9, 80)
     assert converged
-    assert fixed.free_entropy(state, lam, 0.9) > fixed.free_entropy(fixed.run(fixed.start(), 0.0, 0.9, 80)[0], 0.0, 0.9)
+    assert fixed.free_entropy(state, lam, 0.9) > fixed.free_entropy(fixed.run(fixed.start, 0.0, 0.9, 80)[0], 0.0, 0.9)

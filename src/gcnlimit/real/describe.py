@@ -112,7 +112,7 @@ class Description:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
         if e.degrees is not None:
             lines.append(
-                f"degrees vary more than at random; divided out, they leave a noise of {self.noise_level:.2f} (model: 1)"
+                f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
             )
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
