@@ -11,8 +11,8 @@ import torch
 from gcnlimit._values import Array
 from gcnlimit.benchmark.methods import two_sided
 from gcnlimit.benchmark.task import Task
-from gcnlimit.nn.operators import SymmetricOperator, as_operator
 from gcnlimit.graphs.operator import propagation
+from gcnlimit.nn.operators import SymmetricOperator, as_operator
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
 
 STEPS = 40  # of the Chebyshev iteration: an error of 1e-5 at strength 0.95

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from copy import copy
 from typing import Any
@@ -199,10 +200,8 @@ def _matrix(name: str, value: Any) -> Any:
     """Sparse matrix as it is, else an array, of real numbers; objects that are all numbers become such."""
     array = value if is_sparse(value) else plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind == "O" and array.ndim == 2:
-        try:
+        with contextlib.suppress(ValueError, TypeError):
             array = array.astype(np.float64)
-        except (ValueError, TypeError):
-            pass
     if array.dtype.kind not in "biuf":
         raise ParameterError(f"{name} has dtype {array.dtype}; it must hold real numbers: encode others first")
     return array

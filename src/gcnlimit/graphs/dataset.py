@@ -124,7 +124,7 @@ def load(path: Location) -> Dataset:
         if "x_indptr" in stored:
             rows, columns = field(stored, "x_shape", 2).tolist()
             X = stored_csr(stored, "x_data", (whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)), "x_")
-        masks = {name: _unpacked(stored[name], nodes) for name in SPLITS if name in stored}
+        masks: dict[str, Any] = {name: _unpacked(stored[name], nodes) for name in SPLITS if name in stored}
         y = stored.get("labels", np.full(nodes, -1))
         return Dataset(graph, X, y, **masks, names=stored.get("names"))
 

@@ -79,7 +79,9 @@ def from_pyg(data: Any) -> Dataset:
     graph = from_edges(_numpy(index).T, data.num_nodes, None if weight is None else _numpy(weight))
     y = np.full(graph.shape[0], -1) if y is None else _numpy(y)
     given = {name: getattr(data, f"{name}_mask", None) for name in SPLITS}
-    masks = {name: np.atleast_2d(_numpy(mask).T) for name, mask in given.items() if mask is not None}  # a row per split
+    masks: dict[str, Any] = {
+        name: np.atleast_2d(_numpy(mask).T) for name, mask in given.items() if mask is not None
+    }  # a row per split
     return Dataset(graph, None if x is None else _numpy(x), y[:, 0] if y.shape[1:] == (1,) else y, **masks)
 
 

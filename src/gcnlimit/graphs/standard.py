@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,7 +122,7 @@ class StandardizedGraph(NamedTuple):
         if not self.has_hubs:
             return self.symmetrized()
         both, degree = self.both_ways()
-        return without_degrees(both, LEAF * float(both.sum()) / self.nodes) / degree**-0.5
+        return without_degrees(both, LEAF * float(both.sum()) / self.nodes) / (1.0 / math.sqrt(degree))
 
     def top_eigenvalues(self, count: int) -> Array:
         """Eigenvalues of that operator of largest magnitude, largest first, at most `count`."""

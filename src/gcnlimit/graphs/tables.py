@@ -65,7 +65,7 @@ def _matrix(pairs: npt.NDArray[Any], nodes: int, weights: Any) -> Any:
 
 
 def read_tables(
-    edges: Any, nodes: Any, label: str | None, key: str | None, drop: str | Sequence[str], undirected: bool
+    edges: Any, nodes: Any, *, label: str | None, key: str | None, drop: str | Sequence[str], undirected: bool
 ) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
     left_out = {drop} if isinstance(drop, str) else {*drop}

@@ -120,8 +120,8 @@ class Ensemble:
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
         """What the graph adds to a measure of the leave-one-out probabilities of each node, and its standard error."""
-        both = (measure(part.probabilities(self._left_out)) for part in (self.average, self.without_graph))
-        return difference(*both, self.share)
+        own, alone = (measure(part.probabilities(self._left_out)) for part in (self.average, self.without_graph))
+        return difference(own, alone, self.share)
 
     def _graph_helps(self) -> bool:
         """Whether the graph lowers the leave-one-out loss by more than one standard error; few labels cannot refute it."""

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
@@ -23,8 +22,6 @@ from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
 
-DRAWS = 400  # of the signals
-SHARES = 40  # of the class fractions, where these are unequal
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
 SPARSE = (
@@ -33,7 +30,7 @@ SPARSE = (
 
 
 class Interval(NamedTuple):
-    """A predicted accuracy, and the interval that holds it in 95 of 100 cases, given the errors of the estimates."""
+    """A predicted accuracy, and the interval of two standard errors around it, given the errors of the estimates."""
 
     value: float
     low: float
@@ -90,36 +87,18 @@ class Estimate:
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:
-        """Predicted accuracy of a network with the interval that the errors of the estimates imply.
+        """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
 
-        The signals are drawn from Gaussians of these errors, unequal class fractions from their posterior given the
-        labelled nodes, and the 2.5 and 97.5 per cent quantiles are returned. On a graph that is not one of the model, see
-        `warnings` and trust leave-one-out.
+        On a graph that is not one of the model, see `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        drawn = [predict(model, gcn, throw=False).test_accuracy for model in self._draws()]
-        low, high = np.nanquantile(np.concatenate(drawn), [0.025, 0.975])
-        here = predict(self._model(self.lam, max(self.mu, 0.0)), gcn)
-        return Interval(float(here.test_accuracy), float(low), float(high))
-
-    def _draws(self) -> Iterator[CSBM]:
-        """Models around the estimate: signals in one array, for each draw of the fractions."""
-        if not (math.isfinite(self.lam_error) and math.isfinite(self.mu_error)):
+        if not math.isfinite(self.lam_error + self.mu_error):
             raise ParameterError("the estimates have no finite errors; label more nodes")
-        rng = np.random.default_rng(0)
-        equal = np.ptp(self.fractions) == 0.0
-        shares = [self.fractions] if equal else rng.dirichlet(self.labelled * self.fractions + 0.5, SHARES)
-        for fractions in shares:
-            normal = rng.standard_normal((2, DRAWS // len(shares)))
-            lam = self.lam + self.lam_error * normal[0]
-            yield self._model(lam, np.maximum(self.mu + self.mu_error * normal[1], 0.0), fractions)
-
-    def _model(self, lam: npt.ArrayLike, mu: npt.ArrayLike, fractions: Array | None = None) -> CSBM:
-        """The model without errors, at these signals."""
-        shares = self.fractions if fractions is None else fractions
-        return CSBM(self.alpha, lam, mu, self.rho, self.directed, classes=shares)
+        found = predict(self.data, gcn)
+        value, error = float(found.test_accuracy), 2.0 * float(found.standard_error.test_accuracy)
+        return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"

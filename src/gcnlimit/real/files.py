@@ -55,7 +55,7 @@ def read(
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name)
     if hasattr(path, "columns") or _suffix(path) in TABLES:
-        return read_tables(path, nodes, label, id, drop, undirected)
+        return read_tables(path, nodes, label=label, key=id, drop=drop, undirected=undirected)
     if _suffix(path) != ".npz":
         raise ParameterError(
             f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"

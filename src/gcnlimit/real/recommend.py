@@ -60,11 +60,6 @@ class Recommendation:
     estimate: Estimate
     doubts: tuple[str, ...]
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of `GraphClassifier` for what is recommended: none, since it does this by itself."""
-        return {}
-
     def to_dataframe(self) -> pandas.DataFrame:
         """The table, a row for each member."""
         need("to_dataframe", "sweep", "pandas")
@@ -120,8 +115,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=-1.8, mu=2.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
     >>> advice = gl.recommend(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
-    >>> advice.network, advice.options
-    ('the average of graph and features', {})
+    >>> advice.network
+    'the average of graph and features'
     """
     from gcnlimit.real.classifier import GraphClassifier
 
@@ -134,9 +129,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
     network = "the average of graph and features" if model.uses_graph_ else "the features alone"
     told = "\n".join(_sentences(model, network, half, estimate, doubts))
-    return Recommendation(
-        network, model.expected_accuracy_, gain, error, half, tuple(model.table_), told, estimate, doubts
-    )
+    expected, table = model.expected_accuracy_, tuple(model.table_)
+    return Recommendation(network, expected, gain, error, half, table, told, estimate, doubts)
 
 
 def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
