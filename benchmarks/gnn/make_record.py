@@ -15,7 +15,7 @@ from typing import Any
 from gcnlimit._runtime.processes import run
 from gcnlimit._version import NUMERICAL_VERSION
 from gcnlimit.benchmark.methods import message_passing
-from gcnlimit.benchmark.problems import FILE, VERSION, as_problems, problems
+from gcnlimit.benchmark.problems import FILE, VERSION, as_problems, computed_exact, problems
 from gcnlimit.benchmark.task import accuracy, checksum
 
 GRAPHS = {"small": 5, "standard": 5, "large": 1}
@@ -23,7 +23,7 @@ GRAPHS = {"small": 5, "standard": 5, "large": 1}
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Draw every recorded graph, and write checksums and accuracies of message passing."""
+    """Draw every recorded graph, and write exact accuracies, checksums and accuracies of message passing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--sizes", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
@@ -35,7 +35,8 @@ def main(arguments: list[str] | None = None) -> None:
     graphs: dict[str, Any] = {}
     for (name, size, _), found in zip(places, entries, strict=True):
         graphs.setdefault(name, {}).setdefault(size, []).append(found)
-    record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, "graphs": graphs}
+    exact = {name: list(vars(computed_exact(as_problems(name)[0])).values()) for name in names}
+    record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, "exact": exact, "graphs": graphs}
     given.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 

@@ -10,20 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, split
-from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.sample import sample
-from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error
+
+if TYPE_CHECKING:
+    from gcnlimit.simulation.data.instance import Instance
 
 FILE = "record.json"
 
@@ -34,7 +32,7 @@ def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
     >>> sorted(recorded("reference", "small", 0))
     ['amp', 'checksum']
     """
-    graphs = _record().get(problem, {}).get(size, [])
+    graphs = _record()["graphs"].get(problem, {}).get(size, [])
     return graphs[graph] if graph < len(graphs) else None
 
 
@@ -52,7 +50,7 @@ def verify(task: Task, size: str, graph: int) -> None:
 @lru_cache(maxsize=1)
 def _record() -> dict[str, Any]:
     file = resources.files("gcnlimit.benchmark").joinpath(FILE)
-    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))["graphs"]
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 
@@ -134,9 +132,11 @@ class Problem(Value):
         """Exact test accuracies in the large-size limit.
 
         The degree is large in it; below 10, what is best possible is that of the finite degree, by population dynamics (its
-        error is below 0.0005), and the best linear network that of a large degree.
+        error is below 0.0005), and the best linear network that of a large degree. Those of the suite are recorded.
         """
-        return _exact(self.data, self.degree if self.degree < 10.0 else None)
+        if self == _known().get(self.name):
+            return Exact(*_record()["exact"][self.name])
+        return computed_exact(self)
 
     def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
         """Task on the graph of that number.
@@ -173,6 +173,8 @@ class Problem(Value):
         return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], place, *own])
 
     def _instance(self, size: str, root: np.random.SeedSequence) -> Instance:
+        from gcnlimit.simulation.data.sample import sample
+
         return sample(self.data, SIZES[size], self.degree, root, dtype=np.float32)
 
 
@@ -183,8 +185,14 @@ def check_size(size: object) -> None:
 
 
 @lru_cache(maxsize=64)
-def _exact(data: CSBM, degree: float | None) -> Exact:
-    best = bayes_optimal(data, degree=degree)
+def computed_exact(problem: Problem) -> Exact:
+    """Exact accuracies of a problem, by the theory."""
+    from gcnlimit.choose.best_filter import filter_ceiling
+    from gcnlimit.theory.bayes import bayes_optimal
+    from gcnlimit.theory.decision import best_log_error
+
+    data = problem.data
+    best = bayes_optimal(data, degree=problem.degree if problem.degree < 10.0 else None)
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
     margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
     return Exact(
