@@ -17,19 +17,11 @@ from gcnlimit.graphs.eigenvalues import largest_eigenvalue
 
 @dataclass(frozen=True, eq=False)
 class SparsePlusRankOne:
-    r"""Operator :math:`S - u v^T`: a matrix, as a rule sparse, plus one of rank one.
+    r"""Operator :math:`S - u v^T`: a `matrix`, as a rule sparse, plus one of rank one.
 
-    Parameters
-    ----------
-    matrix
-        :math:`S`.
-    u, v
-        Vectors, or for `u` one number for all nodes, and for `v` None for ones. Without `u` there is no second part.
-    symmetric
-        Whether the operator equals its transpose.
+    `u` may be one number for all nodes and `v` None for ones; without `u` there is no second part. `symmetric` says that it
+    equals its transpose.
 
-    Examples
-    --------
     >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
     >>> a @ np.eye(2)
     array([[ 0.5, -0.5],

@@ -50,17 +50,7 @@ class Row(NamedTuple):
 
 
 class Ensemble:
-    """The bank trained on a graph and averaged; see `GraphClassifier`.
-
-    Parameters
-    ----------
-    features, adjacency
-        Checked parts, one of which may be None.
-    labels, weights
-        Labelled nodes, and the weight of each.
-    scale
-        As of `GraphClassifier`.
-    """
+    """The bank trained on checked parts and averaged, see `GraphClassifier`; features or graph may be None."""
 
     def __init__(self, features: Any, labels: Labels, adjacency: Any, weights: Array, scale: str | None) -> None:
         self.labels, self.share = labels, weights / weights.sum()

@@ -81,7 +81,11 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     """
     hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
-        return [_given(filter, strengths)]
+        if strengths is not None:
+            raise ParameterError("strengths go with a family such as 'pagerank'; a filter has its own parameter")
+        if np.shape(filter(0.0)):
+            raise ParameterError(f"filter = {filter!r} has several parameters; give one, or a family with strengths")
+        return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
     if filter not in FAMILIES:
@@ -93,14 +97,6 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
         raise ParameterError(f"strengths = {given} are not allowed; those of PageRank are between -1 and 1")
     alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
     return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
-
-
-def _given(filter: Filter, strengths: npt.ArrayLike | None) -> Network:
-    if strengths is not None:
-        raise ParameterError("strengths go with a family such as 'pagerank'; a filter has its own parameter")
-    if np.shape(filter(0.0)):
-        raise ParameterError(f"filter = {filter!r} has several parameters; give one, or a family with strengths")
-    return Network(type(filter).__name__.lower(), np.nan, filter)
 
 
 def choose(  # noqa: PLR0917

@@ -173,9 +173,9 @@ def _expect(model: Any) -> str:
 
 
 def _graph(model: Any) -> str:
-    gain, error = (100.0 * part for part in model.graph_gain_)
     if model.labelled_.size < FEW:
         return f"{model.labelled_.size} labelled nodes are too few to measure what the graph adds."
+    gain, error = (100.0 * part for part in model.graph_gain_)
     told = f"Using the graph changes the accuracy by {gain:+.1f} +- {error:.1f} points"
     if not model.uses_graph_:
         return f"{told}: no measurable benefit, so it is left out."

@@ -24,17 +24,10 @@ WORK = 2e7  # products in one step of spreading the labels
 
 
 class Scaling(NamedTuple):
-    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are.
+    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None.
 
-    Parameters
-    ----------
-    how
-        ``"rows"``, ``"columns"`` or None.
-    mean, spread
-        Mean and standard deviation of each column; 0 and 1 where a column is not centred or is constant.
+    `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
 
-    Examples
-    --------
     >>> Scaling.of(np.eye(3), "auto").how, Scaling.of(np.ones((3, 2)), "auto").how
     ('rows', 'columns')
     >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
@@ -61,10 +54,8 @@ class Scaling(NamedTuple):
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
-        if self.how is None:
-            return X
-        if self.how == "rows":
-            return unit_rows(X)
+        if self.how != "columns":
+            return X if self.how is None else unit_rows(X)
         if is_sparse(X):
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
         return (X - self.mean) / self.spread
@@ -97,33 +88,20 @@ def principal_directions(X: Any) -> Array | None:
 
 
 class Views:
-    r"""Views of the nodes of one graph, each computed when it is first asked for.
+    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is first asked for.
 
-    Parameters
-    ----------
-    features
-        Scaled features.
-    adjacency
-        Checked adjacency matrix, or None.
-    unit
-        Whether rows of the views have unit norm, as suits counts; else they keep their relative norms.
-    fit
-        Views of the graph of the fit, whose directions, means and norms are used on this one.
+    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. `fit` holds the views of the
+    graph of the fit, whose directions, means and norms are used on this one.
     """
 
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
-        self.X, self.unit, self.fit = features, unit, fit
+        self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
         self.graph, self.arrows = adjacency, [adjacency]
         if adjacency is not None and not is_symmetric(adjacency):
             self.graph = adjacency.maximum(adjacency.T).tocsr()
             self.arrows = [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return int(self.X.shape[0])
 
     @cached_property
     def base(self) -> Array:
