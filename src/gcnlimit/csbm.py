@@ -145,7 +145,7 @@ class CSBM(Value):
         With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, :math:`N` nodes, :math:`M` features and
         :math:`C` classes of equal size,
 
-        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac{d}{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \quad \alpha = \frac NM.
+        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac d{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \quad \alpha = \frac NM.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class CSBM(Value):
         return cls(alpha, lam, mu, size["labelled"] / size["nodes"], directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
-        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes.
+        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`.
 
         >>> round(CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).homophily(degree=25), 12)
         0.6
