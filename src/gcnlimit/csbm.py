@@ -145,7 +145,7 @@ class CSBM(Value):
         With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, :math:`N` nodes, :math:`M` features and
         :math:`C` classes of equal size,
 
-        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac d{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \quad \alpha = \frac NM.
+        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac d{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \; \alpha = \frac NM.
 
         Parameters
         ----------
