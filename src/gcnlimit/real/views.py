@@ -19,6 +19,7 @@ RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
 HOPS = 4
+LARGE = 20_000  # nodes above which views of many columns and outputs are kept in single precision
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 
@@ -96,6 +97,7 @@ class Views:
 
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
+        self.dtype = np.float64 if self.nodes <= LARGE else np.float32
         self.graph, self.arrows = adjacency, [adjacency]
         if adjacency is not None and not is_symmetric(adjacency):
             self.graph = adjacency.maximum(adjacency.T).tocsr()
@@ -121,7 +123,7 @@ class Views:
     @cached_property
     def walks(self) -> list[Any]:
         r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
-        return [normalized(A, 1.0, 0.0) for A in self.arrows]
+        return [normalized(A, 1.0, 0.0).astype(self.dtype) for A in self.arrows]
 
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
@@ -150,7 +152,7 @@ class Views:
 
     def hops(self, most: int = HOPS) -> Array:
         """Features and the logarithm of the degree, and their averages one to `most` steps away."""
-        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]])
+        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]]).astype(self.dtype)
         blocks = [first]
         for walk in self.walks:
             block = first
@@ -184,7 +186,7 @@ class Views:
             hidden = np.bincount(group)[group] if k == 0 else 1
             block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
-        return self._standard("labels", np.hstack(blocks))
+        return self._standard("labels", np.hstack(blocks)).astype(self.dtype)
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""
@@ -194,17 +196,17 @@ class Views:
         return view / size
 
     def _standard(self, name: str, view: Array) -> Array:
-        """Columns of mean 0 and variance 1 in the fit."""
-        mean, _ = self._moments_of(name, view)
-        _, spread = self._moments_of(f"{name}, centred", view - mean)
-        return (view - mean) / spread
+        """Columns of mean 0 and variance 1 in the fit, in place."""
+        view -= self._moments_of(name, view)[0]
+        view /= self._moments_of(f"{name}, centred", view)[1]
+        return view
 
     def _moments_of(self, name: str, view: Array) -> tuple[Array, Array]:
         """Mean and root mean square of each column in the fit; 1 for a column of zeros."""
         if self.fit is not None:
             return self.fit._moments[name]
-        size = np.sqrt(np.mean(view**2, axis=0))
-        self._moments[name] = view.mean(axis=0), np.where(size > 1e-9, size, 1.0)
+        size = np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / self.nodes)
+        self._moments[name] = view.mean(axis=0, dtype=float), np.where(size > 1e-9, size, 1.0)
         return self._moments[name]
 
 
