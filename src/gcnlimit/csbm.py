@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
+from gcnlimit.degrees import DegreeLaw, as_degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 
@@ -83,6 +84,10 @@ class CSBM(Value):
         :math:`yu^T` are sums over them; two equal classes are :math:`y = \pm 1`.
     features
         Law of correlated features, a `Spectrum`; by default they are independent, of unit variance.
+    degrees
+        Law of heterogeneous degrees: `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph. A node of propensity
+        :math:`\theta` then has :math:`\theta` times the mean degree, and the spike is :math:`\sqrt\theta\,y` (Eq. 11.2).
+        By default all nodes are alike.
 
     Examples
     --------
@@ -102,6 +107,7 @@ class CSBM(Value):
     directed: bool
     classes: Classes
     features: Spectrum
+    degrees: DegreeLaw | None
 
     def __init__(
         self,
@@ -113,6 +119,7 @@ class CSBM(Value):
         *,
         classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
+        degrees: DegreeLaw | None = None,
     ) -> None:
         checked: dict[str, Any] = {
             "alpha": real("alpha", alpha, low=0, open_low=True),
@@ -122,6 +129,7 @@ class CSBM(Value):
             "directed": flag("directed", directed),
             "classes": Classes.of(classes),
             "features": as_spectrum(features),
+            "degrees": as_degrees(degrees),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -220,9 +228,10 @@ class CSBM(Value):
         return broadcast(**{name: np.shape(getattr(self, name)) for name in SIGNALS})
 
     def __repr__(self) -> str:
-        """Parameters by name, two equal classes and white features left out."""
+        """Parameters by name; two equal classes, white features and degrees that are alike left out."""
         shown = ["alpha", "lam", "mu", "rho", "directed"]
         shown += ["classes"] * (not self.classes.two) + ["features"] * (not self.features.is_white)
+        shown += ["degrees"] * (self.degrees is not None)
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: ArrayLike) -> CSBM:
@@ -232,17 +241,28 @@ class CSBM(Value):
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
         values = {name: getattr(self, name) for name in SIGNALS} | parameters
-        return CSBM(**values, directed=self.directed, classes=self.classes, features=self.features)
+        return CSBM(
+            **values, directed=self.directed, classes=self.classes, features=self.features, degrees=self.degrees
+        )
 
     def require_plain(self, function: str) -> None:
-        """Raise `ParameterError` unless there are two equal classes and white features, which `function` needs.
+        """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs.
 
         >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
         """
+        self.require_alike(function)
         if not self.classes.two or not self.features.is_white:
             got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
             raise ParameterError(
                 f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
+            )
+
+    def require_alike(self, function: str) -> None:
+        """Raise `ParameterError` if degrees are heterogeneous, for which `function` has no theory."""
+        if self.degrees is not None:
+            raise ParameterError(
+                f"{function} needs degrees that are alike, got degrees = {self.degrees!r}; leave it out, or use predict, "
+                "bayes_optimal, tune, simulate or amp, which take such laws"
             )
 
     @property
@@ -279,17 +299,25 @@ class CSBM(Value):
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
         (:math:`\rho = 0`) message passing recovers the classes better than by chance exactly if it exceeds 1. It is infinite
         where it exceeds the largest floating-point number. Features of noise :math:`\sigma^2` and signal :math:`\Gamma` count
-        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17).
+        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17). With heterogeneous degrees it is the larger eigenvalue in
+        Eq. 11.14, :math:`\lambda_s^2\,\mathbb E\theta^2` for the graph alone.
 
         >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
         inf
         >>> CSBM(4, 0, 2, 0, features=Spectrum([0.5, 2.0])).snr
         2.125
+        >>> from gcnlimit import Gamma
+        >>> round(CSBM(4, 1, 0, 0, directed=False, degrees=Gamma(0.5)).snr, 12)
+        1.5
         """
         law = self.features
         with np.errstate(over="ignore", under="ignore"):
             graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
-            ratio = graph + np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
+            shown = np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
+            ratio = graph + shown
+            if self.degrees is not None:
+                hubs = graph * self.degrees.moment(2.0)
+                ratio = 0.5 * (hubs + shown + np.sqrt((hubs - shown) ** 2 + 4.0 * graph * shown))
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 

@@ -83,7 +83,8 @@ class Estimate:
     @property
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0."""
-        signals = {"lam": self.lam, "mu": max(self.mu, 0.0), "lam_error": self.lam_error, "mu_error": self.mu_error}
+        signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
+        signals |= {"lam_error": self.lam_error, "mu_error": self.mu_error}
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:

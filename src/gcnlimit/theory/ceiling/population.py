@@ -3,6 +3,7 @@ r"""Population dynamics: the law of the messages of belief propagation on a larg
 A node of class :math:`k` has a Poisson number of neighbours, of mean :math:`D`; each is of class :math:`l` with probability
 :math:`p_l w_{kl}`, labelled with probability :math:`\rho`, and otherwise sends a message drawn from the population of its class.
 The features give Gaussian evidence, whose size is a function of the overlap of the population, as in the state evolution.
+With propensities :math:`\theta` the mean is :math:`D\theta`, and a neighbour is chosen in proportion to its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.linear import matrix_function
@@ -46,6 +48,8 @@ class SparseModel:
         Fraction of labelled nodes.
     features
         Evidence of the features, without that of the graph.
+    degrees
+        Law of the propensities; None if all nodes are alike.
     """
 
     fractions: Array
@@ -54,6 +58,7 @@ class SparseModel:
     neighbours: float
     rho: float
     features: Evidence
+    degrees: DegreeLaw | None = None
 
     @classmethod
     def of(cls, data: CSBM, degree: float) -> Self:
@@ -69,7 +74,8 @@ class SparseModel:
                 "take a larger degree or a weaker signal"
             )
         features = replace(Evidence.of(data), graph=np.zeros(1))
-        return cls(p, simplex_codes(p), strength, degree * (2.0 if data.directed else 1.0), float(data.rho), features)
+        neighbours = degree * (2.0 if data.directed else 1.0)
+        return cls(p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees)
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
@@ -119,6 +125,7 @@ class Population:
         self.model, self.rng, self.each = model, rng, max(1, size // C)
         self.truth = np.repeat(np.arange(C), self.each)
         self.table = model.neighbour_table()
+        self.theta = self._propensities()
         weight = 1.0 if informed else _HINT
         certain = np.arange(C)[:, None] == self.truth
         self.members = weight * certain + (1.0 - weight) * model.fractions[:, None]
@@ -132,11 +139,18 @@ class Population:
         found = y.T @ (mean * p) @ y
         return np.asarray(rho * np.eye(y.shape[1]) + 0.5 * (1.0 - rho) * (found + found.T))
 
+    def _propensities(self) -> Array | None:
+        """Propensities of new nodes, None if they are alike."""
+        law = self.model.degrees
+        return None if law is None else law.draw(self.rng, self.truth.size)
+
     def sweep(self, edges: bool = False) -> float:
         """Draw the posteriors of new nodes; returns the Bethe term of their edges per node, if asked for."""
         p, strength, nodes = self.model.fractions, self.model.strength, self.truth.size
-        field = self._features() + self._absent()
-        owner = np.repeat(np.arange(nodes), self.rng.poisson(self.model.neighbours, nodes))
+        theta = self._propensities()
+        share = 1.0 if theta is None else theta
+        field = self._features() + share * self._absent()
+        owner = np.repeat(np.arange(nodes), self.rng.poisson(share * self.model.neighbours, nodes))
         own = self.truth[owner]
         other = np.searchsorted(self.table, self.rng.random(owner.size) + own, side="right") - own * p.size
         received = self._messages(np.clip(other, 0, p.size - 1))
@@ -146,7 +160,7 @@ class Population:
         total = np.log(p)[:, None] + field + sums
         self.scale = np.logaddexp.reduce(total, axis=0)
         self.logarithms = total - self.scale
-        self.members = np.exp(self.logarithms)
+        self.members, self.theta = np.exp(self.logarithms), theta
         return term
 
     def _edge_term(self, own: Indices, received: Array) -> float:
@@ -179,15 +193,26 @@ class Population:
 
     def _messages(self, classes: Indices) -> Array:
         """Messages of nodes of these classes, certain if the node is labelled; classes along the first axis."""
-        members: Array = self.members[:, classes * self.each + self.rng.integers(self.each, size=classes.size)]
+        members: Array = self.members[:, self._chosen(classes)]
         labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
         members[:, labelled] = np.arange(len(members))[:, None] == classes[labelled]
         return members
 
+    def _chosen(self, classes: Indices) -> Indices:
+        """Members of these classes, each in proportion to its propensity."""
+        if self.theta is None:
+            return classes * self.each + self.rng.integers(self.each, size=classes.size)
+        line = np.cumsum(self.theta.reshape(-1, self.each), axis=1)
+        line = (line / line[:, -1:] + np.arange(len(line))[:, None]).ravel()
+        place = np.searchsorted(line, classes + self.rng.random(classes.size), side="right")
+        return np.clip(place, classes * self.each, classes * self.each + self.each - 1)
+
     def _absent(self) -> Array:
         """Evidence of the absent edges, which cancels what all neighbours have in common by the chance of a finite population."""
         y, p = self.model.codes, self.model.fractions
-        mean = self.members.reshape(p.size, p.size, self.each).mean(axis=2) @ p
+        members = self.members.reshape(p.size, p.size, self.each)
+        weight = None if self.theta is None else np.broadcast_to(self.theta.reshape(-1, self.each), members.shape)
+        mean = (members.mean(axis=2) if weight is None else np.average(members, axis=2, weights=weight)) @ p
         pull = self.model.neighbours * self.model.strength * (1.0 - self.model.rho)
         return np.asarray(-pull * (y @ (y.T @ mean)))[:, None]
 
