@@ -82,9 +82,16 @@ class Estimate:
 
     @property
     def data(self) -> EstimatedCSBM:
-        """The model with its errors; a negative estimate of the features' signal counts as 0."""
+        """The model with its errors; a negative estimate of the features' signal counts as 0.
+
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes.
+        """
         signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
-        signals |= {"lam_error": self.lam_error, "mu_error": self.mu_error}
+        signals |= {
+            "lam_error": self.lam_error,
+            "mu_error": self.mu_error,
+            "degrees": None if np.ptp(self.fractions) else self.degrees,
+        }
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:

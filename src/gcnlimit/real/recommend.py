@@ -124,7 +124,9 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
-    doubts = (*estimate.warnings, *(("its degrees vary more than at random",) if given.has_hubs else ()))
+    doubts = estimate.warnings
+    if given.has_hubs and np.ptp(given.fractions):
+        doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
     network = "the average of graph and features" if model.uses_graph_ else "the features alone"
