@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real
+from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
 from gcnlimit.degrees import DegreeLaw, as_degrees
@@ -146,28 +146,32 @@ class CSBM(Value):
         features: ArrayLike,
         labelled: ArrayLike,
         directed: bool = False,
+        classes: int = 2,
     ) -> CSBM:
         r"""Return the model that has the edge homophily, mean degree and class means of a graph.
 
-        With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, and :math:`N` nodes, :math:`M` features,
+        With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, :math:`N` nodes, :math:`M` features and
+        :math:`C` classes of equal size,
 
-        .. math:: \lambda = (2h - 1) \sqrt{\frac{d}{1 - d/N}}, \qquad \mu = \frac\alpha4 D^2, \qquad \alpha = \frac NM.
+        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac d{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \; \alpha = \frac NM.
 
         Parameters
         ----------
         homophily
-            Fraction :math:`h` of the edges that join two nodes of one class: 1/2 if the edges ignore the classes, below it
-            for a heterophilic graph.
+            Fraction :math:`h` of the edges that join two nodes of one class: :math:`1/C` if the edges ignore the classes, below
+            it for a heterophilic graph.
         degree
             Mean number of edges that leave a node (of neighbours, if the graph is undirected), below `nodes`.
         distance
-            Euclidean distance :math:`D` of the two class means, the noise of each feature having unit variance: the
+            Euclidean distance :math:`D` of two class means, the noise of each feature having unit variance: the
             Mahalanobis distance. With known class means, features alone classify with accuracy :math:`\Phi(D/2)`; means that
             differ by :math:`\delta` standard deviations in each feature are :math:`D = \delta \sqrt M` apart.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
         directed
             Whether the two directions of an edge are independent; False here, as for most graphs.
+        classes
+            Number :math:`C` of classes, all of one size.
 
         Examples
         --------
@@ -188,16 +192,19 @@ class CSBM(Value):
                 f"labelled = {labelled!r} is not a number of nodes; for a label rate write rate * nodes"
             )
         alpha = size["nodes"] / size["features"]
-        lam = (2.0 * h - 1.0) * _full_signal(degree, size["nodes"])
-        return cls(alpha, lam, alpha * distance**2 / 4.0, size["labelled"] / size["nodes"], directed)
+        count = whole("classes", classes, low=2)
+        lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, size["nodes"])
+        mu = alpha * distance**2 / (2.0 * count)
+        return cls(alpha, lam, mu, size["labelled"] / size["nodes"], directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
-        r"""Fraction :math:`\frac12 + \frac\lambda2 \sqrt{(1 - d/N)/d}` of edges within the classes, at mean degree :math:`d`.
+        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`.
 
         >>> round(CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).homophily(degree=25), 12)
         0.6
         """
-        h = 0.5 + 0.5 * self.lam / _full_signal(degree, nodes)
+        count = self._equal_classes()
+        h = (1.0 + (count - 1) * self.lam / _full_signal(degree, nodes)) / count
         if np.any(np.abs(h - 0.5) > 0.5):
             raise ParameterError(
                 f"no graph of that degree has the signal lam = {np.max(np.abs(self.lam)):g}: it needs more than "
@@ -207,8 +214,13 @@ class CSBM(Value):
 
     @property
     def distance(self) -> Parameter:
-        r"""Distance :math:`2 \sqrt{\mu/\alpha}` of the class means, in units of the noise of a feature."""
-        return 2.0 * (self.mu / self.alpha) ** 0.5
+        r"""Distance :math:`\sqrt{2C\mu/\alpha}` of the means of two equal classes, in units of the noise of a feature."""
+        return (2.0 * self._equal_classes() * self.mu / self.alpha) ** 0.5
+
+    def _equal_classes(self) -> int:
+        if not self.classes.equal:
+            raise ParameterError(f"classes = {self.classes} have no single homophily or distance; give equal classes")
+        return self.classes.count
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
