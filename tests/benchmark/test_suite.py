@@ -7,7 +7,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.benchmark.methods import METHODS
-from gcnlimit.benchmark.problems import as_problems, recorded
+from gcnlimit.benchmark.problems import as_problems, exact_accuracies, recorded
 from gcnlimit.benchmark.task import checksum
 
 
@@ -39,6 +39,15 @@ def test_exact_numbers_are_ordered(name):
     assert max(exact.linear, exact.features) < exact.algorithmic <= exact.bayes
     assert exact.share(exact.features) == 0.0
     assert exact.share(exact.bayes) == 1.0
+
+
+@pytest.mark.parametrize("name", ["sparse", "five-heterophily"])
+def test_recorded_ceilings_are_those_of_the_degree(name):
+    (problem,) = as_problems(name)
+    exact, found = problem.exact, exact_accuracies(problem.data, problem.degree, population=1000)
+    assert abs(found.bayes - exact.bayes) < 4 * np.hypot(found.bayes_error, exact.bayes_error)
+    for one in ("features", "linear", "bayes_large_degree"):
+        assert getattr(exact, one) == pytest.approx(getattr(found, one), abs=1e-6)
 
 
 def test_recorded_message_passing_reaches_what_the_theory_says():
