@@ -61,12 +61,12 @@ done(start, float(np.mean((outputs * i.labels)[~i.train_mask] > 0)))
 """
 
 DRAWS = """
-from gcnlimit._runtime.threads import in_order
+from gcnlimit._runtime.threads import ordered_map
 backend, width = backend_of("cpu"), nodes // 4
 start = time.perf_counter()
 shape = backend.tile, nodes
 draw = lambda tile: backend.normals(1, tile, shape, np.dtype(np.float32))
-for _ in in_order(draw, range(width // backend.tile), nodes * width):
+for _ in ordered_map(draw, range(width // backend.tile), nodes * width):
     pass
 done(start, math.nan)
 """

@@ -50,6 +50,6 @@ def _best(task, places):
     """Classes of the first graph drawn that agrees with the known ones."""
     for size, graph, seed in places:
         truth = as_problems(task.problem)[0].truth(size, graph, seed=seed)
-        if truth.size == task.labels.size and np.array_equal(truth[task.labelled], task.labels[task.labelled]):
+        if truth.size == task.labels.size and np.array_equal(truth[task.labelled_mask], task.labels[task.labelled_mask]):
             return np.eye(task.classes)[truth]
     return task.targets

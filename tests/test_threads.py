@@ -40,7 +40,7 @@ def test_the_numbers_do_not_depend_on_the_threads(instance, filter, symmetrize, 
         yield training_rows(instance.observation, operator, filter)
 
     with_threads(1)
-    with _threads.one_thread_of_linear_algebra():  # as there is where threads share the work
+    with _threads.single_threaded_blas():  # as there is where threads share the work
         serial = list(all_three())
     for count in (2, 7):
         with_threads(count)

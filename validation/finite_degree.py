@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import gcnlimit as gl
-from gcnlimit._runtime.threads import one_thread_each
+from gcnlimit._runtime.threads import single_threaded_children
 from validation.degree_law import AMP, BELIEF, CEILING, GAIN, LOSS, Row, draw, tables
 
 POINTS = {
@@ -70,7 +70,7 @@ class Case:
         if self.args.workers == 1:
             return np.array([function(self, each) for each in seeds])
         context = multiprocessing.get_context("spawn")  # a graphics card cannot be shared by forks
-        with one_thread_each(), ProcessPoolExecutor(self.args.workers, context) as pool:
+        with single_threaded_children(), ProcessPoolExecutor(self.args.workers, context) as pool:
             return np.array(list(pool.map(partial(function, self), seeds)))
 
     def row(self, method: str, deviation: float, error: float, size: tuple[int, int]) -> Row:

@@ -43,7 +43,7 @@ class Found(NamedTuple):
 def linear_by_leave_one_out(task: Task, strengths: tuple[float, ...], device: str) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
     S = _unit(task, device)
-    X, nodes = torch.from_numpy(task.features).to(device), np.flatnonzero(task.labelled)
+    X, nodes = torch.from_numpy(task.features).to(device), np.flatnonzero(task.labelled_mask)
     classes = task.labels[nodes]
     Y = targets(classes, task.classes)
     best: Found | None = None

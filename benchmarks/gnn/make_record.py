@@ -17,7 +17,7 @@ from typing import Any
 from gcnlimit._runtime.processes import run
 from gcnlimit._version import NUMERICAL_VERSION
 from gcnlimit.benchmark.methods import message_passing
-from gcnlimit.benchmark.problems import FILE, VERSION, as_problems, exact_accuracies, problems
+from gcnlimit.benchmark.problems import FILE, VERSION, as_problems, computed_exact, problems
 from gcnlimit.benchmark.task import accuracy, checksum
 
 GRAPHS = {"small": 5, "standard": 5, "large": 1}
@@ -49,8 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def accuracies(name: str) -> dict[str, float]:
     """Exact accuracies of that problem."""
-    problem = as_problems(name)[0]
-    found = asdict(exact_accuracies(problem.data, problem.degree, POPULATION))
+    found = asdict(computed_exact(as_problems(name)[0], POPULATION))
     return {field: round(value, 6) for field, value in found.items()}
 
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gcnlimit._version import __version__
-from gcnlimit.figures.agreement import write_agreement
 from gcnlimit.figures.base import FULL
-from gcnlimit.figures.registry import FIGURES, produce
+from gcnlimit.figures.registry import FIGURES, produce, write_agreement
 
 PAGE = Path("docs") / "reference" / "gallery.md"
 SECTION = "## Every dot at the paper's size"

@@ -1,6 +1,6 @@
 """The parameters by name: data, network and simulation as one flat dictionary, and back.
 
-The names are made from the fields of `CSBM` and `GCN` and from every subclass of `Filter`, so that a new filter can be swept,
+The names are made from the fields of `CSBM` and `GCN` and from the table of filters, so that a new filter in it can be swept,
 written in a file and given on the command line without further code.
 """
 
@@ -11,20 +11,17 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
+from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Coordinates
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Coordinates, Result
 
 DATA = tuple(f.name for f in fields(CSBM))
 LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
@@ -60,31 +57,8 @@ _LONG_NAMES = {
     "seed": "seed of the simulation",
 }
 
-_ONE_VALUE: WeakKeyDictionary[type[Filter], bool] = WeakKeyDictionary()
-
-
-def families() -> dict[str, type[Filter]]:
-    """Every filter that one value describes, by the name of its parameter; of two with one name, the first defined.
-
-    >>> families()["t"].__name__
-    'Diffusion'
-    """
-    found: dict[str, type[Filter]] = {}
-    waiting = list(Filter.__subclasses__())
-    while waiting:
-        family = waiting.pop(0)
-        waiting += family.__subclasses__()
-        if not inspect.isabstract(family) and _takes_one_value(family):
-            found.setdefault(family.parameter, family)
-    return found
-
-
-def _takes_one_value(family: type[Filter]) -> bool:
-    """Whether the parameter is all that the filter needs; looked up once for each family."""
-    if family not in _ONE_VALUE:
-        needed = [p.name for p in inspect.signature(family).parameters.values() if p.default is p.empty]
-        _ONE_VALUE[family] = needed == [getattr(family, "parameter", None)]
-    return _ONE_VALUE[family]
+FAMILIES: dict[str, type[Filter]] = {"t": Diffusion, "theta": PageRank, "coefficients": Polynomial, "c": Residual}
+"""Filters that one value describes, by the name of their parameter; add one of your own to sweep it by name."""
 
 
 def layered(family: type[Filter]) -> bool:
@@ -94,7 +68,7 @@ def layered(family: type[Filter]) -> bool:
 
 def filter_names() -> tuple[str, ...]:
     """Names that describe a filter."""
-    return ("filter", *families(), "depth")
+    return ("filter", *FAMILIES, "depth")
 
 
 def network_names() -> tuple[str, ...]:
@@ -108,7 +82,7 @@ def real_names() -> tuple[str, ...]:
     >>> {"alpha", "t", "c", "reg"} <= set(real_names()), "coefficients" in real_names()
     (True, False)
     """
-    numbers = [name for name, family in families().items() if not family.deep or layered(family)]
+    numbers = [name for name, family in FAMILIES.items() if not family.deep or layered(family)]
     return (*SIGNALS, *numbers, "reg")
 
 
@@ -118,9 +92,7 @@ def long_name(name: str) -> str:
     >>> long_name("lam"), long_name("my_own")
     ('signal of the graph', 'my own')
     """
-    family = families().get(name)
-    unknown = f"{name} of {family.__name__}" if family else name.replace("_", " ")
-    return _LONG_NAMES.get(name, unknown)
+    return _LONG_NAMES.get(name) or name.replace("_", " ")
 
 
 def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
@@ -130,9 +102,8 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     {'directed': True, 'classes': 2, 'features': None}
     """
     arguments = inspect.signature(function).parameters
-    return {
-        n: arguments[n].default for n in names if n in arguments and arguments[n].default is not inspect.Parameter.empty
-    }
+    found = {name: arguments[name].default for name in names if name in arguments}
+    return {name: value for name, value in found.items() if value is not inspect.Parameter.empty}
 
 
 def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
@@ -143,9 +114,9 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
     """
     if scale not in ("linear", "log"):
         raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
-    count, log = whole(f"number of values of {name}", count, low=1, high=10**12), scale == "log"
+    log = scale == "log"
+    count = whole(f"number of values of {name}", count, low=1, high=10**8)
     low, high = np.asarray(real(f"range of {name}", [first, last], low=0.0 if log else -math.inf, open_low=log))
-    require(f"a range of {count:.3g} values of {name}", 100.0 * count, "take fewer")
     return np.asarray(np.geomspace(low, high, count) if log else np.linspace(low, high, count))
 
 
@@ -170,9 +141,8 @@ def check_names(given: Collection[str], allowed: Collection[str], where: str) ->
     """
     for name in given:
         if name not in allowed:
-            raise ParameterError(
-                f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {', '.join(allowed) or 'none'}"
-            )
+            known = ", ".join(allowed) or "none"
+            raise ParameterError(f"{name!r} is not {where}; {suggestion(name, allowed)}allowed: {known}")
 
 
 def build_data(parameters: Mapping[str, Any]) -> CSBM:
@@ -192,19 +162,16 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
     Residual(c=array([0.5, 0.5]))
     """
     if "filter" in parameters:
-        filter: Filter = parameters["filter"]
-        return filter
-    name = next((name for name in families() if name in parameters), None)
+        return cast("Filter", parameters["filter"])
+    name = next((name for name in FAMILIES if name in parameters), None)
     if name is None:
         raise ParameterError(f"the network has no filter; give gcn, or one of filter, {filter_choices()}")
-    family = families()[name]
+    family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
     value, depth = parameters[name], parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
-            raise ParameterError(
-                f"{name} as a list has its own depth; give either lists, or one value of {name} and depth"
-            )
+            raise ParameterError(f"{name} as a list has its own depth; give lists, or one value of {name} and depth")
         return make(np.asarray(value, float) if family.deep else value)
     if depth is None:
         raise ParameterError(f"{name} is one value shared by all layers, so depth is needed; or give {name} as lists")
@@ -219,7 +186,7 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     {'t': 1.0, 'c': (0.0, 0.0)}
     """
     found: dict[str, Any] = {}
-    for name in families():
+    for name in FAMILIES:
         bounds = np.asarray(free.get(name, ()), float)
         if bounds.shape == (2,) and name not in given:
             found[name] = float(np.clip(0.0, *bounds))
@@ -234,7 +201,7 @@ def filter_choices() -> str:
     >>> filter_choices().split(", ")[:2]
     ['t', 'theta']
     """
-    return ", ".join(f"{name} with depth" if layered(family) else name for name, family in families().items())
+    return ", ".join(f"{name} with depth" if layered(family) else name for name, family in FAMILIES.items())
 
 
 AnyResult = TypeVar("AnyResult", bound=Result)

@@ -41,7 +41,7 @@ class Peeking:
         self.before = arrays_in_reach()
 
     def __call__(self, task):
-        known, n = task.labelled, task.labels.size
+        known, n = task.labelled_mask, task.labels.size
         for place, array in arrays_in_reach().items():
             if place in self.before or array.shape != (n,) or array.dtype.kind not in "if":
                 continue

@@ -13,10 +13,15 @@ from gcnlimit.explorer.state import State
 
 
 @pytest.fixture(scope="module")
-def client():
-    explorer = Explorer(State())
-    yield server_of(explorer, {"127.0.0.1", "localhost"}).test_client()
-    explorer.close()
+def explorer():
+    found = Explorer(State())
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def client(explorer):
+    return server_of(explorer, {"127.0.0.1", "localhost"}).test_client()
 
 
 def test_the_page_and_what_it_needs_come_from_here(client):
@@ -33,6 +38,7 @@ def test_the_page_and_what_it_needs_come_from_here(client):
         {"Host": "127.0.0.1.evil.example:8050"},
         {"Host": "localhost:8050", "Origin": "http://evil.example"},
         {"Host": "localhost:8050", "Origin": "null"},
+        {"Host": "[", "Origin": "http://localhost"},
     ],
 )
 def test_other_hosts_and_pages_are_refused(client, headers):
@@ -84,6 +90,40 @@ def test_a_callback_that_the_page_does_not_have_is_refused_without_a_traceback(c
     assert answer.status_code == 400
     assert "reload" in answer.text
     assert "Traceback" not in caplog.text
+
+
+def broken(*_):
+    raise ZeroDivisionError("a bug")
+
+
+def press_tune(explorer, client, state):
+    """What the page sends when its button Tune is pressed."""
+    output = next(key for key, one in explorer.app.callback_map.items() if one["inputs"][0]["id"] == "best")
+    pairs = [pair.rpartition(".") for pair in output.strip(".").split("...")]
+    body = {
+        "output": output,
+        "outputs": [{"id": name, "property": field} for name, _, field in pairs],
+        "inputs": [{"id": "best", "property": "n_clicks", "value": 1}],
+        "state": [{"id": "state", "property": "data", "value": state}],
+        "changedPropIds": ["best.n_clicks"],
+    }
+    return client.post("/_dash-update-component", json=body, headers={"Host": "localhost"})
+
+
+def test_a_fault_of_a_computation_is_not_taken_for_a_bad_request(explorer, client, monkeypatch, caplog):
+    assert "lost its state" in press_tune(explorer, client, 3).text
+    monkeypatch.setattr("gcnlimit.explorer.app.tuned", broken)
+    assert press_tune(explorer, client, {}).status_code == 500
+    assert "ZeroDivisionError: a bug" in caplog.text
+    assert caplog.records[-1].levelname == "ERROR"
+
+
+def test_a_fault_behind_a_picture_is_said_and_logged(explorer, client, monkeypatch, caplog):
+    monkeypatch.setattr(explorer.answers, "now", broken)
+    asked = {"values": {}, "client": "me", "number": 1, "theme": "light", "seen": []}
+    answer = client.post("/pictures", json=asked, headers={"Host": "localhost"})
+    assert "a fault of the explorer" in json.loads(answer.text)["refused"]
+    assert "ZeroDivisionError: a bug" in caplog.text
 
 
 def test_an_answer_holds_the_numbers_of_the_library(client):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gcnlimit as gl
-from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.start import PRESETS
 from gcnlimit.explorer.state import CHOICES, LIMITS, SWITCHES, State
 
 

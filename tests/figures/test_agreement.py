@@ -9,11 +9,10 @@ import pytest
 import xarray
 from scipy.stats import norm, t
 
-from gcnlimit.figures import agreement as tables
-from gcnlimit.figures.agreement import agreement, write_agreement, z_scores
+from gcnlimit.figures import registry as tables
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.paper import residual_strength, symmetry, train_error
-from gcnlimit.figures.registry import find, produce
+from gcnlimit.figures.paper import residual_strength, symmetry
+from gcnlimit.figures.registry import agreement, find, produce, write_agreement, z_scores
 from gcnlimit.numerics.gaussian import normal_deviate
 
 
@@ -85,7 +84,7 @@ def test_training_errors_agree_with_the_theory(monkeypatch):
     monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
     monkeypatch.setattr(residual_strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
     with ThreadPoolExecutor(1) as here:
-        dataset = train_error.FIGURE.numbers(Simulation(nodes=400, trials=6, executor=here))
+        dataset = residual_strength.TRAIN_ERROR.numbers(Simulation(nodes=400, trials=6, executor=here))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from gcnlimit import ParameterError
-from gcnlimit.figures.agreement import statements
 from gcnlimit.figures.own import hard_phase, imbalance_colour
 from gcnlimit.figures.paper import depth, diffusion, gap, introduction, learning_rates, networks, optimal_time
-from gcnlimit.figures.registry import FIGURES, find, read, write
+from gcnlimit.figures.registry import FIGURES, find, read, statements, write
 from gcnlimit.figures.style import picture
 
 FAILING = {

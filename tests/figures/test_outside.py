@@ -7,9 +7,8 @@ import pytest
 from reference import ROOT
 
 from gcnlimit import ParameterError
-from gcnlimit.figures.agreement import z_scores
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.registry import find, produce, read, write
+from gcnlimit.figures.registry import find, produce, read, write, z_scores
 
 PAGE = (ROOT / "docs" / "how-to" / "add-a-figure.md").read_text()
 

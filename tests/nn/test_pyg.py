@@ -17,6 +17,6 @@ def test_dataset_is_the_task(tmp_path):
     task = problem.task("small")
     assert dataset.exact == problem.exact
     assert np.array_equal(data.x.numpy(), task.features)
-    assert np.array_equal(data.y.numpy()[task.labelled], task.labels[task.labelled])
+    assert np.array_equal(data.y.numpy()[task.labelled_mask], task.labels[task.labelled_mask])
     assert np.array_equal(data.test_mask.numpy(), task.test_mask)
     assert data.edge_index.shape[1] == task.adjacency.nnz

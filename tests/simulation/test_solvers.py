@@ -7,8 +7,8 @@ from scipy.special import expit, xlogy
 import gcnlimit as gl
 from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.train.descent import logistic_descent
 from gcnlimit.simulation.train.krylov import solve_shifted
+from gcnlimit.simulation.train.smooth import cross_entropy, descend
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
@@ -80,32 +80,48 @@ def test_logistic_gradient_vanishes(n, m, reg):
     assert np.abs(gradient).max() < 1e-7 * np.abs(Z.T @ np.ones(n)).max()
 
 
+def descended(Z, reg, tolerance, start=None):
+    first = np.zeros((Z.shape[1], 1)) if start is None else start
+    return descend(Z, lambda z: expit(-z), reg, first, tolerance, steps=100)
+
+
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
 @pytest.mark.parametrize("reg", [0.3, 3.0, 300.0])
-def test_logistic_descent_reaches_the_gradient_asked(reg, tolerance):
+def test_a_descent_reaches_the_gradient_asked(reg, tolerance):
     Z = rows(200, 500).Z
-    found = logistic_descent(Z, reg, tol=tolerance)
+    found, settled = descended(Z, reg, tolerance)
     gradient = reg * found.weights - Z.T @ expit(-Z @ found.weights)
+    assert settled
     assert found.slope == pytest.approx(np.linalg.norm(gradient), rel=0.1, abs=1e-11)
     allowed = tolerance * np.linalg.norm(0.5 * Z.T @ np.ones(200))
     assert np.linalg.norm(gradient) <= 1.001 * allowed
-    again = logistic_descent(Z, reg, found.f, tolerance)
+    again, _ = descended(Z, reg, tolerance, Z.T @ found.pull / reg)
     assert np.linalg.norm(again.weights - found.weights) <= 2 * allowed / reg  # the objective is strongly convex
 
 
 def test_logistic_gap_is_that_of_the_two_objectives():
     Z, reg = rows(50, 20).Z, 2.0
-    w, f, slope = found = logistic_descent(Z, reg, tol=1e-2)
+    (w, gap), f = TrainingRows(Z).solve(Logistic(), reg, tol=1e-2)
     primal = np.sum(np.logaddexp(0, -Z @ w)) + 0.5 * reg * w @ w
     dual = -np.sum(xlogy(f, f) + xlogy(1 - f, 1 - f)) - 0.5 / reg * np.sum((Z.T @ f) ** 2)
-    assert slope > 0
-    assert found.gap(reg) == pytest.approx((primal - dual) / primal, rel=1e-6)
+    assert gap > 0
+    assert gap == pytest.approx((primal - dual) / primal, rel=1e-6)
+
+
+@pytest.mark.parametrize("reg", [10.0, 0.1, 1e-4])
+def test_the_cross_entropy_of_two_classes_is_the_logistic_loss(reg):
+    Z, class_index = rows(60, 40).Z, np.zeros(60, int)
+    E = np.array([[1.0], [-1.0]]) / np.sqrt(2)  # margins are sqrt(2) times the outputs, so that reg is twice as large
+    found, settled = descend(Z, cross_entropy(class_index, E).pull, reg, np.zeros((40, 1)), 1e-11, steps=1000)
+    logistic, _ = TrainingRows(Z).solve(Logistic(), reg / 2, tol=1e-11)
+    assert settled
+    assert np.allclose(np.sqrt(2) * found.weights[:, 0], logistic.weights, atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20])
 def test_numbers_beyond_single_precision_are_left_to_newton(scale):
     problem = TrainingRows(scale * rows(30, 60).Z)
-    assert logistic_descent(problem.Z, scale**2) is None
+    assert not descended(problem.Z, scale**2, 1e-10)[1]
     scaled, _ = problem.solve(Logistic(), scale**2)
     plain, _ = rows(30, 60).solve(Logistic(), 1.0)
     assert np.allclose(scaled.weights * scale, plain.weights, atol=1e-6)

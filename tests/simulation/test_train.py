@@ -7,7 +7,6 @@ from problems import LOSSES
 from scipy import linalg
 
 import gcnlimit as gl
-from gcnlimit._runtime.progress import counting_blocks
 from gcnlimit.simulation.train.train import train
 
 
@@ -203,10 +202,10 @@ def test_a_device_without_pytorch_names_the_extra(instance, monkeypatch):
         gl.fit(instance, gl.GCN(gl.Diffusion(1.0)), device="cuda")
 
 
-def test_streamed_features_are_drawn_once_for_all_networks_and_once_an_iteration(data):
+def test_streamed_features_are_drawn_once_for_all_networks_and_once_an_iteration(data, monkeypatch):
     instance, drawn = gl.sample(data, nodes=500, degree=20, seed=0, streamed=True), []
-    with counting_blocks(drawn.append):
-        train(instance.observation, gl.GCN(gl.Diffusion([0.5, 1.0, 2.0])))
-        assert sum(drawn) == instance.features.tiles
-        found = gl.amp(instance)
-        assert sum(drawn) == instance.features.tiles * (1 + found.iterations)
+    monkeypatch.setattr("gcnlimit.simulation.data.features.block_done", drawn.append)
+    train(instance.observation, gl.GCN(gl.Diffusion([0.5, 1.0, 2.0])))
+    assert sum(drawn) == instance.features.tiles
+    found = gl.amp(instance)
+    assert sum(drawn) == instance.features.tiles * (1 + found.iterations)

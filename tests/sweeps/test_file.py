@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.sweeps import execute
-from gcnlimit.sweeps.compute import compute
 from gcnlimit.sweeps.file import export, read_file
+from gcnlimit.sweeps.producers import compute
 
 TEXT = """
 what = "predict"

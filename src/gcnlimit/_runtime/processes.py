@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, TypeVar, cast
 
-from gcnlimit._runtime.threads import cores, one_thread_each, one_thread_of_linear_algebra
+from gcnlimit._runtime.threads import cores, single_threaded_blas, single_threaded_children
 from gcnlimit.errors import GCNLimitError, ParameterError
 
 K = TypeVar("K")
@@ -50,7 +50,7 @@ def run(
 @contextlib.contextmanager
 def process_pool(workers: int) -> Iterator[Executor]:
     """Executor of spawned processes of one thread each; if anything is raised, they are stopped at once."""
-    with one_thread_each():
+    with single_threaded_children():
         pool = _Pool(workers)
         try:
             yield pool
@@ -62,7 +62,7 @@ def process_pool(workers: int) -> Iterator[Executor]:
 
 
 def _here(tasks: Sequence[Callable[[], R]], workers: int) -> Generator[tuple[int, R], None, None]:
-    with one_thread_of_linear_algebra():
+    with single_threaded_blas():
         for index, task in enumerate(tasks):
             yield index, task()
 

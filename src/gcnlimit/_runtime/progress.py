@@ -6,13 +6,11 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from gcnlimit.errors import ParameterError
 
-_advance: ContextVar[Callable[[int], None] | None] = ContextVar("_advance", default=None)
-
+_counting: list[Callable[[int], None]] = []  # advances the bar that counts blocks, if there is one; rich shows one at a time
 _HAS_RICH = importlib.util.find_spec("rich") is not None
 
 
@@ -28,7 +26,7 @@ class Bar:
 
 @contextlib.contextmanager
 def progress_bar(title: str, total: int | None, show: bool | None = None, *, unit: str = "points") -> Iterator[Bar]:
-    """Bar of `total` items, None if it is not known; by default shown on a terminal, with rich, and not inside another.
+    """Bar of `total` items, or the time so far if it is None; by default shown on a terminal, with rich, and not inside another.
 
     >>> with progress_bar("trials", 2, show=False) as bar:
     ...     bar.advance(2)
@@ -43,14 +41,13 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
     from rich.errors import LiveError
 
     console = Console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(compact=True),
-    )
-    shown = progress.Progress(*columns, console=console, transient=console.is_terminal)
+    columns: tuple[progress.ProgressColumn, ...] = (progress.SpinnerColumn(), progress.TimeElapsedColumn())
+    if total is not None:  # else neither a share nor the time that is left is known
+        rate = progress.TextColumn("{task.fields[rate]}")
+        left = progress.TimeRemainingColumn(compact=True)
+        columns = (progress.BarColumn(), progress.MofNCompleteColumn(), rate, left)
+    title_column = progress.TextColumn("{task.description}")
+    shown = progress.Progress(title_column, *columns, console=console, transient=console.is_terminal)
     try:
         shown.start()
     except LiveError:  # one display at a time: that of the caller stays
@@ -64,28 +61,15 @@ def progress_bar(title: str, total: int | None, show: bool | None = None, *, uni
             speed = shown.tasks[0].speed
             shown.update(task, rate=f"{speed:.3g} {unit}/s" if speed else "")
 
-        yield Bar(advance, lambda name: shown.update(task, description=name))
-
-
-@contextlib.contextmanager
-def counting_blocks(advance: Callable[[int], None]) -> Iterator[None]:
-    """Context in which `block_done` advances a bar, however deep it is called.
-
-    >>> done = []
-    >>> with counting_blocks(done.append):
-    ...     block_done()
-    >>> done
-    [1]
-    """
-    token = _advance.set(advance)
-    try:
-        yield
-    finally:
-        _advance.reset(token)
+        if unit == "blocks":
+            _counting.append(advance)
+        try:
+            yield Bar(advance, lambda name: shown.update(task, description=name))
+        finally:
+            _counting.clear()
 
 
 def block_done(count: int = 1) -> None:
-    """Say that some blocks of a long computation are done, to the bar that counts them, if there is one."""
-    advance = _advance.get()
-    if advance is not None:
+    """Say, however deep in a long computation, that some blocks are done, to the bar whose unit is ``"blocks"``."""
+    for advance in _counting:
         advance(count)

@@ -1,4 +1,4 @@
-"""The threads of one process: a few over blocks that do not depend on each other, one where processes share the cores."""
+"""Thread pools over independent blocks; one thread inside worker processes."""
 
 from __future__ import annotations
 
@@ -50,24 +50,24 @@ def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int)
     [0, 1, 4]
     """
     parts = list(blocks)
-    for _ in in_order(function, parts, size if len(parts) > 1 else 0):
+    for _ in ordered_map(function, parts, size if len(parts) > 1 else 0):
         pass
 
 
-def in_order(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iterator[R]:
+def ordered_map(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iterator[R]:
     """Answers of `function`, in the order of the blocks; each thread works on one, and one more waits to be taken.
 
     So what is made of the answers one after the other is bit-identical for any number of threads. There is one if `size`, the
     numbers in all blocks, are few. The first error is raised; on it, or on Ctrl-C, the blocks that have not begun are dropped.
 
-    >>> list(in_order(lambda k: k * k, range(4), size=1 << 20))
+    >>> list(ordered_map(lambda k: k * k, range(4), size=1 << 20))
     [0, 1, 4, 9]
     """
     count = threads()
     if count == 1 or size < LARGE:
         yield from map(function, blocks)
         return
-    with one_thread_of_linear_algebra(), ThreadPoolExecutor(count) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
         waiting: deque[Future[R]] = deque()
         try:
             for block in blocks:
@@ -82,7 +82,7 @@ def in_order(function: Callable[[B], R], blocks: Iterable[B], size: int) -> Iter
 
 
 @contextlib.contextmanager
-def one_thread_each() -> Iterator[None]:
+def single_threaded_children() -> Iterator[None]:
     """Environment in which a process that starts has one thread for blocks and for linear algebra."""
     before = {name: os.environ.get(name) for name in (VARIABLE, *LINEAR_ALGEBRA)}
     os.environ.update(dict.fromkeys(before, "1"))
@@ -97,7 +97,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def one_thread_of_linear_algebra() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """One thread for linear algebra, if threadpoolctl is installed."""
     try:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]

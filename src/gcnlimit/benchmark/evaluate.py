@@ -8,8 +8,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -20,11 +20,9 @@ from gcnlimit.benchmark.problems import VERSION, Problem, as_problems, check_siz
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.benchmark.task import Task, accuracy
 from gcnlimit.errors import ParameterError
-from gcnlimit.sweeps.execute import runner
-from gcnlimit.sweeps.grid import Block, Columns
-from gcnlimit.sweeps.plan import Plan
-from gcnlimit.sweeps.producers import Producer
-from gcnlimit.sweeps.store import Store, describe
+
+if TYPE_CHECKING:
+    from gcnlimit.sweeps.grid import Block, Columns
 
 Model = Callable[[Task], npt.ArrayLike]
 """From a task to scores: a row for each node and a column for each class."""
@@ -45,7 +43,7 @@ def evaluate(
     """Accuracy of a model on the problems of the suite, beside the exact ceilings.
 
     While the model runs, the hidden labels are nowhere in its process: the graph is drawn again from its seed to measure
-    the scores. Since everyone can draw the graphs of the suite, a judge gives a `seed` of his own, such as
+    the scores. Everyone can draw the graphs of the suite. To judge a model on others, pass a secret `seed`, such as
     ``secrets.randbits(64)``: the model then runs in a process of its own, which is sent the task and not the seed.
 
     Parameters
@@ -80,6 +78,12 @@ def evaluate(
     >>> line.method, line.problem, bool(0.5 < line.accuracy < 0.9)
     ('centroids', 'strong-features', True)
     """
+    from gcnlimit.sweeps.execute import runner
+    from gcnlimit.sweeps.plan import Plan
+    from gcnlimit.sweeps.producers import Producer
+    from gcnlimit.sweeps.run import missing
+    from gcnlimit.sweeps.store import Store
+
     chosen = as_problems(problems)
     check_size(size)
     if seed is not None:
@@ -100,26 +104,17 @@ def evaluate(
         progress_bar(named, plan.grid.size, progress, unit="graphs") as bar,
     ):
         found: dict[tuple[str, int], Run] = {}
-        for block, columns in _answers(plan, run, kept):
+
+        def put(block: Block, columns: Columns) -> None:
             one = _run(named, size, block, columns)
             found[one.problem, one.graph] = one
             bar.advance(1)
+
+        for block, columns in run(missing(plan, kept, put)):
+            if columns.final and not columns.errors:
+                kept.put(block.key, columns)
+            put(block, columns)
     return Scores(tuple(found[problem.name, graph] for problem in chosen for graph in range(graphs)))
-
-
-def _answers(plan: Plan, run: Callable[[Iterable[Block]], Any], kept: Store) -> Iterator[tuple[Block, Columns]]:
-    """Answers of the store, then those computed, which it keeps."""
-    missing = []
-    for block in plan.blocks():
-        known = kept.get(block.key)
-        if known is not None and known.final:
-            yield block, known
-        else:
-            missing.append(block)
-    for block, columns in run(missing):
-        if columns.final and not columns.errors:
-            kept.put(block.key, columns)
-        yield block, columns
 
 
 def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
@@ -159,4 +154,6 @@ def _identity(model: Model, store: object) -> str:
         raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
     if store is None and not (inspect.isfunction(model) or isinstance(model, functools.partial)):
         return _name(model)
+    from gcnlimit.sweeps.store import describe
+
     return describe(model)

@@ -54,7 +54,7 @@ def linear_by_theory(task: Task) -> Array:
 
 def linear_by_leave_one_out(task: Task) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
-    nodes = np.flatnonzero(task.labelled)
+    nodes = np.flatnonzero(task.labelled_mask)
     X, S = task.features.astype(float), propagation(task.adjacency, "paper").unit()
     labels = Labels(np.arange(task.classes), nodes, task.labels[nodes])
     found = choose(X, labels, np.ones(nodes.size), {"paper": S}, networks("pagerank", STRENGTHS))
@@ -81,8 +81,8 @@ def correct_and_smooth(task: Task) -> Array:
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
     trials = {pair: _validated(task, _corrected(task, S, scale * base, task.train_mask, pair)) for pair in settings}
     best = max(trials, key=lambda pair: trials[pair])
-    fewer = task.train_mask.sum() / task.labelled.sum()
-    return _corrected(task, S, fewer * scale * features_alone(task), task.labelled, best)
+    fewer = task.train_mask.sum() / task.labelled_mask.sum()
+    return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
 
 METHODS: dict[str, Model] = {

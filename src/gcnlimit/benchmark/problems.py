@@ -10,20 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, split
-from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.sample import sample
-from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error
+
+if TYPE_CHECKING:
+    from gcnlimit.simulation.data.instance import Instance
 
 FILE = "record.json"
 
@@ -139,7 +137,7 @@ class Problem(Value):
         """Exact test accuracies in the large-size limit, recorded for the suite; a problem of your own takes seconds."""
         if _known().get(self.name) == self:
             return Exact(**_record()["exact"][self.name])
-        return exact_accuracies(self.data, self.degree)
+        return computed_exact(self)
 
     def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
         """Task on the graph of that number.
@@ -176,6 +174,8 @@ class Problem(Value):
         return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], place, *own])
 
     def _instance(self, size: str, root: np.random.SeedSequence) -> Instance:
+        from gcnlimit.simulation.data.sample import sample
+
         return sample(self.data, SIZES[size], self.degree, root, dtype=np.float32)
 
 
@@ -186,9 +186,14 @@ def check_size(size: object) -> None:
 
 
 @lru_cache(maxsize=64)
-def exact_accuracies(data: CSBM, degree: float, population: int = 3000) -> Exact:
-    """Exact accuracies at that degree, with as many nodes in each population."""
-    best = bayes_optimal(data, degree=degree, population=population)
+def computed_exact(problem: Problem, population: int = 3000) -> Exact:
+    """Exact accuracies of a problem, by the theory, with as many nodes in each population."""
+    from gcnlimit.choose.best_filter import filter_ceiling
+    from gcnlimit.theory.bayes import bayes_optimal
+    from gcnlimit.theory.decision import best_log_error
+
+    data = problem.data
+    best = bayes_optimal(data, degree=problem.degree, population=population)
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
     margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
     return Exact(

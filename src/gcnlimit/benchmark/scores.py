@@ -17,6 +17,7 @@ from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, exact_of
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.npz import check_path
+from gcnlimit.results.text import table
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,9 @@ class Scores:
     --------
     >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
     >>> print(Scores(tuple(runs)))
-    method   problem     size    graphs   accuracy   error   share   error   seconds
-    mine     reference   small        3     0.9100   0.0058   0.990   0.022      1.00
+    method   problem     size    graphs          accuracy           share   seconds
+    ───────────────────────────────────────────────────────────────────────────────
+    mine     reference   small        3   0.9100 ± 0.0058   0.990 ± 0.022      1.00
     """
 
     runs: tuple[Run, ...]
@@ -112,16 +114,15 @@ class Scores:
         return Scores(tuple(runs))
 
     def __str__(self) -> str:
-        """Table of means."""
-        widths = [max([len("method"), *(len(run.method) for run in self.runs)]) + 3]
-        widths += [max([len("problem"), *(len(run.problem) for run in self.runs)]) + 3]
-        head = f"{'method':<{widths[0]}}{'problem':<{widths[1]}}{'size':<8}{'graphs':>6}"
-        lines = [f"{head}{'accuracy':>11}{'error':>8}{'share':>8}{'error':>8}{'seconds':>10}"]
-        for line in self.lines:
-            row = f"{line.method:<{widths[0]}}{line.problem:<{widths[1]}}{line.size:<8}{line.graphs:>6}"
-            means = f"{line.accuracy:>11.4f}{line.standard_error:>9.4f}{line.share:>8.3f}{line.share_error:>8.3f}"
-            lines.append(f"{row}{means}{line.seconds:>10.2f}")
-        return "\n".join(lines + self._failed())
+        """Table of means, and a sentence on the runs that failed."""
+        lines = self.lines
+        columns = {
+            **{name: [str(getattr(line, name)) for line in lines] for name in ("method", "problem", "size", "graphs")},
+            "accuracy": [f"{line.accuracy:.4f} ± {line.standard_error:.4f}" for line in lines],
+            "share": [f"{line.share:.3f} ± {line.share_error:.3f}" for line in lines],
+            "seconds": [f"{line.seconds:.2f}" for line in lines],
+        }
+        return "\n".join([table(columns), *self._failed()])
 
     def _failed(self) -> list[str]:
         """Sentence on the runs that failed."""
@@ -165,18 +166,10 @@ def _numbers(run: dict[str, Any]) -> dict[str, Any]:
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
     exact = exact_of(problem)
-    found = np.array([run.accuracy for run in runs if not run.error])
-    mean = float(found.mean()) if found.size else math.nan
+    done = [run for run in runs if not run.error]
+    found = np.array([run.accuracy for run in done])
+    mean = float(found.mean()) if done else math.nan
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
-    seconds = float(np.mean([run.seconds for run in runs if not run.error])) if found.size else math.nan
-    return Line(
-        method,
-        problem,
-        size,
-        found.size,
-        mean,
-        error,
-        exact.share(mean),
-        error / (exact.bayes - exact.features),
-        seconds,
-    )
+    seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
+    share, its_error = exact.share(mean), error / (exact.bayes - exact.features)
+    return Line(method, problem, size, found.size, mean, error, share, its_error, seconds)

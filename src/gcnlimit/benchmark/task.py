@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,10 @@ import numpy.typing as npt
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation
+
+if TYPE_CHECKING:  # listing the suite takes half a second without them
+    from gcnlimit.simulation.data.instance import Instance
+    from gcnlimit.simulation.data.observation import Observation
 
 Classes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -58,14 +60,14 @@ class Task(Brief):
         return np.asarray(self.observation.features)
 
     @property
-    def labelled(self) -> Mask:
+    def labelled_mask(self) -> Mask:
         """Which nodes are labelled: those of training and of validation."""
         return self.train_mask | self.val_mask
 
     @property
     def test_mask(self) -> Mask:
         """Which nodes are not labelled."""
-        return ~self.labelled
+        return ~self.labelled_mask
 
     @property
     def targets(self) -> Array:

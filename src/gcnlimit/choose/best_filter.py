@@ -22,10 +22,9 @@ from gcnlimit.filters import Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
 from gcnlimit.results.plot import draw_filter
-from gcnlimit.results.result import Result, status_names
+from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict

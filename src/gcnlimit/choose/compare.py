@@ -11,10 +11,9 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Status
 from gcnlimit.results.plot import draw_methods
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Coordinates, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +121,7 @@ class Comparison(Result):
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
-        return draw_methods(self._points(), self._columns()[1], name, axes)
+        return draw_methods(*self._located(), name, axes)
 
     def __getitem__(self, method: str) -> Entry:
         """Entry of that name."""
@@ -155,7 +154,7 @@ class Comparison(Result):
         """Table, for data of a single point; else one line for each method."""
         if self.gap.ndim > 1:
             return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
-        lines = [f"{'method':<34}{'accuracy':>10}{'to gain':>10}  chosen"]
+        lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
         for entry, gap in zip(self.entries, self.gap, strict=True):
             lines.append(f"{entry.method:<34}{entry.test_accuracy:>10.5f}{gap:>10.5f}  {entry.chosen[0]}".rstrip())
         return "\n".join(lines)
@@ -208,7 +207,7 @@ def compare(
     --------
     >>> import gcnlimit as gl
     >>> print(gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=2))
-    method                              accuracy   to gain  chosen
+    method                              accuracy       gap  chosen
     residual, equal c, depth 2           0.86543   0.04729  c = 0.4522; reg = 9.163
     residual, free c, depth 2            0.86573   0.04699  c = [0.07623, 0.8195]; reg = 8.653
     diffusion                            0.88206   0.03067  t = 1.521; reg = 50.54

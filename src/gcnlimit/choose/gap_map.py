@@ -15,9 +15,8 @@ from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Prediction, scalar_or_array
-from gcnlimit.results.result import Result
+from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -79,92 +80,35 @@ class Axis:
         return np.full_like(self.high, math.inf) if self.name == "reg" and math.isinf(self.asked[1]) else self.high
 
 
+@dataclass(frozen=True, eq=False)
 class Search:
-    """The problems of a call to `tune`: data and network broadcast together, and the free numbers of each.
+    """Problems to tune, data and network broadcast to one `shape`, with the free numbers of each; see `search_of`."""
 
-    `own_bias` says that two unequal classes are decided with the bias of the trained network, `throw` that a problem which has no
-    allowed values raises an error; else it is marked in `refused`.
-    """
-
-    def __init__(
-        self, data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: bool = True, throw: bool = True
-    ) -> None:
-        _check_names(gcn.filter, free)
-        self.gcn, self.free, self.throw = gcn, free, throw
-        self.own_bias = own_bias and data.classes.skewed
-        self.shape = broadcast(
-            data=data.shape,
-            filter=() if gcn.filter.parameter in free else gcn.filter.shape,
-            reg=() if "reg" in free else np.shape(gcn.reg),
-        )
-        self.size = math.prod(self.shape)
-        self.refused = np.zeros(self.size, bool)
-        self.model = data
-        self.data = {n: np.broadcast_to(getattr(data, n), self.shape).ravel() for n in SIGNALS}
-        operator = data.operator(gcn.symmetrize)
-        self.radius, self._symmetric = np.broadcast_to(operator.radius, self.shape).ravel(), operator.symmetric
-        self.explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))  # no equations to solve, no noise
-        self.layered = not (operator.symmetric or self.explicit or isinstance(gcn.filter, PageRank))  # slow to solve
-        ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
-        self.has_closed_form = ridge and operator.symmetric and not self.own_bias  # one equation for one number
-        self.axes = [axis for name, bounds in free.items() for axis in self._axes(name, bounds)]
-        self.any_reg = self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
-        self.uses_closed_form = self.has_closed_form and not self.explicit
-        for axis in (axis for axis in self.axes if axis.name != "reg"):
-            axis.low[self.refused] = axis.high[self.refused] = 0.0  # a filter that can be computed, to be hidden
-
-    def _axes(self, name: str, bounds: Bounds) -> list[Axis]:
-        """One axis, or one for each layer."""
-        if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
-            pair = _interval(name, bounds)
-            layers = [-1] if name == "reg" or self.gcn.filter.shared else range(self._layers)
-            return [self._axis(name, layer, pair) for layer in layers]
-        if not self.gcn.filter.deep or name == "reg" or len(bounds) != self._layers:
-            raise ParameterError(
-                f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
-            )
-        return [self._axis(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
-
-    def _longest(self, asked: tuple[float, float], limit: Array) -> Array:
-        """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-        name, replaced = self.gcn.filter.parameter, self.gcn.filter.replaced
-        tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-        allowed = np.max(np.where(replaced(tried).layers(radius=self.radius) <= _LONGEST, tried, 0.0), axis=0)
-        far = max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
-        layers = replaced(far).layers(radius=self.radius)
-        self.refused |= layers > _LONGEST
-        if self.throw and np.any(layers > _LONGEST):
-            raise ParameterError(
-                f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
-                f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
-            )
-        return np.asarray(np.maximum(allowed, far))
+    model: CSBM
+    gcn: GCN
+    free: Mapping[str, Bounds]
+    shape: tuple[int, ...]
+    own_bias: bool  # two unequal classes are decided with the bias of the trained network
+    explicit: bool  # no equations to solve, and so no noise
+    layered: bool  # the equations are those of all layers, which are slow to solve
+    has_closed_form: bool  # at finite regularization the margin solves one equation for one number
+    axes: tuple[Axis, ...] = ()
+    refused: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # problems without allowed values
 
     @property
-    def _layers(self) -> int:
-        return int(self.gcn.filter.values.shape[-1])
+    def size(self) -> int:
+        """Number of problems."""
+        return math.prod(self.shape)
 
-    def _axis(self, name: str, layer: int, asked: tuple[float, float]) -> Axis:
-        if name == "reg" and asked[0] == 0.0:
-            low, high = (np.full(self.size, bound) for bound in (_ANY_CLOSED if self.has_closed_form else _ANY_REG))
-            return Axis(name, _REG, layer, low, high, np.ones(self.size), asked)
-        scale = _REG if name == "reg" else self.gcn.filter.scale
-        unit = self.radius if scale.per_radius else np.ones(self.size)
-        limit = scale.largest / unit
-        low, high = (np.full(self.size, bound) for bound in asked)
-        if scale.strict:
-            low, high = np.maximum(low, -limit), np.minimum(high, limit)
-            self.refused |= low > high
-            if self.throw and np.any(low > high):
-                raise ParameterError(
-                    f"free[{name!r}] = {asked} lies outside the convergent interval |{name}| < {np.min(limit):.6g} of the data"
-                )
-        else:
-            far = np.maximum(limit, 10.0 * max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0))
-            if self.layered and not self.gcn.filter.deep and name != "reg":
-                far = self._longest(asked, far)
-            low, high = np.maximum(low, -far), np.minimum(high, far)
-        return Axis(name, scale, layer, low, high, unit, asked)
+    @property
+    def uses_closed_form(self) -> bool:
+        """Whether the closed equation is to be solved."""
+        return self.has_closed_form and not self.explicit
+
+    @property
+    def any_reg(self) -> bool:
+        """Whether any regularization is allowed; it is then searched in units of the gain."""
+        return self.reg_axis >= 0 and self.axes[self.reg_axis].asked[0] == 0.0
 
     @property
     def reg_axis(self) -> int:
@@ -180,7 +124,7 @@ class Search:
         if alone or not math.isinf(self.axes[self.reg_axis].asked[1]) or self.own_bias:
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        return Search(self._data(which), self.gcn.replaced(reg=math.inf), others)
+        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
@@ -199,7 +143,7 @@ class Search:
 
     def _gain(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Mean square gain of the filters, in whose units the regularization is searched."""
-        gain = self.network(values, which).filter.log_gain(self._symmetric)
+        gain = self.network(values, which).filter.log_gain(self.model.operator(self.gcn.symmetrize).symmetric)
         return np.exp(np.clip(2.0 * gain, -600.0, 600.0))
 
     def parameters(self, values: Array) -> dict[str, Array]:
@@ -219,7 +163,7 @@ class Search:
         if filter.parameter in free:
             parameter = free[filter.parameter]
             if filter.deep and parameter.ndim == 1:
-                parameter = np.repeat(parameter[:, None], self._layers, axis=1)
+                parameter = np.repeat(parameter[:, None], filter.values.shape[-1], axis=1)
             if isinstance(filter, Polynomial):
                 parameter[~np.any(parameter, axis=-1), 0] = 1e-9  # only the direction matters, and 0 has none
             filter = filter.replaced(parameter)
@@ -243,11 +187,99 @@ class Search:
         return np.where(np.isnan(found), _WORST, found)
 
     def _data(self, which: npt.NDArray[np.intp]) -> CSBM:
-        return self.model.replaced(**{name: column[which] for name, column in self.data.items()})
+        return self.model.replaced(**{name: column[which] for name, column in self._columns.items()})
+
+    @cached_property
+    def _columns(self) -> dict[str, Array]:
+        return {name: np.broadcast_to(getattr(self.model, name), self.shape).ravel() for name in SIGNALS}
 
     def objective(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margin at points of the unit cube (or interval)."""
         return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
+
+
+def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: bool = True, throw: bool = True) -> Search:
+    """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
+    _check_names(gcn.filter, free)
+    shape = broadcast(
+        data=data.shape,
+        filter=() if gcn.filter.parameter in free else gcn.filter.shape,
+        reg=() if "reg" in free else np.shape(gcn.reg),
+    )
+    own_bias = own_bias and data.classes.skewed
+    symmetric = data.operator(gcn.symmetrize).symmetric
+    explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
+    layered = not (symmetric or explicit or isinstance(gcn.filter, PageRank))
+    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+    search = Search(data, gcn, free, shape, own_bias, explicit, layered, ridge and symmetric and not own_bias)
+    intervals = [one for name, bounds in free.items() for one in _intervals(gcn, name, bounds)]
+    found = [_axis(search, *interval) for interval in intervals]
+    refused = np.zeros(search.size, bool)
+    for _, impossible, sentence in found:
+        if throw and np.any(impossible):
+            raise ParameterError(sentence)
+        refused |= impossible
+    for axis in (axis for axis, *_ in found if axis.name != "reg"):
+        axis.low[refused] = axis.high[refused] = 0.0  # a filter that can be computed, to be hidden
+    return replace(search, axes=tuple(axis for axis, *_ in found), refused=refused)
+
+
+def _intervals(gcn: GCN, name: str, bounds: Bounds) -> list[tuple[str, int, tuple[float, float]]]:
+    """Name, layer and interval of each free number: one for all layers (-1), or one for each."""
+    layers = range(gcn.filter.values.shape[-1]) if gcn.filter.deep and name != "reg" else range(-1, 0)
+    if not (isinstance(bounds, Sequence) and all(isinstance(pair, Sequence) for pair in bounds)):
+        pair = _interval(name, bounds)
+        return [(name, layer, pair) for layer in (layers if not gcn.filter.shared else range(-1, 0))]
+    if layers == range(-1, 0) or len(bounds) != len(layers):
+        raise ParameterError(
+            f"free[{name!r}] = {bounds!r} is not a pair (low, high), nor one pair for each layer of the network"
+        )
+    return [(name, layer, _interval(name, pair)) for layer, pair in enumerate(bounds)]
+
+
+def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> tuple[Axis, npt.NDArray[np.bool_], str]:
+    """Axis of a free number, cut to where networks can be computed; problems without an allowed value, and why."""
+    ones, impossible, sentence = np.ones(search.size), np.zeros(search.size, bool), ""
+    if name == "reg" and asked[0] == 0.0:
+        least, most = _ANY_CLOSED if search.has_closed_form else _ANY_REG
+        return Axis(name, _REG, layer, least * ones, most * ones, ones, asked), impossible, sentence
+    scale = _REG if name == "reg" else search.gcn.filter.scale
+    unit = _radius(search) if scale.per_radius else ones
+    limit = scale.largest / unit
+    if not scale.strict:
+        limit = np.maximum(limit, 10.0 * _farthest(asked))
+        if search.layered and not search.gcn.filter.deep and name != "reg":
+            limit, impossible, sentence = _longest(search, asked, limit)
+    low, high = np.maximum(asked[0], -limit), np.minimum(asked[1], limit)
+    if scale.strict:
+        impossible = low > high
+        convergent = f"the convergent interval |{name}| < {np.min(limit):.6g} of the data"
+        sentence = f"free[{name!r}] = {asked} lies outside {convergent}"
+    return Axis(name, scale, layer, low, high, unit, asked), impossible, sentence
+
+
+def _radius(search: Search) -> Array:
+    """Spectral radius of each problem."""
+    return np.broadcast_to(search.model.operator(search.gcn.symmetrize).radius, search.shape).ravel()
+
+
+def _farthest(asked: tuple[float, float]) -> float:
+    """Largest magnitude of the finite bounds."""
+    return max((abs(bound) for bound in asked if math.isfinite(bound)), default=0.0)
+
+
+def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[Array, npt.NDArray[np.bool_], str]:
+    """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
+    name, replaced, radius = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
+    tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
+    allowed = np.max(np.where(replaced(tried).layers(radius=radius) <= _LONGEST, tried, 0.0), axis=0)
+    far = _farthest(asked)
+    layers = replaced(far).layers(radius=radius)
+    sentence = (
+        f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
+        f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
+    )
+    return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, sentence
 
 
 def margin(prediction: Prediction, own_bias: npt.ArrayLike = False) -> Array:

@@ -9,21 +9,27 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import flag
 from gcnlimit._values import Array, Numbers
-from gcnlimit.choose.maximize import margin_accuracy, maximize
-from gcnlimit.choose.search import Bounds, Search
+from gcnlimit.choose.search import Bounds, Search, search_of
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.numerics.scan import Maxima
+from gcnlimit.numerics.climb import maximize_box, spread
+from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
 from gcnlimit.parameters import each_layer, labelled
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
-from gcnlimit.results.result import Result, status_names
+from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 
+_BLOCK, _FEW = 8192, 64  # problems searched together, the second where each margin takes long
+_ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
+_CLOSED = 1e-13  # of those for the square loss on symmetric graphs
+_APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
+_NEAR = 0.05  # distance of a wall that is worth trying where evaluations are expensive
 _FLAT = 1e-12  # range of explicit margins below which no choice is better than another
 
 
@@ -37,7 +43,7 @@ class TuneStatus(Outcome):
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
     UPPER_BOUND = 2, "the optimum lies at an upper bound; a wider interval may hold a better network"
-    INFINITE = 3, "the network improves up to an end that is not a bound: infinity, reg = 0, or where PageRank diverges"
+    INFINITE = 3, "accuracy increases up to the limit of the family (infinity, reg = 0, divergence of PageRank)"
     FLAT = 4, "the accuracy does not depend on the free parameters; an end of the interval is reported"
     NOT_CONVERGED = 5, "the search did not settle; start from another network or narrow the bounds"
     REFUSED = 6, "no network within the bounds can be computed at this point; narrow the bounds"
@@ -141,8 +147,8 @@ def tune(
         raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
     progress = progress if progress is None else flag("progress", progress)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        search = Search(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
-        best = maximize(search, progress)
+        search = search_of(data, gcn, free, own_bias=threshold == "own", throw=flag("throw", throw))
+        best = _maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
         curvature = _curvature(search, values)
     network = _shaped_network(search, values)
@@ -158,6 +164,84 @@ def tune(
         curvature=_shaped(search, hidden * curvature),
         status=_status(search, best, refused),
     )
+
+
+def _maximize(search: Search, progress: bool | None = False) -> Maxima:
+    """Best points of all problems that are not refused, a block of them at a time."""
+    nothing, rows = np.zeros(search.size), np.flatnonzero(~search.refused)
+    best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
+    blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
+    with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+        for block in blocks:
+            for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
+                column[rows[block]] = found
+            bar.advance(1)
+    return best
+
+
+def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
+    def objective(u: Array, which: npt.NDArray[np.intp]) -> Array:
+        return search.objective(u, block[which])
+
+    accuracy = _margin_accuracy(search)
+    if len(search.axes) == 1:
+        return maximize_interval(objective, block.size, accuracy=accuracy)
+    keep, candidates = 4 * len(search.axes), _candidates(search, block)
+    face = search.at_infinite_reg(block)
+    if face is None:
+        return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
+    at_infinity = _on_face(search, face, block)
+    rays = _rays(search, at_infinity.u)
+    if not search.layered:
+        candidates = np.concatenate([rays, candidates], axis=1)
+        best = maximize_box(objective, candidates, keep=keep, apart=_APART, accuracy=accuracy)
+        return better(best, at_infinity, accuracy=accuracy)
+    return _along_rays(objective, rays[:, ::2], at_infinity, accuracy)
+
+
+def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy: float) -> Maxima:
+    """Maxima where evaluations are expensive: climbs from the best of the rays, where it exceeds infinite regularization."""
+    problems, count, d = rays.shape
+    values = objective(rays.reshape(-1, d), np.repeat(np.arange(problems), count)).reshape(problems, count)
+    best = at_infinity._replace(range=np.maximum(at_infinity.range, np.ptp(values, axis=1)))
+    rows = np.flatnonzero(np.max(values, axis=1) > at_infinity.value)
+    if rows.size:
+        first = rays[rows, np.argmax(values[rows], axis=1)][:, None]
+        found = maximize_box(lambda u, which: objective(u, rows[which]), first, walls=_NEAR, accuracy=accuracy)
+        infinite = Maxima(best.u[rows], best.value[rows], best.range[rows], best.converged[rows])
+        found = better(found, infinite, accuracy=accuracy)
+        for column, value in zip(best, found, strict=True):
+            column[rows] = value
+    return best
+
+
+def _margin_accuracy(search: Search) -> float:
+    """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
+    return 4e-16 if search.explicit else _CLOSED if search.uses_closed_form else _ACCURACY
+
+
+def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:
+    """Starts of the climbs: the network as given, evenly spread points, and the diagonal, where all layers are equal."""
+    d = len(search.axes)
+    common = np.concatenate([spread(16 * d * d, d), np.repeat(np.linspace(0.02, 0.98, 17)[:, None], d, axis=1)])
+    given = np.stack([search.place(axis, block) for axis in search.axes], axis=1)
+    return np.concatenate([given[:, None], np.broadcast_to(common, (block.size, *common.shape))], axis=1)
+
+
+def _on_face(search: Search, face: Search, block: npt.NDArray[np.intp]) -> Maxima:
+    """Optima at infinite regularization, as points of the cube with one more coordinate."""
+    best = _maximize(face)
+    values = face.values(best.u, np.arange(face.size))
+    others = [axis for axis in search.axes if axis.name != "reg"]
+    u = np.stack([axis.place(values[:, k], block) for k, axis in enumerate(others)], axis=1)
+    return best._replace(u=np.insert(u, search.reg_axis, 1.0, axis=1))
+
+
+def _rays(search: Search, u: Array) -> Array:
+    """The filters that are best at infinite regularization, at every regularization."""
+    rays = np.repeat(u[:, None], 33, axis=1)
+    rays[:, :, search.reg_axis] = np.linspace(0.0, 1.0, 33)
+    return rays
 
 
 def _without(prediction: Prediction, refused: npt.NDArray[np.bool_]) -> Prediction:
@@ -198,7 +282,7 @@ def _status(search: Search, best: Maxima, refused: npt.NDArray[np.bool_]) -> Any
         ):
             where = np.where(reached == asked, name, TuneStatus.INFINITE)
             status = np.where(best.u[:, k] == end, np.maximum(status, where), status)
-    flat = max(_FLAT, 10.0 * margin_accuracy(search))
+    flat = max(_FLAT, 10.0 * _margin_accuracy(search))
     status = np.where(best.range <= flat, TuneStatus.FLAT, status)
     status = np.where(best.converged & (best.value > -100.0), status, TuneStatus.NOT_CONVERGED).reshape(search.shape)
     status = np.where(refused, TuneStatus.REFUSED, status)

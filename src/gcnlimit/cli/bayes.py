@@ -7,16 +7,12 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options
-from gcnlimit.cli.output import fields_of, output_options, show, waiting
+from gcnlimit.cli.output import Failures, output_options, show_grid, waiting
 
 
 @click.command("bayes", no_args_is_help=True)
 @data_options
-@click.option(
-    "--degree",
-    type=float,
-    help="Mean degree of the graph, if it is not large: then with standard errors.",
-)
+@click.option("--degree", type=float, help="Mean degree of the graph, if it is not large: then with standard errors.")
 @output_options
 def command(*, form: str, degree: float | None, **given: Any) -> None:
     """Bayes-optimal performance: what the best of all algorithms reaches, knowing the model.
@@ -27,21 +23,19 @@ def command(*, form: str, degree: float | None, **given: Any) -> None:
       gcnlimit bayes --alpha 4 --lam 0:2:9 --mu 1,2 --rho 0.1 --json
       gcnlimit bayes --alpha 4 --lam 1 --mu 2 --rho 0.1 --degree 5
     """
-    from gcnlimit.cli.points import Failures
     from gcnlimit.theory.bayes import bayes_optimal
 
     grid = Grid(given)
     with waiting("computing the ceiling"):
         found = bayes_optimal(grid.data(), degree=degree)
     failures = Failures(grid, found)
-    columns: dict[str, Any] = grid.columns() | fields_of(found)
-    inputs = dict(grid.inputs)
+    columns = found.distinct()
     title = "Bayes-optimal performance"
+    beside = {}
     if degree is not None:
-        inputs["degree"] = degree
+        beside["degree"] = degree
         title += f" at mean degree {degree:g}"
         for name in ("test_accuracy", "test_loss", "log_test_error"):
             columns[f"{name}_standard_error"] = getattr(found.standard_error, name)
-    columns |= failures.columns(form)
-    show(columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+    show_grid(grid, columns | failures.columns(form), title=title, form=form, **beside)
     failures.report()

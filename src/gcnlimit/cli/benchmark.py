@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.output import FILE, check_file, output_options, show
 from gcnlimit.csbm import SIGNALS
 
 if TYPE_CHECKING:
-    from gcnlimit.benchmark import Scores
+    from gcnlimit.benchmark.problems import Problem
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _LIMITS = ("features", "linear", "algorithmic", "bayes")
 
 
@@ -29,9 +28,9 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs of each problem.")
 @click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
-@click.option("--store", type=_FILE, help="File that keeps finished graphs; the same command resumes.")
+@click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
 @click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
-@click.option("--out", type=_FILE, help="Write every run to a .json file, or the table to a .csv file.")
+@click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
 def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
     """Problems with exact ceilings: list them, run reference methods on them, merge results from files.
@@ -42,16 +41,22 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
       gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
       gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
     """
-    from gcnlimit.benchmark import Scores, merge
+    from gcnlimit.benchmark import Scores, evaluate, merge
+    from gcnlimit.benchmark.methods import reference_methods
+    from gcnlimit.benchmark.problems import as_problems, problems
     from gcnlimit.benchmark.scores import check_format
 
     if out is not None:
         check_format(out)
         check_file("--out", out)
+    named, aside = given.pop("problems"), given.pop("aside")
+    chosen = as_problems(named) if named else problems(aside=aside)
     if not methods and not parts:
-        _list(given["aside"], given["problems"], form)
+        _list(chosen, form)
         return
-    scores = merge([*(Scores.load(part) for part in parts), *_run(methods, **given)])
+    models = reference_methods(methods).items() if methods else ()
+    runs = [evaluate(model, chosen, name=name, **given) for name, model in models]
+    scores = merge([*(Scores.load(part) for part in parts), *runs])
     if out is not None:
         scores.save(out)
     title = "Test accuracy, and share of the way from features to ceiling"
@@ -60,10 +65,7 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 
 
-def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
-    from gcnlimit.benchmark.problems import as_problems, problems
-
-    chosen = as_problems(names) if names else problems(aside=aside)
+def _list(chosen: Sequence[Problem], form: str) -> None:
     exact = []
     with progress_bar("exact accuracies", len(chosen), unit="problems") as bar:
         for problem in chosen:
@@ -78,14 +80,3 @@ def _list(aside: bool, names: tuple[str, ...], form: str) -> None:
         **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
-
-
-def _run(methods: tuple[str, ...], *, problems: tuple[str, ...], aside: bool, **given: Any) -> list[Scores]:
-    from gcnlimit.benchmark import evaluate
-    from gcnlimit.benchmark.methods import reference_methods
-    from gcnlimit.benchmark.problems import as_problems
-    from gcnlimit.benchmark.problems import problems as suite
-
-    chosen = as_problems(problems) if problems else suite(aside=aside)
-    models = reference_methods(methods).items()
-    return [evaluate(model, chosen, name=name, **given) for name, model in models]

@@ -10,9 +10,8 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.load import load_labelled, table_options
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_file, check_plot, draw, plot_option
+from gcnlimit.cli.options import load_labelled, table_options
+from gcnlimit.cli.output import check_file, check_plot, draw, output_options, plot_option, show
 from gcnlimit.errors import writing
 
 

@@ -10,8 +10,7 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, symmetrize_option
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_plot, draw, plot_option
+from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
 
 if TYPE_CHECKING:
     from gcnlimit.choose.compare import Entry
@@ -38,38 +37,28 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     check_plot(plot, grid.axes, fewest=0, most=1)
     comparison = compare(grid.data(), depth=depth, order=order, symmetrize=symmetrize)
     methods = comparison.methods
-    size = grid.size
-    axes = grid.columns()
-    columns: dict[str, Any] = {name: np.tile(axes[name], len(methods)) for name in axes}
-    columns["method"] = np.repeat(methods, size)
-    columns["test_accuracy"] = comparison.test_accuracy.reshape(-1)
-    errors = [np.ravel(entry.log_test_error) for entry in comparison.entries]
-    columns["log_test_error"] = np.concatenate(errors)
-    columns["gap"] = comparison.gap.reshape(-1)
+    columns: dict[str, Any] = {name: np.tile(values, len(methods)) for name, values in grid.columns().items()}
+    columns["method"] = np.repeat(methods, grid.size)
+    columns["test_accuracy"] = comparison.test_accuracy
+    columns["log_test_error"] = np.concatenate([np.ravel(entry.log_test_error) for entry in comparison.entries])
+    columns["gap"] = comparison.gap
     if form == "table":
         columns["chosen"] = np.concatenate([entry.chosen for entry in comparison.entries])
     else:
-        columns |= _parameters(comparison.entries, size)
+        columns |= _parameters(comparison.entries, grid.size)
     if plot is not None:
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
-    title = "Filter and regularization at their best"
-    rows = len(methods) * size
+    title, rows = "Filter and regularization at their best", len(methods) * grid.size
     show(columns, rows, title=title, form=form, inputs=inputs, keys=len(grid.axes) + 1)
 
 
 def _parameters(entries: Sequence[Entry], size: int) -> dict[str, Any]:
     """What was chosen, one column for each parameter with every digit; None where a method does not have it."""
     names = dict.fromkeys(name for entry in entries for name in entry.parameters)
-
-    def values(entry: Entry, name: str) -> list[Any]:
-        if name not in entry.parameters:
-            return [None] * size
-        rows = np.reshape(entry.parameters[name], (size, -1)).tolist()
-        return [row[0] if len(row) == 1 else row for row in rows]
-
-    columns = {name: np.empty(size * len(entries), object) for name in names}
-    for name, column in columns.items():
-        for k, value in enumerate(value for entry in entries for value in values(entry, name)):
-            column[k] = value
+    columns = {name: np.full((len(entries), size), None) for name in names}
+    for k, entry in enumerate(entries):
+        for name, values in entry.parameters.items():
+            for i, row in enumerate(np.reshape(values, (size, -1)).tolist()):
+                columns[name][k, i] = row[0] if len(row) == 1 else row
     return columns

@@ -27,8 +27,8 @@ def command(*, file: str | None, nodes: str | None, port: int, host: str, no_bro
     from pathlib import Path
 
     from gcnlimit.explorer.serve import serve
+    from gcnlimit.explorer.start import describe_file
     from gcnlimit.explorer.state import State
-    from gcnlimit.explorer.upload import describe_file
 
     start = State()
     sentence = ""

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gcnlimit._runtime.extras import need
+from gcnlimit.cli.output import FILE
 from gcnlimit.errors import ParameterError
 
 form_option = click.option(
@@ -21,13 +22,11 @@ trials_option = click.option(
 )
 
 
-def need_figures() -> None:
-    """Refuse figures that could not be drawn, before their modules are imported."""
+def check_figures(folder: Path | None) -> None:
+    """Refuse, before their modules are imported, figures that could not be drawn, or not be written to the folder."""
     need("a figure", "figures", "matplotlib", "xarray", "h5netcdf")
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse, before anything is computed, a folder that cannot be written."""
+    if folder is None:
+        return
     existing = next(part for part in (folder.absolute(), *folder.absolute().parents) if part.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
         raise ParameterError(f"--out {folder} cannot be written; choose another folder")
@@ -50,9 +49,7 @@ def resumable(folder: Path) -> Iterator[None]:
 @trials_option
 @form_option
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder of the files.")
-@click.option(
-    "--data", "source", type=click.Path(dir_okay=False, path_type=Path), help="Redraw from this file of numbers."
-)
+@click.option("--data", "source", type=FILE, help="Redraw from this file of numbers.")
 def command(
     *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
 ) -> None:
@@ -66,17 +63,14 @@ def command(
     """
     if name is None and not listing:
         raise click.UsageError("give the NAME of a figure; --list shows them.")
-    need_figures()
+    check_figures(None if name is None else out)
     from gcnlimit.figures.base import QUICK
     from gcnlimit.figures.registry import FIGURES, find, produce, read, write
 
     if name is None:
-        width = max(map(len, FIGURES))
-        for figure in FIGURES.values():
-            click.echo(f"{figure.name:{width}}  {figure.title}")
+        click.echo("\n".join(f"{figure.name:{max(map(len, FIGURES))}}  {figure.title}" for figure in FIGURES.values()))
         return
     figure = find(name)
-    check_folder(out)
     if source is not None:
         dataset = read(figure, source)
     else:

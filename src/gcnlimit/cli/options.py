@@ -1,4 +1,4 @@
-"""Options shared by the verbs: how data and network are written on the command line."""
+"""Options shared by the verbs: how data, network and graph are written on the command line."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import LEARNING, build_data, build_network, families, layered, long_name, spaced
+from gcnlimit.parameters import FAMILIES, LEARNING, build_data, build_network, layered, long_name, spaced
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
+_BOUNDS = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
 
 
 class Numbers(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no type argument
@@ -42,104 +43,102 @@ def _range(name: str, first: str, last: str, count: str, scale: str = "linear") 
     return spaced(name, float(first), float(last), int(count), scale)
 
 
-device_option = click.option(
-    "--device", default="cpu", show_default=True, help="cpu, or cuda for a graphics card (extra gpu)."
-)
-symmetrize_option = click.option(
-    "--symmetrize/--no-symmetrize",
-    default=True,
-    show_default=True,
-    help="Apply the symmetrized graph, or the graph as it is.",
-)
+def _number(name: str, words: str, **how: Any) -> Any:
+    return click.option(f"--{name.replace('_', '-')}", name, type=Numbers(), help=words, **how)
 
 
-def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the parameters of the data."""
-    function = click.option("--undirected", is_flag=True, help="The graph is drawn symmetric.")(function)
-    function = click.option(
-        "--classes", type=Numbers(), default="2", help="Number of equal classes, or their fractions such as 0.2,0.8."
-    )(function)
-    bounds = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
-    for name in reversed(SIGNALS):
-        text = f"{long_name(name).capitalize()}{bounds.get(name, '')}."
-        function = click.option(f"--{name}", type=Numbers(), required=True, help=text)(function)
-    return function
-
-
-def network_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the parameters of the network, with those of every filter; exactly one filter must be given."""
-    filters = [
-        click.option(f"--{name.replace('_', '-')}", name, type=Numbers(), help=_help(name, family))
-        for name, family in families().items()
-    ]
-    for option in (
-        symmetrize_option,
-        click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
-        click.option("--reg", type=Numbers(), default="inf", show_default=True, help="Regularization, > 0 or inf."),
-        click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
-        click.option("--depth", type=int, help="Number of layers that share one value."),
-        *filters,
-    ):
-        function = option(function)
-    return function
-
-
-def _help(name: str, family: type[Filter]) -> str:
+def _filter_help(name: str, family: type[Filter]) -> str:
     words = f"{family.__name__} filter: {long_name(name)}"
     if layered(family):
         return f"{words} {name}1,{name}2,... of the layers, or with --depth one (or several to compare) for all layers."
     return f"{words} g0,g1,..." if family.deep else f"{words}."
 
 
-def graph_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the size of a sampled graph."""
-    for option in (
-        click.option(
-            "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same graphs."
-        ),
-        click.option("--degree", type=float, default=30.0, show_default=True, help="Mean degree."),
-        click.option("--nodes", type=int, default=10_000, show_default=True, help="Number of nodes."),
-    ):
-        function = option(function)
-    return function
+def _all(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator that adds options, in the order of the page of help."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
+
+
+symmetrize_option = click.option(
+    "--symmetrize/--no-symmetrize", default=True, show_default=True, help="Apply the graph symmetrized, or as it is."
+)
+device_option = click.option("--device", default="cpu", show_default=True, help="cpu, or cuda (extra gpu).")
+data_options = _all(
+    *(_number(n, f"{long_name(n).capitalize()}{_BOUNDS.get(n, '')}.", required=True) for n in SIGNALS),
+    _number("classes", "Number of equal classes, or their fractions such as 0.2,0.8.", default="2"),
+    click.option("--undirected", is_flag=True, help="The graph is drawn symmetric."),
+)
+network_options = _all(
+    *(_number(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
+    click.option("--depth", type=int, help="Number of layers that share one value."),
+    click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
+    _number("reg", "Regularization, > 0 or inf.", default="inf", show_default=True),
+    click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
+    symmetrize_option,
+)
+"""Parameters of the network, with those of every filter, of which exactly one must be given."""
+
+graph_options = _all(
+    click.option("--nodes", type=int, default=10_000, show_default=True, help="Number of nodes."),
+    click.option("--degree", type=float, default=30.0, show_default=True, help="Mean degree."),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same graphs."
+    ),
+)
+
+table_options = _all(
+    click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges."),
+    click.option("--label", metavar="COLUMN", help="Column of the classes [default: label, class or y]."),
+    click.option("--id", metavar="COLUMN", help="Column that names the nodes [default: the first]."),
+    click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out a column; may be repeated."),
+    click.option("--undirected", is_flag=True, help="Ignore the direction of the edges."),
+)
+"""How tables of edges and nodes are read, for `load_labelled`."""
 
 
 class Grid:
     """Every combination of the values given: each option with several values is an axis of its own."""
 
     def __init__(self, given: dict[str, Any]) -> None:
-        self._given = given
         self.axes: dict[str, Array] = {}
         self.inputs: dict[str, Any] = {}
         for name in SIGNALS:
             self._take(name, given[name])
         self.inputs["directed"] = not given["undirected"]
-        self._take_classes(given["classes"])
-        if "symmetrize" in given and "reg" in given:
+        classes = given["classes"].tolist()
+        alone = len(classes) == 1 and classes[0].is_integer()
+        if classes != [2.0]:
+            self.inputs["classes"] = int(classes[0]) if alone else tuple(classes)
+        if "reg" in given:
             self._take_network(given)
-
-    @property
-    def size(self) -> int:
-        """Number of combinations."""
-        return math.prod(values.size for values in self.axes.values())
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of values along each axis."""
         return tuple(values.size for values in self.axes.values())
 
+    @property
+    def size(self) -> int:
+        """Number of combinations."""
+        return math.prod(self.shape)
+
     def columns(self) -> dict[str, Array]:
         """Value of each axis at each combination, flattened."""
-        mesh = np.meshgrid(*self.axes.values(), indexing="ij") if self.axes else []
-        return {name: values.ravel() for name, values in zip(self.axes, mesh, strict=True)}
+        return {name: values.ravel() for name, values in self._mesh(sparse=False).items()}
 
     def data(self) -> CSBM:
         """Data of the options, one axis for each option of several values."""
-        return build_data(self._aligned())
+        return build_data(self.inputs | self._mesh(sparse=True))
 
     def problem(self) -> tuple[CSBM, GCN]:
         """Data and network of the options."""
-        return self.data(), build_network(self._aligned())
+        return self.data(), build_network(self.inputs | self._mesh(sparse=True))
 
     def place(self, index: int) -> str:
         """Where a combination is, in words."""
@@ -149,8 +148,7 @@ class Grid:
         """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
         from gcnlimit.theory.predict import predict
 
-        columns = self.columns()
-        point = self.inputs | {name: float(columns[name][index]) for name in columns}
+        point = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
         try:
             predict(build_data(point), build_network(point))
         except ParameterError as error:
@@ -163,6 +161,10 @@ class Grid:
 
         return np.broadcast_to(bayes_optimal(self.data()).test_accuracy, self.shape)
 
+    def _mesh(self, *, sparse: bool) -> dict[str, Array]:
+        mesh = np.meshgrid(*self.axes.values(), indexing="ij", sparse=sparse)
+        return dict(zip(self.axes, mesh, strict=True))
+
     def _take(self, name: str, values: Array) -> None:
         if values.size == 0:
             raise ParameterError(f"{name} is empty; give at least one value")
@@ -171,28 +173,20 @@ class Grid:
         else:
             self.inputs[name] = float(values[0])
 
-    def _take_classes(self, values: Array) -> None:
-        """A number of equal classes, said if it is not two, or the fractions of unequal ones."""
-        alone = values.size == 1 and float(values[0]).is_integer()
-        classes = int(values[0]) if alone else tuple(values.tolist())
-        if classes != 2:
-            self.inputs["classes"] = classes
-
     def _take_network(self, given: dict[str, Any]) -> None:
-        chosen = [name for name in families() if given.get(name) is not None]
+        chosen = [name for name in FAMILIES if given.get(name) is not None]
         if len(chosen) != 1:
-            listing = " and ".join(f"--{name}" for name in chosen)
-            raise click.UsageError(
-                f"choose one filter among {', '.join(f'--{name}' for name in families())} (got {listing or 'none'})."
-            )
+            known = ", ".join(f"--{name}" for name in FAMILIES)
+            got = " and ".join(f"--{name}" for name in chosen) or "none"
+            raise click.UsageError(f"choose one filter among {known} (got {got}).")
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
         self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and name in given}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
-        family = families()[name]
+        family = FAMILIES[name]
         if depth is not None and not layered(family):
-            owners = [f"--{other}" for other, kind in families().items() if layered(kind)]
+            owners = [f"--{other}" for other, kind in FAMILIES.items() if layered(kind)]
             raise click.UsageError(f"--depth goes with {' or '.join(owners)} alone.")
         if family.deep and depth is None:
             self.inputs[name] = tuple(values.tolist())
@@ -201,9 +195,19 @@ class Grid:
         if depth is not None:
             self.inputs["depth"] = depth
 
-    def _aligned(self) -> dict[str, Any]:
-        """Each array with its own axis in the order of `axes`, single values as they are."""
-        count = len(self.axes)
-        shapes = np.where(np.eye(count), -1, 1).tolist()
-        arrays = zip(self.axes.items(), shapes, strict=True)
-        return self.inputs | {name: values.reshape(shape) for (name, values), shape in arrays}
+
+def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
+    """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels.
+
+    What was done to the tables is printed to standard error.
+    """
+    from gcnlimit import real
+
+    data = real.read(file, nodes, **tables)
+    for note in data.notes:
+        click.echo(note, err=True)
+    if all(c in (-1, "") for c in data.y.tolist()):
+        if nodes is None:
+            raise ParameterError(f"{file!r} has no labels; give a table of nodes by --nodes")
+        raise ParameterError(f"{nodes!r} has no labelled node; name the column of the classes by --label")
+    return data

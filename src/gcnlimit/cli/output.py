@@ -1,4 +1,4 @@
-"""How results are shown: a readable table for people, JSON or CSV for machines."""
+"""How results are shown: a table for people, JSON or CSV for machines, a picture; and which points have no answer."""
 
 from __future__ import annotations
 
@@ -7,33 +7,41 @@ import functools
 import io
 import json
 import math
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import Bar, progress_bar
-from gcnlimit.results.performance import Performance
+from gcnlimit._values import Array
+from gcnlimit.cli.options import Grid
+from gcnlimit.errors import GCNLimitError, ParameterError, writing
+from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
+from gcnlimit.results.result import Result
 from gcnlimit.results.text import table
 
-_THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_FORMS = click.Choice(["table", "csv", "json"])
 _FEW = 64  # points that the library solves in one batch
+_SHOWN = 3  # failures that are listed
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+plot_option = click.option("--plot", type=FILE, help="Also draw the answer to this file (.png, .pdf, .svg).")
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    @click.option(
-        "--output",
-        type=click.Choice(["table", "csv", "json"]),
-        default="table",
-        show_default=True,
-        help="Form of the answer.",
-    )
+    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Form of the answer.")
     @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
     @functools.wraps(function)
     def verb(*, output: str, as_json: bool, **given: Any) -> Any:
@@ -47,22 +55,8 @@ def waiting(title: str, points: int = 1) -> AbstractContextManager[Bar]:
     return progress_bar(title, None, None if points < _FEW else False)
 
 
-def fields_of(found: Performance) -> dict[str, Any]:
-    """Fields by name; those of other thresholds only where they change the accuracy, as on unequal classes."""
-    fields = found.as_dict()
-    if np.array_equal(found.best_accuracy, found.test_accuracy, equal_nan=True):
-        return {name: values for name, values in fields.items() if name not in _THRESHOLDS}
-    return fields
-
-
 def show(
-    columns: Mapping[str, Any],
-    size: int,
-    *,
-    title: str,
-    form: str,
-    inputs: Mapping[str, Any] | None = None,
-    keys: int = 0,
+    columns: Mapping[str, Any], size: int, *, title: str, form: str, inputs: dict[str, Any] | None = None, keys: int = 0
 ) -> None:
     """Print named columns; a column is one value for all rows, or an array of `size` of them.
 
@@ -79,6 +73,12 @@ def show(
     full = {name: [value] * size for name, value in (inputs or {}).items()} | full
     rows = zip(*([_plain(value) for value in values] for values in full.values()), strict=True)
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
+
+
+def show_grid(grid: Grid, columns: dict[str, Any], *, title: str, form: str, **beside: Any) -> None:
+    """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone."""
+    inputs = grid.inputs | beside
+    show(grid.columns() | columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
 
 
 def _json(names: list[str], rows: Any) -> str:
@@ -111,3 +111,97 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value if value is None or isinstance(value, str | int | float | bool | list) else str(value)
+
+
+class Failures:
+    """Status of every point of a grid, and the reasons of those that failed; raises if all of them did."""
+
+    def __init__(self, grid: Grid, found: Prediction | Measurement) -> None:
+        self._grid = grid
+        self._status = [Status(code) for code in np.broadcast_to(found.status, grid.shape).ravel().tolist()]
+        lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
+        failed = [k for k, status in enumerate(self._status) if status > Status.CONVERGED or lost[k]]
+        self._reasons = {place: self._reason(place) for place in failed}
+        if lost.all():
+            all_of_them = f" (all {grid.size} points failed)" if grid.size > 1 else ""
+            raise GCNLimitError(f"{self._reasons[0]}{all_of_them}")
+
+    def _reason(self, place: int) -> str:
+        """Sentence of the status; where a point is refused, the one that names the parameter at fault."""
+        status = self._status[place]
+        if status is Status.REFUSED:
+            return self._grid.refusal(place) or status.message
+        return status.message if status > Status.CONVERGED else LOST
+
+    def columns(self, form: str) -> dict[str, Any]:
+        """How each point ended: always for machines, in a table where a point failed."""
+        if form == "table" and not self._reasons:
+            return {}
+        status = {"status": [status.name.lower() for status in self._status]}
+        errors = [self._reasons.get(place) for place in range(self._grid.size)]
+        return status if form == "table" else status | {"error": errors}
+
+    def report(self) -> None:
+        """Say on standard error which points failed, and why."""
+        count = len(self._reasons)
+        if count:
+            click.echo(f"{count} of {self._grid.size} points failed or did not converge:", err=True)
+        for place, reason in list(self._reasons.items())[:_SHOWN]:
+            where = self._grid.place(place)
+            click.echo(f"  {where}: {reason}" if where else f"  {reason}", err=True)
+        if count > _SHOWN:
+            click.echo(f"  and {count - _SHOWN} more; --output json has the reason of each", err=True)
+
+
+def check_file(name: str, path: Path) -> None:
+    """Refuse a file that cannot be written."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise ParameterError(f"{name} {path} cannot be written: the folder {folder} does not exist")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise ParameterError(f"{name} {path} cannot be written; choose another file")
+
+
+def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, most: int = 2) -> None:
+    """Refuse a picture that cannot be drawn: no Matplotlib, another kind of file, too few or too many axes."""
+    if path is None:
+        return
+    need("--plot", "figures", "matplotlib")
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
+    if path.suffix.removeprefix(".").lower() not in kinds:
+        endings = ", ".join(f".{kind}" for kind in kinds)
+        raise ParameterError(f"--plot {path} cannot be written: its name must end in one of {endings}")
+    check_file("--plot", path)
+    if not fewest <= len(axes) <= most:
+        wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
+        given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"
+        raise ParameterError(f"--plot draws over {wanted} options with several values, got {len(axes)}{given}")
+
+
+def draw(path: Path, paint: Callable[[Axes], object]) -> None:
+    """Draw to a file, without a screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    paint(figure.add_subplot())
+    with writing(path):
+        figure.savefig(path, dpi=200)
+
+
+def draw_beside(path: Path | None, found: Result, ceiling: Array) -> None:
+    """Draw the test accuracy, if that is asked for; over one axis, with the Bayes-optimal one as a dashed curve."""
+
+    def paint(panel: Axes) -> None:
+        found.plot(axes=panel)
+        if np.ndim(ceiling) == 1:
+            (curve,) = panel.lines
+            curve.set_label("this network")
+            panel.plot(curve.get_xdata(), ceiling, "--", color="black", label="Bayes-optimal")
+            panel.legend(frameon=False)
+
+    if path is not None:
+        draw(path, paint)

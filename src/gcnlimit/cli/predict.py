@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import fields_of, output_options, show, waiting
-from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
+from gcnlimit.cli.output import Failures, check_plot, draw_beside, output_options, plot_option, show_grid, waiting
 
 
 @click.command("predict", no_args_is_help=True)
@@ -17,11 +16,7 @@ from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
 @network_options
 @click.option("--tol", type=float, default=1e-10, show_default=True, help="Residual at which a point has converged.")
 @click.option(
-    "--max-iterations",
-    type=click.IntRange(1),
-    default=5000,
-    show_default=True,
-    help="Iterations of a point at most.",
+    "--max-iterations", type=click.IntRange(1), default=5000, show_default=True, help="Iterations of a point at most."
 )
 @plot_option
 @output_options
@@ -38,21 +33,15 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
       gcnlimit predict --alpha 4 --lam 0.5:2:7 --mu 2 --rho 0.1 --c 1 --depth 3 --output csv
       gcnlimit predict --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.5 --reg 1e-2:1e4:20:log --plot reg.png
     """
-    from gcnlimit.cli.points import Failures
     from gcnlimit.theory.predict import predict
 
     grid = Grid(given)
-    data, gcn = grid.problem()
     check_plot(plot, grid.axes)
-    settings: dict[str, Any] = {"tol": tol, "max_iterations": max_iterations, "throw": False}
     with waiting("predicting", grid.size):
-        found = predict(data, gcn, **settings)
+        found = predict(*grid.problem(), tol=tol, max_iterations=max_iterations, throw=False)
     failures = Failures(grid, found)
     ceiling = grid.ceiling()
-    if plot is not None:
-        draw(plot, beside_ceiling(found, ceiling))
-    columns: dict[str, Any] = grid.columns() | fields_of(found)
-    columns |= {"bayes_optimal": ceiling} | failures.columns(form)
-    title = "Exact performance in the large-size limit"
-    show(columns, grid.size, title=title, form=form, inputs=grid.inputs, keys=len(grid.axes))
+    draw_beside(plot, found, ceiling)
+    columns = found.distinct() | {"bayes_optimal": ceiling} | failures.columns(form)
+    show_grid(grid, columns, title="Exact performance in the large-size limit", form=form)
     failures.report()

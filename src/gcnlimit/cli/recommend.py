@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.load import load_labelled, table_options
-from gcnlimit.cli.output import output_options, show
-from gcnlimit.cli.plot import check_plot, draw, plot_option
+from gcnlimit.cli.options import load_labelled, table_options
+from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
 
 _WIDTH = 100
 

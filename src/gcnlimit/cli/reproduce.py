@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gcnlimit.cli.figure import check_folder, form_option, need_figures, nodes_option, resumable, trials_option
+from gcnlimit.cli.figure import check_figures, form_option, nodes_option, resumable, trials_option
 from gcnlimit.cli.options import device_option
 
 
@@ -39,11 +39,9 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
     """
     from gcnlimit.cli.output import show
 
-    need_figures()
-    check_folder(out)
-    from gcnlimit.figures.agreement import agreement, statements, write_agreement
+    check_figures(out)
     from gcnlimit.figures.base import FULL, QUICK
-    from gcnlimit.figures.registry import FIGURES, produce, write
+    from gcnlimit.figures.registry import FIGURES, agreement, produce, statements, write, write_agreement
 
     simulation = replace(QUICK if quick else FULL, device=device).sized(nodes, trials)
     datasets = {}

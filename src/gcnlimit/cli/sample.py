@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, graph_options
-from gcnlimit.cli.output import output_options, show, waiting
-from gcnlimit.cli.plot import check_file
+from gcnlimit.cli.output import check_file, output_options, show_grid, waiting
 
 
 @click.command("sample", no_args_is_help=True)
@@ -35,19 +34,10 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     with waiting("sampling"):
         instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
         instance.save(out)
-    columns = {
-        "file": str(out),
-        "nodes": nodes,
-        "edges": _edges(instance),
-        "features": instance.features.shape[1],
-        "labelled": int(instance.train_mask.sum()),
-    }
-    inputs = grid.inputs | {"degree": degree, "seed": seed}
-    show(columns, 1, title="Sampled graph", form=form, inputs=inputs)
-
-
-def _edges(instance: Any) -> int:
-    """Number of edges: a symmetric matrix holds each of them twice, but a self-loop once."""
-    held = instance.adjacency.nnz
-    loops = int(instance.adjacency.diagonal().sum())
-    return int(held if instance.data.directed else (held + loops) // 2)
+    adjacency: Any = instance.adjacency
+    edges = adjacency.nnz
+    if not instance.data.directed:  # a symmetric matrix holds each edge twice, but a self-loop once
+        edges = (edges + int(adjacency.diagonal().sum())) // 2
+    columns = {"file": str(out), "nodes": nodes, "edges": edges, "features": instance.features.shape[1]}
+    columns |= {"labelled": int(instance.train_mask.sum())}
+    show_grid(grid, columns, title="Sampled graph", form=form, degree=degree, seed=seed)

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options
-from gcnlimit.cli.output import fields_of, output_options, show, waiting
+from gcnlimit.cli.output import Failures, output_options, show, show_grid, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
@@ -27,18 +27,7 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
     "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
 )
 @output_options
-def command(
-    *,
-    nodes: int,
-    degree: float,
-    seed: int,
-    trials: int,
-    workers: int | None,
-    device: str,
-    streamed: bool,
-    form: str,
-    **given: Any,
-) -> None:
+def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
     Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
@@ -57,29 +46,26 @@ def command(
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --c 1,1 --loss logistic --reg 0.1,1,10 --nodes 3000 --json
       gcnlimit simulate --alpha 4 --lam 1 --mu 2 --rho 0.1 --t 1.488 --nodes 1000000 --trials 1 --device cuda
     """
-    from gcnlimit.cli.points import Failures
     from gcnlimit.simulation.simulate import simulate
     from gcnlimit.theory.predict import predict
 
     grid = Grid(given)
-    data, gcn = grid.problem()
-    exact = predict(data, gcn, throw=False)
-    where: dict[str, Any] = {"workers": workers, "device": device, "streamed": streamed or None}
-    alone = grid.size == trials == 1 and not streamed and device == "cpu"  # else the library has a bar
+    problem = grid.problem()
+    exact = predict(*problem, throw=False)
+    where = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
+    alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"  # else the library has a bar
     with waiting("simulating") if alone else contextlib.nullcontext():
-        measured = simulate(data, gcn, nodes, degree, trials, seed, throw=grid.size == 1, **where)
+        measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, **where)
     failures = Failures(grid, measured)
     fields = _beside(measured, exact, grid.size)
-    inputs = grid.inputs | {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
         title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
-        rows = grid.size * len(fields)
-        show(_long(grid, fields), rows, title=title, form=form, keys=len(grid.axes) + 1)
+        show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
     else:
         wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
-        columns = grid.columns() | wide | failures.columns(form)
-        show(columns, grid.size, title="", form=form, inputs=inputs)
+        beside: dict[str, Any] = {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
+        show_grid(grid, wide | failures.columns(form), title="", form=form, **beside)
     failures.report()
     if measured.trials < trials:
         click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
@@ -92,7 +78,7 @@ def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, d
     Accuracies at other thresholds follow where they differ from that of the network.
     """
     fields = {}
-    for name in fields_of(exact):
+    for name in exact.distinct():
         sources = measured, measured.standard_error, exact
         value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
@@ -110,12 +96,8 @@ def _long(grid: Grid, fields: dict[str, dict[str, Any]]) -> dict[str, Any]:
     axes = grid.columns()
     columns: dict[str, Any] = {name: np.repeat(axes[name], len(fields)) for name in axes}
     columns["what"] = np.tile([name.replace("_", " ") for name in fields], grid.size)
-    for title, end, style in (
-        ("mean", "", ".5g"),
-        ("error", "_error", ".1g"),
-        ("exact", "_exact", ".5g"),
-        ("z", "_z", "+.1f"),
-    ):
+    styles = {"mean": ("", ".5g"), "error": ("_error", ".1g"), "exact": ("_exact", ".5g"), "z": ("_z", "+.1f")}
+    for title, (end, style) in styles.items():
         values = np.stack([field[end] for field in fields.values()], axis=1).ravel().tolist()
         columns[title] = ["-" if value is None else format(value, style) for value in values]
     return columns

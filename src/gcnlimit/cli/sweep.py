@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from gcnlimit.cli.plot import check_plot, draw, plot_option
+from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
     import xarray
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _SHOWN = 3
 
 
 @click.command("sweep", no_args_is_help=True)
-@click.argument("file", type=_FILE)
+@click.argument("file", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
 @click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster of that scheduler.")
-@click.option("--out", type=_FILE, help="Write the answer to a .nc, .csv or .parquet file.")
+@click.option("--out", type=FILE, help="Write the answer to a .nc, .csv or .parquet file.")
 @plot_option
-@click.option("--store", type=_FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
-def command(
-    *,
-    file: Path,
-    resume: bool,
-    workers: int | None,
-    scheduler: str | None,
-    out: Path | None,
-    plot: Path | None,
-    store: Path | None,
-) -> None:
+@click.option("--store", type=FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
+def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
     A point that fails leaves the others intact; the exit status is 2 only if every point failed.
@@ -69,9 +59,7 @@ def command(
     if store.exists() and not resume:
         raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
     try:
-        answer = sweep(
-            asked.what, axes=asked.axes, fixed=asked.fixed, store=store, workers=workers, scheduler=scheduler
-        )
+        answer = sweep(asked.what, axes=asked.axes, fixed=asked.fixed, store=store, **who)
     except KeyboardInterrupt as stop:
         stop.add_note("give the same command with --resume")
         raise

@@ -9,40 +9,32 @@ import click
 import numpy as np
 
 from gcnlimit.cli.options import Grid, data_options, network_options
-from gcnlimit.cli.output import fields_of, output_options, show, waiting
-from gcnlimit.cli.plot import beside_ceiling, check_plot, draw, plot_option
-from gcnlimit.parameters import check_names, families, layered, starts
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, plot_option, show_grid, waiting
+from gcnlimit.parameters import FAMILIES, check_names, layered, starts
 
 Bounds = tuple[float, float]
 
 
-class Interval(click.ParamType):  # type: ignore[type-arg]  # as `Numbers`
-    """``NAME=LOW:HIGH``; bounds may be ``inf``."""
-
-    name = "name=low:high"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Bounds]:
-        """Parse the text."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            name, bounds = value.split("=")
-            low, high = (float(bound) for bound in bounds.split(":"))
-        except ValueError:
-            self.fail(f"{value!r} is not of the form NAME=LOW:HIGH, for example t=0:10", param, ctx)
-        return name.strip(), (low, high)
+def _interval(text: str) -> tuple[str, Bounds]:
+    """Parse ``NAME=LOW:HIGH``; bounds may be ``inf``."""
+    try:
+        name, bounds = text.split("=")
+        low, high = (float(bound) for bound in bounds.split(":"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not of the form NAME=LOW:HIGH, for example t=0:10") from None
+    return name.strip(), (low, high)
 
 
 @click.command("tune", no_args_is_help=True)
 @data_options
 @network_options
-@click.option("--free", type=Interval(), multiple=True, required=True, help="What to tune and where; may be repeated.")
+@click.option(
+    "--free", metavar="NAME=LOW:HIGH", multiple=True, required=True, help="What to tune and where; may be repeated."
+)
 @click.option("--per-layer", is_flag=True, help="Tune the value of each layer separately.")
 @plot_option
 @output_options
-def command(
-    *, form: str, free: tuple[tuple[str, Bounds], ...], per_layer: bool, plot: Path | None, **given: Any
-) -> None:
+def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | None, **given: Any) -> None:
     """The best network of a family: its diffusion time, residual strengths, PageRank parameter or regularization.
 
     \b
@@ -53,35 +45,36 @@ def command(
     from gcnlimit.choose.tune import TuneStatus, tune
     from gcnlimit.results.result import status_names
 
-    intervals: dict[str, Any] = _intervals(free)
+    intervals: dict[str, Any] = _intervals([_interval(text) for text in free])
     grid = Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
+    name = gcn.filter.parameter
     if per_layer:
-        intervals |= _each_layer(intervals, gcn.filter)
+        if name not in intervals or not layered(type(gcn.filter)):
+            raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
+        intervals[name] = [intervals[name]] * gcn.filter.values.shape[-1]
     check_plot(plot, grid.axes)
     with waiting("tuning", grid.size):
         best = tune(data, gcn, intervals)
     ceiling = grid.ceiling()
-    columns: dict[str, Any] = dict(grid.columns())
+    draw_beside(plot, best.prediction, ceiling)
+    columns: dict[str, Any] = {}
     for name, values in best.parameters.items():
         columns |= _spell(name, np.reshape(values, (grid.size, -1)))
         columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
-    shown = fields_of(best.prediction)
+    shown = best.prediction.distinct()
     columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
-    columns["bayes_optimal"] = ceiling
-    columns["status"] = np.char.lower(status_names(TuneStatus, best.status))
-    if plot is not None:
-        draw(plot, beside_ceiling(best.prediction, ceiling))
-    inputs = {name: value for name, value in grid.inputs.items() if name not in intervals}
-    inputs |= {f"free_{name}": value for name, value in intervals.items()}
-    title = "The best network of the family"
-    show(columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+    columns |= {"bayes_optimal": ceiling, "status": np.char.lower(status_names(TuneStatus, best.status))}
+    for name in intervals:
+        grid.inputs.pop(name, None)
+    free_ones = {f"free_{name}": value for name, value in intervals.items()}
+    show_grid(grid, columns, title="The best network of the family", form=form, **free_ones)
 
 
-def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
+def _intervals(free: list[tuple[str, Bounds]]) -> dict[str, Any]:
     """Intervals by name, each given once."""
     intervals = dict(free)
-    check_names(intervals, (*families(), "reg"), "a parameter to tune")
+    check_names(intervals, (*FAMILIES, "reg"), "a parameter to tune")
     if len(intervals) < len(free):
         names = [name for name, _ in free]
         twice = next(name for name in names if names.count(name) > 1)
@@ -91,25 +84,18 @@ def _intervals(free: tuple[tuple[str, Bounds], ...]) -> dict[str, Any]:
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """Values with which the search begins, where they are not given; a list cannot be both free and an axis."""
-    named = {name for name in families() if given.get(name) is not None}
+    named = {name for name in FAMILIES if given.get(name) is not None}
     for name in intervals:
         several = given.get(name) is not None and given[name].size > 1
-        layers = name in families() and families()[name].deep and given["depth"] is None
+        layers = name in FAMILIES and FAMILIES[name].deep and given["depth"] is None
         if several and not layers:
             raise click.UsageError(
                 f"--{name} has several values and is free; give one value, with which the search begins."
             )
-    begun = [families()[name] for name in intervals if name in families() and name not in named]
+    begun = [FAMILIES[name] for name in intervals if name in FAMILIES and name not in named]
     if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
-
-
-def _each_layer(intervals: dict[str, Any], filter: Any) -> dict[str, Any]:
-    name = filter.parameter
-    if name not in intervals or not layered(type(filter)):
-        raise click.UsageError("--per-layer goes with --free c=LOW:HIGH.")
-    return {name: [intervals[name]] * getattr(filter, name).shape[-1]}
 
 
 def _spell(name: str, values: Any) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The page in the browser: controls, pictures that follow them, and graphs sampled beside the curves.
 
-`state` is what the page shows. Without any web code, `computations` are the numbers behind it, `pictures` what each picture
-shows, `sentences` the answers in words and `code` the lines that give the same; `upload` reads a graph of your own. `answers`
-computes for many clients, some of it in other processes, and `trials` samples graphs there. `picture`
-makes Plotly figures, `page` lays them out, `app` connects the controls and `serve` answers the browser.
+`state` is what the page shows, and `start` where it begins: an example, or a graph of your own. Without any web code,
+`computations` are the numbers behind it, `pictures` what each picture shows and `sentences` the answers in words; `picture`
+makes Plotly figures, tables and the lines of code that give the same. `answers` computes for many clients, some of it in
+other processes, and `trials` samples graphs there. `page` lays it out, `app` connects the controls and `serve` answers the
+browser.
 """

@@ -6,11 +6,10 @@ import contextlib
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from gcnlimit._runtime.processes import process_pool
 from gcnlimit.errors import GCNLimitError
@@ -23,14 +22,13 @@ FIRST, MORE = 0.25, 0.05
 """Processor seconds that the first picture of the answer to a movement may take, and that the others may take together."""
 
 _LOOK = 0.1  # seconds between two looks at whether a call is still wanted
-_met: set[str] = set()
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """Dictionary of bounded size that forgets what was not used for longest; safe among threads.
+class Recent(dict[K, V]):
+    """Dictionary of bounded size that forgets what was put in first; safe among threads.
 
     >>> r = Recent(2)
     >>> for key in "abc":
@@ -40,24 +38,17 @@ class Recent(Generic[K, V]):
     """
 
     def __init__(self, size: int) -> None:
+        super().__init__()
         self._size = size
         self._lock = threading.Lock()
-        self._values: OrderedDict[K, V] = OrderedDict()
-
-    def get(self, key: K) -> V | None:
-        """Value of a key, None if there is none."""
-        with self._lock:
-            if key in self._values:
-                self._values.move_to_end(key)
-            return self._values.get(key)
 
     def put(self, key: K, value: V) -> None:
         """Keep a value."""
         with self._lock:
-            self._values[key] = value
-            self._values.move_to_end(key)
-            while len(self._values) > self._size:
-                self._values.popitem(last=False)
+            self.pop(key, None)
+            self[key] = value
+            while len(self) > self._size:
+                del self[next(iter(self))]
 
 
 class _EndedError(Exception):
@@ -73,7 +64,7 @@ class Worker:
     def __init__(self, patience: float = 1.5) -> None:
         self._patience = patience
         self._turn = threading.Lock()
-        self._context: contextlib.AbstractContextManager[Executor] | None = None
+        self._process = contextlib.ExitStack()
         self._pool: Executor | None = None
 
     def run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
@@ -96,8 +87,7 @@ class Worker:
 
     def _run(self, call: Callable[..., V], *given: Any, unwanted: Callable[[], bool]) -> V | None:
         if self._pool is None:
-            self._context = process_pool(1)
-            self._pool = self._context.__enter__()
+            self._pool = self._process.enter_context(process_pool(1))
         future = self._pool.submit(call, *given)
         began = time.monotonic()
         while True:
@@ -109,10 +99,10 @@ class Worker:
                     return None
 
     def _end(self) -> None:
-        context, self._context, self._pool = self._context, None, None
-        if context is not None:
-            with contextlib.suppress(_EndedError):
-                context.__exit__(_EndedError, _EndedError(), None)
+        """End the process as if its call had failed: it is not waited for."""
+        self._pool = None
+        with contextlib.suppress(_EndedError), self._process:
+            raise _EndedError
 
 
 @dataclass(frozen=True)
@@ -125,15 +115,7 @@ class Computed:
 
 
 def compute(name: str, state: State) -> Computed:
-    """Compute; the first time in a process twice if it is quick, so that its time is not that of imports and tables."""
-    found = _timed(name, state)
-    if name in _met or found.seconds > 1.0:
-        return found
-    _met.add(name)
-    return _timed(name, state)
-
-
-def _timed(name: str, state: State) -> Computed:
+    """Result of a computation, and its time; the first in a process includes tables, and the next corrects it."""
     began, value, sentence = time.thread_time(), None, ""
     try:
         value = COMPUTATIONS[name].compute(state)
@@ -233,5 +215,5 @@ class Answers:
 
 def _kind(name: str, state: State) -> Hashable:
     """What the time of a computation depends on: states of one kind take about as long."""
-    network = state.loss, math.isinf(state.reg), state.symmetric, state.family, state.depth
+    network = state.loss, state.finite, state.symmetric, state.family, state.depth
     return name, network, state.classes, state.gap, state.axis

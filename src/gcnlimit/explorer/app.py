@@ -6,21 +6,21 @@ address, and one function sets the controls from it. Pictures go around Dash, by
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, dcc, no_update
 from dash import State as Held
+from werkzeug.exceptions import BadRequest
 
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Worker
 from gcnlimit.explorer.computations import tuned
 from gcnlimit.explorer.page import layout, position
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.presets import PRESETS
+from gcnlimit.explorer.start import PRESETS, describe_upload
 from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
 from gcnlimit.explorer.trials import Trials
-from gcnlimit.explorer.upload import describe_upload
 
 
 class Explorer:
@@ -79,10 +79,9 @@ def _connect_downloads(app: Dash, answers: Answers, trials: Trials) -> None:
             app.clientside_callback(_in_page("save"), *saved, prevent_initial_call=True)
 
     def csv(clicks: list[int | None], held: dict[str, Any], client: str) -> Any:
-        chosen = ctx.triggered_id
-        if not any(clicks) or not isinstance(chosen, dict):
+        if not any(clicks):
             return no_update
-        name = chosen["of"]
+        name = _clicked("of", PICTURES)
         state = State.of(held)
         picture = trials.with_dots(name, answers.complete(name, state), client, state)
         return dcc.send_string(picture.csv() + "\n", f"gcnlimit-{name}.csv")
@@ -150,12 +149,19 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
     return (*values.values(), ["yes"] if infinite else [], *sliders, sentence)
 
 
-def _to_preset(clicks: list[int | None]) -> Any:
+def _clicked(key: str, known: Collection[str]) -> str:
+    """Which of many buttons was clicked; a request for another one is not of this page."""
     chosen = ctx.triggered_id
-    if not any(clicks) or not isinstance(chosen, dict):
+    if not isinstance(chosen, dict) or chosen.get(key) not in known:
+        raise BadRequest
+    return str(chosen[key])
+
+
+def _to_preset(clicks: list[int | None]) -> Any:
+    if not any(clicks):
         return no_update, no_update
-    name = chosen["preset"]
-    return next(group[name].query() for group in PRESETS.values() if name in group), ""
+    presets = {name: state for group in PRESETS.values() for name, state in group.items()}
+    return presets[_clicked("preset", presets)].query(), ""
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -163,8 +169,12 @@ def _to_best(clicks: int, held: dict[str, Any]) -> Any:
 
 
 def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
-    point = click["points"][0]
-    return _moved(lambda: (State.of(held | {"lam": point["x"], "mu": point["y"]}).rounded(), ""))
+    try:
+        point = click["points"][0]
+        values = {**held, "lam": point["x"], "mu": point["y"]}
+    except (LookupError, TypeError):
+        raise BadRequest from None
+    return _moved(lambda: (State.of(values).rounded(), ""))
 
 
 def _to_upload(contents: list[str] | None, names: list[str], held: dict[str, Any]) -> Any:

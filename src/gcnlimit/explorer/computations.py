@@ -15,6 +15,7 @@ from gcnlimit.choose.best_filter import filter_ceiling
 from gcnlimit.choose.compare import Comparison, compare
 from gcnlimit.choose.gap_map import gap_map
 from gcnlimit.choose.tune import tune
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State
 from gcnlimit.filters import Diffusion
@@ -41,7 +42,7 @@ SPARSE = 10.0
 # points of a curve: explicit formulas, equations to be solved, equations with long averages
 _EXPLICIT, _SOLVED, _AVERAGED = 81, 25, 13
 
-_DATA = ("alpha", "lam", "mu", "rho", "classes", "directed")
+_DATA = (*SIGNALS, "classes", "directed")
 _LEARNING = ("loss", "reg", "symmetrize")
 
 
@@ -91,12 +92,10 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy and training loss of a family against its strength."""
-    explicit = math.isinf(state.reg)
-    x = np.linspace(*strength_range(family, state), _EXPLICIT if explicit else _solved(state))
-    found = _predicted(state, family, x)
-    accuracy = np.asarray(found.test_accuracy)
-    top = _peak(partial(_accuracy, state, family), x, accuracy, 17 if explicit else 9)
-    return Scan(x, accuracy, np.asarray(found.train_loss), *map(float, top))
+    x = np.linspace(*strength_range(family, state), _solved(state) if state.finite else _EXPLICIT)
+    found = _predicted(state, family, {}, x)
+    top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 9 if state.finite else 17)
+    return Scan(x, np.asarray(found.test_accuracy), np.asarray(found.train_loss), float(top), float(height))
 
 
 def axis_values(state: State) -> Array:
@@ -104,7 +103,7 @@ def axis_values(state: State) -> Array:
     if state.axis == "classes":
         return np.arange(2.0, 13.0)
     space = np.geomspace if LIMITS[state.axis].log else np.linspace
-    points = 49 if math.isinf(state.reg) else _solved(state)
+    points = _solved(state) if state.finite else 49
     return np.asarray(space(*state.span(state.axis), 9 if _slow_ceiling(state) else points))
 
 
@@ -117,7 +116,7 @@ def along(state: State) -> tuple[Array, Array]:
 def best_along(state: State) -> Array:
     """Accuracy of the best of the family along the axis, at the regularization of the page."""
     name = state.parameter
-    if math.isinf(state.reg):
+    if not state.finite:
         return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
     if _solved(state) == _AVERAGED or not state.symmetric:
         raise GCNLimitError(
@@ -125,10 +124,12 @@ def best_along(state: State) -> Array:
             "of several classes; see gl.tune"
         )
     x = np.linspace(*strength_range(state.family, state), 33)[:, None]
-    values: list[dict[str, Any]] = [{state.axis: axis_values(state)}]
-    if state.axis == "classes":
-        values = [{"classes": int(n)} for n in axis_values(state)]
-    return np.ravel([_highest(state, x, **changes) for changes in values])
+
+    def highest(changes: dict[str, Any]) -> Array:
+        accuracy = partial(_accuracy, state, state.family, changes)
+        return _peak(accuracy, x, accuracy(x), 9)[1]
+
+    return np.ravel([highest(changes) for changes in _changes(state)])
 
 
 def gap(state: State) -> Array:
@@ -156,8 +157,11 @@ def map_family(state: State) -> str:
 
 
 def layers(state: State) -> Layers:
-    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
-    if tunes_reg(state) and _solved(state) == _AVERAGED:
+    """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion.
+
+    Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
+    """
+    if state.finite and _solved(state) == _AVERAGED:
         raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     spread = np.linspace(-1.0, 1.0, 17)
@@ -168,19 +172,15 @@ def layers(state: State) -> Layers:
     return Layers(np.array(best), np.array(kept), deep)
 
 
-def tunes_reg(state: State) -> bool:
-    """Whether depths are compared at their own best regularization: at a finite one, and for unequal classes.
-
-    At a fixed finite regularization the gain of a deep filter would decide; at an infinite one, unequal classes give
-    every node the largest class.
-    """
-    return math.isfinite(state.reg) or state.unequal
-
-
 def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
-    best = _best_explicit(state, x)
-    if not tunes_reg(state):
+    explicit = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
+    if x.size == 1:
+        best = float(predict(state.data, explicit, throw=False).test_accuracy)
+    else:
+        free = {state.parameter: FREE[state.parameter]}
+        best = float(tune(state.data, explicit, free).prediction.test_accuracy)
+    if not state.finite:
         return best
     reg = np.geomspace(1e-2, 1e3, 9)
     for _ in range(3):
@@ -190,21 +190,12 @@ def _best(state: State, x: Array) -> float:
         y = np.where(np.isnan(found), -math.inf, found)
         row, column = np.unravel_index(np.argmax(y), y.shape)
         best = max(best, float(y[row, column]))
-        x = _between(x, int(column), np.linspace) if x.size > 1 else x
-        reg = _between(reg, int(row), np.geomspace)
+        x = _between(x, column, np.linspace) if x.size > 1 else x
+        reg = _between(reg, row, np.geomspace)
     return best
 
 
-def _best_explicit(state: State, x: Array) -> float:
-    """Accuracy at infinite regularization of the best strength, or of the one strength `x`."""
-    gcn = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
-    if x.size == 1:
-        return float(predict(state.data, gcn, throw=False).test_accuracy)
-    free = {state.parameter: FREE[state.parameter]}
-    return float(tune(state.data, gcn, free).prediction.test_accuracy)
-
-
-def _between(x: Array, k: int, space: Callable[..., Array]) -> Array:
+def _between(x: Array, k: Any, space: Callable[..., Array]) -> Array:
     """Finer values between the neighbours of one."""
     return space(x[max(k - 1, 0)], x[min(k + 1, x.size - 1)], 7)
 
@@ -219,7 +210,7 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
-    gcn = state.gcn if math.isfinite(state.reg) else state.gcn.replaced(loss="square")
+    gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     continuous = isinstance(gcn.filter, Diffusion)
     x = np.linspace(0.0, 1.0, 21)
     f = order_functions(state.data, gcn, x) if continuous else order_functions(state.data, gcn)
@@ -237,9 +228,8 @@ def tuned(state: State) -> State:
     if state.family not in STRENGTHS:
         raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
     free = {state.parameter: LIMITS[state.parameter].slider}
-    if tunes_reg(state):
+    if state.finite:
         free["reg"] = LIMITS["reg"].slider
-        state = state if math.isfinite(state.reg) else state.replaced(reg=1.0)
     found = tune(state.data, state.gcn, free).parameters
     values = {name: float(np.clip(np.ravel(value)[0], *LIMITS[name][:2])) for name, value in found.items()}
     return state.replaced(**values).rounded()
@@ -314,42 +304,32 @@ def _slow_ceiling(state: State) -> bool:
     return state.classes.count(",") > 1
 
 
-def _predicted(state: State, family: str, strength: Array, **changes: Any) -> Prediction:
+def _predicted(state: State, family: str, changes: dict[str, Any], strength: Array) -> Prediction:
     return predict(state.data_at(**changes), state.gcn_of(state.filter_of(family, strength)), throw=False)
 
 
-def _accuracy(state: State, family: str, strength: Array, **changes: Any) -> Array:
-    return np.asarray(_predicted(state, family, strength, **changes).test_accuracy)
+def _accuracy(state: State, family: str, changes: dict[str, Any], strength: Array) -> Array:
+    return np.asarray(_predicted(state, family, changes, strength).test_accuracy)
 
 
-def _highest(state: State, x: Array, **changes: Any) -> Array:
-    """Highest accuracy of the family between the strengths `x`, along its first axis, at each of the data."""
-
-    def accuracy(strength: Array) -> Array:
-        return _accuracy(state, state.family, strength, **changes)
-
-    return _peak(accuracy, x, accuracy(x), 9)[1]
-
-
-def _peak(accuracy: Callable[[Array], Array], x: Array, y: Array, points: int) -> tuple[Array, Array]:
+def _peak(accuracy: Callable[[Array], Array], x: Array, y: Any, points: int) -> tuple[Array, Array]:
     """Place and height of the maximum along the first axis, on finer grids between the neighbours of the highest point."""
-    for _ in range(2):
-        x = np.broadcast_to(x, y.shape)
-        top = _highest_index(y)
-        low, high = (np.take_along_axis(x, np.clip(top + step, 0, len(y) - 1), 0)[0] for step in (-1, 1))
-        x = np.linspace(low, high, points)
-        y = accuracy(x)
-    top = _highest_index(y)
+    for finer in (True, True, False):
+        top = np.argmax(np.where(np.isnan(y), -np.inf, y), axis=0, keepdims=True)
+        here = partial(np.take_along_axis, np.broadcast_to(x, y.shape), axis=0)
+        if finer:
+            low, high = (here(np.clip(top + step, 0, len(y) - 1))[0] for step in (-1, 1))
+            x = np.linspace(low, high, points)
+            y = accuracy(x)
     height = np.take_along_axis(y, top, 0)[0]
-    return np.where(np.isnan(height), np.nan, np.take_along_axis(x, top, 0)[0]), height
-
-
-def _highest_index(y: Array) -> Any:
-    return np.expand_dims(np.argmax(np.where(np.isnan(y), -np.inf, y), axis=0), 0)
+    return np.where(np.isnan(height), np.nan, here(top)[0]), height
 
 
 def _along(state: State, answer: Callable[[Any], Any]) -> Array:
+    return np.ravel([answer(state.data_at(**changes)).test_accuracy for changes in _changes(state)])
+
+
+def _changes(state: State) -> list[dict[str, Any]]:
+    """Values of the data along the axis; numbers of classes one by one, since they do not broadcast."""
     x = axis_values(state)
-    if state.axis == "classes":
-        return np.array([float(answer(state.data_at(classes=int(n))).test_accuracy) for n in x])
-    return np.asarray(answer(state.data_at(**{state.axis: x})).test_accuracy)
+    return [{"classes": int(n)} for n in x] if state.axis == "classes" else [{state.axis: x}]

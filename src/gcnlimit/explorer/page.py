@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dash import dcc, html
 
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.pictures import MEASURES, PICTURES, axis_name
-from gcnlimit.explorer.presets import PRESETS
-from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State
-from gcnlimit.explorer.upload import LARGEST
+from gcnlimit.explorer.start import LARGEST, PRESETS
+from gcnlimit.explorer.state import CHOICES, LIMITS, State
 from gcnlimit.parameters import long_name
 
 _ABOUT = (
@@ -22,7 +23,23 @@ _ABOUT = (
 _QUESTIONS = {"depth-answer": "Where does depth stop helping?", "gain-answer": "What is left to gain?"}
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
 _FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
-_GAP_FOR = {"best": "the best of the family", "network": "this network"}
+_LABELS = {
+    "classes": "Classes: their number, or fractions",
+    "directed": "Directed graph",
+    "estimated": "Estimated from your graph",
+    "family": "Family",
+    "coefficients": "Coefficients of the polynomial",
+    "loss": "Loss",
+    "infinite": "Infinite regularization",
+    "symmetrize": "Symmetrize the graph",
+    "measure": "Show",
+    "axis": "Vary",
+    "gap": "Gap for",
+    "mode": "Colours",
+} | {name: f"{long_name(name)} ({name})" for name in LIMITS}
+_WORDS = MEASURES | {"best": "the best of the family", "network": "this network"}
+_DATA = (*SIGNALS, "classes", "directed", "estimated")
+_NETWORK = ("family", "depth", "c", "t", "theta", "coefficients", "loss", "infinite", "reg", "symmetrize")
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -37,11 +54,13 @@ def layout(start: State, sentence: str = "") -> Any:
     }
     stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
+    # the two questions of the page; reached by the keyboard, since their box is scrolled on narrow screens
+    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
         html.Div(id="spoken", className="spoken", **spoken),
-        _answers(),
+        html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"}),
         *_pictures(start),
     ]
     return html.Div(
@@ -59,30 +78,18 @@ def layout(start: State, sentence: str = "") -> Any:
 
 
 def _controls(start: State) -> list[Any]:
-    finite = start.replaced(reg=1.0) if math.isinf(start.reg) else start
+    copy = [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")]
     return [
-        _group("Start from", _presets(), *_upload()),
-        _group(
-            "Data",
-            *(_number(name, start) for name in ("alpha", "lam", "mu", "rho")),
-            _text("classes", "Classes: their number, or fractions", start),
-            _switch("directed", "Directed graph", start.directed),
-            _switch("estimated", "Estimated from your graph", start.estimated),
-        ),
+        _group("Start from", *_starts()),
+        _group("Data", *(_control(name, start) for name in _DATA)),
         _group(
             "Network",
-            _choice("family", "Family", dict.fromkeys(FAMILIES, ""), start.family),
-            *(_number(name, start) for name in ("depth", "c", "t", "theta")),
-            _text("coefficients", "Coefficients of the polynomial", start),
-            _choice("loss", "Loss", dict.fromkeys(CHOICES["loss"], ""), start.loss),
-            _switch("infinite", "Infinite regularization", math.isinf(start.reg)),
-            _number("reg", finite),
-            _switch("symmetrize", "Symmetrize the graph", start.symmetrize),
+            *(_control(name, start) for name in _NETWORK),
             html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
         ),
         _group(
             "Check by simulation",
-            *(_number(name, start) for name in ("nodes", "degree", "trials")),
+            *(_control(name, start) for name in ("nodes", "degree", "trials")),
             html.Button("Run", id="sample"),
             html.Button("Stop", id="stop", disabled=True),
             html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
@@ -90,41 +97,55 @@ def _controls(start: State) -> list[Any]:
         ),
         _group(
             "This page",
-            _choice("mode", "Colours", dict.fromkeys(("automatic", "light", "dark"), ""), "automatic"),
-            html.Div(
-                [html.Span("Link to this state "), dcc.Clipboard(id="link", title="Copy the link")], className="row"
-            ),
+            _choice("mode", ("automatic", "light", "dark"), "automatic"),
+            html.Div(copy, className="row"),
         ),
     ]
 
 
-def _presets() -> Any:
-    groups = []
+def _starts() -> list[Any]:
+    """Examples, and a graph of one's own."""
+    examples: list[Any] = []
     for title, states in PRESETS.items():
-        buttons = [html.Button(name, id={"preset": name}, className="preset") for name in states]
-        groups += [html.H4(title), *buttons]
-    return html.Details([html.Summary("Examples"), html.Div(groups, id="presets")])
-
-
-def _upload() -> tuple[Any, Any]:
+        examples.append(html.H4(title))
+        examples += [html.Button(name, id={"preset": name}, className="preset") for name in states]
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
-    field = dcc.Upload(html.Button(words), id="upload", multiple=True, max_size=LARGEST)
-    return field, html.Div("", id="reading", role="status")
+    return [
+        html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
+        dcc.Upload(html.Button(words), id="upload", multiple=True, max_size=LARGEST),
+        html.Div("", id="reading", role="status"),
+    ]
 
 
 def _group(title: str, *children: Any) -> Any:
     return html.Details([html.Summary(title), *children], open=True, className="group")
 
 
-def _number(name: str, start: State) -> Any:
-    value = getattr(start, name)
-    slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value))
-    field = dcc.Input(id=name, type="number", step="any", value=value, debounce=True)
-    return html.Div(
-        [html.Label(f"{long_name(name)} ({name})", htmlFor=name), slider, field],
-        className="number",
-        id=f"{name}-control",
-    )
+def _control(name: str, start: State) -> Any:
+    """Control of a field of the state, or the switch for an infinite regularization, which stands for a number."""
+    value: Any = math.isinf(start.reg) if name == "infinite" else getattr(start, name)
+    if name in CHOICES:
+        return _choice(name, CHOICES[name], value)
+    if isinstance(value, bool):
+        options = [{"label": f" {_LABELS[name]}", "value": "yes"}]
+        return html.Div(dcc.Checklist(options, ["yes"] if value else [], id=name), id=f"{name}-control")
+    fields = [dcc.Input(id=name, type="text", value=value, debounce=True, maxLength=80)]
+    if name in LIMITS:
+        value = 1.0 if math.isinf(value) else value
+        slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value))
+        fields = [slider, dcc.Input(id=name, type="number", step="any", value=value, debounce=True)]
+    label = html.Label(_LABELS[name], htmlFor=name)
+    return html.Div([label, *fields], className="number", id=f"{name}-control")
+
+
+def _choice(name: str, options: Iterable[str], value: str) -> Any:
+    """One of some words, each with another label if it has one."""
+    items = [{"label": _WORDS.get(option, option), "value": option} for option in options]
+    if name == "axis":
+        items = [{"label": axis_name(option), "value": option} for option in options]
+    field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
+    label = _LABELS[name]
+    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **{"aria-label": label})
 
 
 def position(name: str, value: float) -> int:
@@ -138,46 +159,13 @@ def position(name: str, value: float) -> int:
     return min(max(round(1000 * (at - low) / (high - low)), 0), 1000)
 
 
-def _text(name: str, label: str, start: State) -> Any:
-    field = dcc.Input(id=name, type="text", value=getattr(start, name), debounce=True, maxLength=80)
-    return html.Div([html.Label(label, htmlFor=name), field], className="number", id=f"{name}-control")
-
-
-def _choice(name: str, label: str, options: dict[str, str], value: str) -> Any:
-    """One of some words, each with another label if it has one."""
-    items = [{"label": words or option, "value": option} for option, words in options.items()]
-    field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
-    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **{"aria-label": label})
-
-
-def _switch(name: str, label: str, value: bool) -> Any:
-    field = dcc.Checklist([{"label": f" {label}", "value": "yes"}], ["yes"] if value else [], id=name)
-    return html.Div(field, id=f"{name}-control")
-
-
-def _answers() -> Any:
-    """The two questions of the page; reached by the keyboard, since the box is scrolled on narrow screens."""
-    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
-    return html.Section(html.Dl(lines), className="answers", tabIndex="0", **{"aria-label": "Answers at this point"})
-
-
 def _pictures(start: State) -> list[Any]:
-    axes = {axis: axis_name(axis) for axis in CHOICES["axis"]}
+    strengths = [_picture(f"strength-{family}") for family in ("residual", "diffusion", "pagerank")]
+    title = html.H2("Against the strength of the filter")
+    along = [_picture(name, _control(name, start)) for name in ("axis", "gap")]
     return [
-        html.Section(
-            [
-                html.H2("Against the strength of the filter"),
-                _choice("measure", "Show", MEASURES, start.measure),
-                html.Div([_picture(f"strength-{f}") for f in ("residual", "diffusion", "pagerank")], className="grid"),
-            ]
-        ),
-        html.Section(
-            [
-                _picture("axis", _choice("axis", "Vary", axes, start.axis)),
-                _picture("gap", _choice("gap", "Gap for", _GAP_FOR, start.gap)),
-            ],
-            className="grid",
-        ),
+        html.Section([title, _control("measure", start), html.Div(strengths, className="grid")]),
+        html.Section(along, className="grid"),
         html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
         _picture("table"),
     ]
@@ -188,14 +176,9 @@ def _picture(name: str, *above: Any) -> Any:
     if name != "table":
         shown = dcc.Graph(id=f"{name}-shown", config={"displayModeBar": False}, style={"height": "340px"})
     title = PICTURES[name].title
+    more = html.Details(_more(name, title), className="more")
     return html.Figure(
-        [
-            html.H3(title, id=f"{name}-title"),
-            *above,
-            shown,
-            html.Figcaption(id=f"{name}-sentence"),
-            html.Details(_more(name, title), className="more"),
-        ],
+        [html.H3(title, id=f"{name}-title"), *above, shown, html.Figcaption(id=f"{name}-sentence"), more],
         id=f"{name}-figure",
         className="picture",
         **{"aria-labelledby": f"{name}-title"},

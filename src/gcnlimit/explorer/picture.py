@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._values import Array
+from gcnlimit.csbm import SIGNALS
 from gcnlimit.explorer.sentences import WAIT
+from gcnlimit.explorer.state import FAMILIES, State
+from gcnlimit.parameters import FAMILIES as KINDS
 
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
@@ -25,16 +29,10 @@ _COLOURS = {
 }
 _INK = {"light": "#1c2126", "dark": "#e6e9ec"}
 _GRID = {"light": "#dfe3e6", "dark": "#3a4148"}
-_LEGEND = {
-    "orientation": "h",
-    "x": -0.1,
-    "y": 1.02,
-    "yanchor": "bottom",
-    "entrywidth": 0.45,  # two columns
-    "entrywidthmode": "fraction",
-    "font": {"size": 12},
-}
 _GROUND = {"light": "#ffffff", "dark": "#22272c"}
+_CROSS = {"size": 13, "symbol": "cross", "color": "#ffffff", "line": {"width": 2, "color": "#000000"}}
+_TWO_COLUMNS = {"entrywidth": 0.45, "entrywidthmode": "fraction"}
+_LEGEND = {"orientation": "h", "x": -0.1, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}} | _TWO_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -108,9 +106,11 @@ class Picture:
                     yield [curve.name, x, y, error]
 
     def figure(self, theme: str = "light") -> dict[str, Any]:
-        """Plotly figure in a light or dark theme, as a plain dictionary."""
-        data = _curves(self.curves, theme) if self.map is None else _map(self.map, theme)
-        return {"data": data, "layout": _layout(self, theme)}
+        """Plotly figure in a light or dark theme, as a plain dictionary; the ceiling has the colour of the text."""
+        others = [curve.name for curve in self.curves if curve.name != CEILING]
+        colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
+        traces = [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in self.curves]
+        return {"data": traces if self.map is None else _map(self.map, theme), "layout": _layout(self, theme)}
 
 
 def snapped(values: Sequence[Array]) -> list[float] | None:
@@ -129,13 +129,6 @@ def snapped(values: Sequence[Array]) -> list[float] | None:
     margin = 0.04 * span
     ends = math.floor((low - margin) / step), math.ceil((high + margin) / step)
     return [round(end * step, 12) for end in ends]
-
-
-def _curves(curves: tuple[Curve, ...], theme: str) -> list[dict[str, Any]]:
-    """Curves in colours of their own; the ceiling in that of the text, the same in every picture."""
-    others = [curve.name for curve in curves if curve.name != CEILING]
-    colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
-    return [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in curves]
 
 
 def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
@@ -166,26 +159,16 @@ def _map(grid: Map, theme: str) -> list[dict[str, Any]]:
         "colorbar": {"title": {"text": "gap"}, "thickness": 12, "tickfont": {"color": _INK[theme]}},
         "hovertemplate": "lam %{x:.2f}, mu %{y:.2f}: gap %{z:.4f}<extra></extra>",
     }
-    here = {
-        "type": "scatter",
-        "mode": "markers",
-        "name": "here",
-        "x": [grid.point[0]],
-        "y": [grid.point[1]],
-        "marker": {"size": 13, "symbol": "cross", "color": "#ffffff", "line": {"width": 2, "color": "#000000"}},
-        "showlegend": False,
-        "hoverinfo": "skip",
-    }
-    return [heat, here]
+    place = {"x": [grid.point[0]], "y": [grid.point[1]], "marker": _CROSS, "showlegend": False, "hoverinfo": "skip"}
+    return [heat, {"type": "scatter", "mode": "markers", "name": "here"} | place]
 
 
 def _layout(picture: Picture, theme: str) -> dict[str, Any]:
     ink = _INK[theme]
     axis = {"gridcolor": _GRID[theme], "zerolinecolor": _GRID[theme], "linecolor": ink}
     x, y = _ranges(picture)
-    top = (
-        20 if picture.map is not None else 14 + 20 * ((len(picture.curves) + 1) // 2)
-    )  # two entries of the legend a row
+    rows = (len(picture.curves) + 1) // 2  # of the legend
+    top = 20 if picture.map is not None else 14 + 20 * rows
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -215,3 +198,57 @@ def _ranges(picture: Picture) -> tuple[dict[str, Any], dict[str, Any]]:
 def _numbers(values: Any) -> list[float | None]:
     """Numbers as JSON knows them: what is not finite is a gap."""
     return [v if math.isfinite(v) else None for v in np.ravel(np.asarray(values, float)).tolist()]
+
+
+def script(*lines: str) -> str:
+    """Lines of Python after the imports."""
+    imports = ("import math", "", "import numpy as np", "", "import gcnlimit as gl", "")
+    return "\n".join((*imports, *lines))
+
+
+def data_line(state: State, **changes: str) -> str:
+    """Line that makes the data, some parameters given as expressions.
+
+    >>> data_line(State(classes="0.2, 0.8"), lam="lam")
+    'data = gl.CSBM(alpha=4.0, lam=lam, mu=2.0, rho=0.1, directed=True, classes=[0.2, 0.8])'
+    """
+    values = {name: repr(getattr(state, name)) for name in (*SIGNALS, "directed")}
+    if state.classes.strip() != "2":
+        values["classes"] = f"[{state.classes}]" if state.unequal else state.classes
+    return f"data = gl.CSBM({_arguments(values | changes)})"
+
+
+def network_line(state: State, family: str, strength: str, depth: str = "", **changes: str) -> str:
+    """Line that makes a network of a family, its strength, and perhaps its depth, given as an expression.
+
+    >>> network_line(State(), "residual", "c")
+    'gcn = gl.GCN(gl.Residual.constant(c, depth=2), loss="square", reg=math.inf, symmetrize=True)'
+    """
+    filter = f"{KINDS[FAMILIES[family]].__name__}({strength})"
+    if family == "residual":
+        filter = f"Residual.constant({strength}, depth={depth or state.depth})"
+    reg = "math.inf" if state.reg == math.inf else repr(state.reg)
+    given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
+    return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
+
+
+def predict_command(state: State, family: str = "", strength: str = "", verb: str = "predict", **changes: str) -> str:
+    """Command of a verb on the data, and on the network of a family and its strength, if there is one.
+
+    >>> predict_command(State(), "diffusion", "0:2:5", lam="-1:1:3")
+    'gcnlimit predict --alpha=4.0 --lam=-1:1:3 --mu=2.0 --rho=0.1 --t=0:2:5 --loss=square --reg=inf --symmetrize'
+    """
+    values = {name: str(getattr(state, name)) for name in SIGNALS} | changes
+    if state.classes.strip() != "2":
+        values.setdefault("classes", state.classes.replace(" ", ""))
+    if family:
+        values |= {FAMILIES[family]: strength.replace(" ", "")}
+        values |= {"depth": str(state.depth)} if family == "residual" else {}
+        values |= {"loss": state.loss, "reg": str(state.reg)}
+    switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
+    switches += [] if state.directed else ["--undirected"]
+    return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])
+
+
+def _arguments(values: dict[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gcnlimit._values import Array
-from gcnlimit.explorer.code import data_line, network_line, predict_command, script
 from gcnlimit.explorer.computations import (
     FREE,
     LAYERS,
@@ -22,9 +21,8 @@ from gcnlimit.explorer.computations import (
     map_axes,
     map_family,
     strength_range,
-    tunes_reg,
 )
-from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture
+from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture, data_line, network_line, predict_command, script
 from gcnlimit.explorer.sentences import (
     WAIT,
     axis_sentence,
@@ -64,30 +62,25 @@ def needs(name: str, state: State) -> tuple[str, ...]:
     return () if name == "depth" and state.family == "pagerank" else found
 
 
-def strengths(family: str) -> Callable[[State, Results], Picture]:
+def strength(family: str, state: State, results: Results) -> Picture:
     """Accuracy of a family, or its training loss, against its strength."""
     name = FAMILIES[family]
-
-    def picture(state: State, results: Results) -> Picture:
-        found: Scan | None = results.get(family)
-        points = 0 if found is None else found.x.size
-        low, high = strength_range(family, state)
-        depth = {"depth": state.depth} if family == "residual" else {}
-        return Picture(
-            long_name(name),
-            MEASURES[state.measure],
-            WAIT if found is None else strength_sentence(found, state, name, results.get("ceiling")),
-            script(
-                data_line(state),
-                f"{name} = np.linspace({low}, {high}, {points})",
-                network_line(state, family, name),
-                f"print(gl.predict(data, gcn, throw=False).{state.measure})",
-            ),
-            predict_command(state, network={name: f"{low}:{high}:{points}"} | depth),
-            tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
-        )
-
-    return picture
+    found: Scan | None = results.get(family)
+    points = 0 if found is None else found.x.size
+    low, high = strength_range(family, state)
+    return Picture(
+        long_name(name),
+        MEASURES[state.measure],
+        WAIT if found is None else strength_sentence(found, state, name, results.get("ceiling")),
+        script(
+            data_line(state),
+            f"{name} = np.linspace({low}, {high}, {points})",
+            network_line(state, family, name),
+            f"print(gl.predict(data, gcn, throw=False).{state.measure})",
+        ),
+        predict_command(state, family, f"{low}:{high}:{points}"),
+        tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
+    )
 
 
 def _curves(family: str, state: State, results: Results) -> list[Curve]:
@@ -133,26 +126,25 @@ def along_axis(state: State, results: Results) -> Picture:
     if "here" in results and state.place is not None:
         curves.append(_dot("here", state.place, results["here"]))
     log = axis != "classes" and LIMITS[axis].log
-    values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
-    changed = {axis: "value"}
-    command = ""
-    if axis == "classes":
-        values = "np.arange(2, 13)"
-        changed = {axis: "int(value)"}
-    else:
-        along = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' if log else ''}"}
-        command = predict_command(state, network=_options(state), **along)
+    values = (
+        "np.arange(2, 13)"
+        if axis == "classes"
+        else f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
+    )
+    option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' if log else ''}"}
     return Picture(
         axis_name(axis),
         "test accuracy",
         axis_sentence(state, results),
         script(
             f"for value in {values}:",
-            f"    {data_line(state, **changed)}",
+            f"    {data_line(state, **{axis: 'int(value)' if axis == 'classes' else 'value'})}",
             f"    {network_line(state, state.family, repr(state.strength))}",
             "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
         ),
-        command,
+        ""
+        if axis == "classes"
+        else predict_command(state, state.family, str(getattr(state, state.parameter)), **option),
         tuple(curves),
         log=log,
     )
@@ -161,13 +153,6 @@ def along_axis(state: State, results: Results) -> Picture:
 def axis_name(axis: str) -> str:
     """Parameter of the data in words."""
     return "number of classes" if axis == "classes" else long_name(axis)
-
-
-def _options(state: State) -> dict[str, str]:
-    if state.family == "polynomial":
-        return {"coefficients": ",".join(map(str, state.strength))}
-    depth = {"depth": str(state.depth)} if state.family == "residual" else {}
-    return {state.parameter: str(state.strength)} | depth
 
 
 def layers(state: State, results: Results) -> Picture:
@@ -183,7 +168,7 @@ def layers(state: State, results: Results) -> Picture:
             _level("best diffusion", ends, found.diffusion, "dot"),
         ]
         words = layers_sentence(state, found)
-        at = "" if tunes_reg(state) else " At infinite regularization."
+        at = "" if state.finite else " At infinite regularization."
         sentence = f"{words[:1].upper()}{words[1:]}{at}"
     if "ceiling" in results:
         curves.append(_level(CEILING, ends, results["ceiling"], "dash"))
@@ -192,7 +177,7 @@ def layers(state: State, results: Results) -> Picture:
 
 def _layers_code(state: State) -> str:
     """Lines that print both curves; a regularization that is tuned is relative to the gain of the filter."""
-    tunes = tunes_reg(state)
+    tunes = state.finite
     changes = {"reg": "1.0", "normalize": "True"} if tunes else {}
     reg = "'reg': (0.01, 1000.0)" if tunes else ""
     kept = f"gl.tune(data, gcn, {{{reg}}}).prediction" if tunes else "gl.predict(data, gcn)"
@@ -217,17 +202,10 @@ def gap(state: State, results: Results) -> Picture:
             f"Bayes-optimal accuracy minus that of {who}: at most {np.nanmax(z):.3f} in this picture, "
             f"at lam = {short(lam[column])}, mu = {short(mu[row])}. Click to go to a point."
         )
-    axes = (
-        f"lam = np.linspace({lam[0]}, {lam[-1]}, {lam.size})",
-        f"mu = np.linspace({mu[0]}, {mu[-1]}, {mu.size})",
-    )
-    return Picture(
-        long_name("lam"),
-        long_name("mu"),
-        sentence,
-        script(*axes, data_line(state, lam="lam", mu="mu[:, None]"), *code),
-        map=None if z is None else Map(lam, mu, z, (state.lam, state.mu)),
-    )
+    axes = [f"{name} = np.linspace({x[0]}, {x[-1]}, {x.size})" for name, x in (("lam", lam), ("mu", mu))]
+    python = script(*axes, data_line(state, lam="lam", mu="mu[:, None]"), *code)
+    drawn = None if z is None else Map(lam, mu, z, (state.lam, state.mu))
+    return Picture(long_name("lam"), long_name("mu"), sentence, python, map=drawn)
 
 
 def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
@@ -240,9 +218,8 @@ def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
     name = FAMILIES[family]
     bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
     gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
-    why = ", which puts every node into the largest class" if state.unequal else ""
     line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family} at infinite regularization{why}", (gcn, line)
+    return f"the best {family} at infinite regularization", (gcn, line)
 
 
 def spectrum(state: State, results: Results) -> Picture:
@@ -252,33 +229,24 @@ def spectrum(state: State, results: Results) -> Picture:
     spike = signal + 1.0 / signal if state.symmetric and detached else signal
     edge = 2.0 if state.symmetric else 1.0
     x = np.linspace(min(-edge, spike), max(edge, spike), 101)
-    g = _filter_values(state, x)
+    filter = state.gcn.filter
+    g = np.ravel(filter(x))
     scale = np.nanmax(np.abs(g)) or 1.0
     curves = [Curve("this filter", x, g / scale)]
     if state.symmetric:
         bulk = np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0))
         curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
-        curves.append(_dot("spike", spike, float(_filter_values(state, np.array([spike]))[0]) / scale))
+        curves.append(_dot("spike", spike, float(np.ravel(filter(spike))[0]) / scale))
     at, values, _ = results.get("filter", (x[:0], x[:0], None))
     curves.append(Curve("best filter", at, values, "dash"))
-    return Picture(
-        "eigenvalue",
-        "filter, largest value 1",
-        spectrum_sentence(state, spike if detached else None, results),
-        script(
-            data_line(state),
-            f"best = gl.best_filter(data, symmetrize={state.symmetrize})",
-            "print(best.ceiling.x, best.ceiling.g, best.ceiling.test_accuracy)",
-        ),
-        "",
-        tuple(curves),
+    words = spectrum_sentence(state, spike if detached else None, results)
+    python = script(
+        data_line(state),
+        f"best = gl.best_filter(data, symmetrize={state.symmetrize})",
+        "print(best.ceiling.x, best.ceiling.g, best.ceiling.test_accuracy)",
     )
-
-
-def _filter_values(state: State, x: Array) -> Array:
-    """Values of the filter at points of the real axis."""
-    return np.asarray(state.gcn.filter(x), float).reshape(-1)
+    return Picture("eigenvalue", "filter, largest value 1", words, python, "", tuple(curves))
 
 
 def depth(state: State, results: Results) -> Picture:
@@ -287,44 +255,34 @@ def depth(state: State, results: Results) -> Picture:
         sentence = "PageRank is one filter without layers; choose a residual network or a diffusion."
         return Picture("depth", "order functions", sentence, script(data_line(state)))
     continuous = state.family == "diffusion"
-    at = ", np.linspace(0, 1, 21)" if continuous else ""
-    picture = Picture(
-        "depth x" if continuous else "layer k",
-        "order functions",
-        WAIT,
-        script(
-            data_line(state),
-            network_line(state, state.family, repr(state.strength)),
-            f"f = gl.depth.order_functions(data, gcn{at})",
-            "print(f.m, np.diagonal(f.Q))",
-        ),
+    words = WAIT
+    curves: tuple[Curve, ...] = ()
+    if "depth" in results:
+        x, m, power = results["depth"]
+        ratio = m[-1] ** 2 / power[-1]
+        words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {ratio:.3f}."
+        style = "line" if continuous else "marked"
+        curves = Curve("overlap m", x, m, style), Curve("power Q", x, power, style)
+    python = script(
+        data_line(state),
+        network_line(state, state.family, repr(state.strength)),
+        f"f = gl.depth.order_functions(data, gcn{', np.linspace(0, 1, 21)' if continuous else ''})",
+        "print(f.m, np.diagonal(f.Q))",
     )
-    if "depth" not in results:
-        return picture
-    x, m, power = results["depth"]
-    words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {m[-1] ** 2 / power[-1]:.3f}."
-    style = "line" if continuous else "marked"
-    curves = Curve("overlap m", x, m, style), Curve("power Q", x, power, style)
-    return replace(picture, sentence=words, curves=curves)
+    return Picture("depth x" if continuous else "layer k", "order functions", words, python, "", curves)
 
 
 def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
-    found = results.get("table")
-    rows: tuple[tuple[str, ...], ...] = ()
-    if found is not None:
-        ceiling = float(found.entries[-1].test_accuracy)
-        rows = tuple(
-            (e.method, f"{float(e.test_accuracy):.4f}", f"{ceiling - float(e.test_accuracy):.4f}", e.chosen[0])
-            for e in found.entries
-        )
+    rows = [("method", "accuracy", "gap", "chosen")]
+    words = WAIT
+    if "table" in results:
+        words = f"Filter and regularization tuned, square loss; residual networks of depth {state.depth}."
+        for entry, gap in zip(results["table"].entries, results["table"].gap, strict=True):
+            rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
+    python = script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))")
     return Picture(
-        "",
-        "",
-        f"Filter and regularization tuned, square loss; residual networks of depth {state.depth}." if rows else WAIT,
-        script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))"),
-        predict_command(state, "compare", depth=str(state.depth)),
-        table=(("method", "accuracy", "to gain", "chosen"), *rows),
+        "", "", words, python, predict_command(state, verb="compare", depth=str(state.depth)), table=tuple(rows)
     )
 
 
@@ -332,7 +290,7 @@ _FAMILY_TITLES = {"residual": "Residual network", "diffusion": "Diffusion", "pag
 
 PICTURES: dict[str, Recipe] = {
     **{
-        f"strength-{family}": Recipe(title, strengths(family), ("ceiling", family))
+        f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
         for family, title in _FAMILY_TITLES.items()
     },
     "axis": Recipe("Accuracy along one parameter of the data", along_axis, ("ceiling", "here", "along", "best along")),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range, tunes_reg
+from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
 from gcnlimit.explorer.state import State
 from gcnlimit.parameters import long_name
 
@@ -17,7 +15,6 @@ ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling")
 """Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
-_MAJORITY = "At infinite regularization every node is put into the largest class; choose a finite one."
 _FLAT = 1e-6  # accuracies that differ by less are the same
 
 
@@ -32,7 +29,7 @@ def short(value: float) -> str:
 
 def reg_words(state: State) -> str:
     """The regularization of the page."""
-    return "infinite regularization" if math.isinf(state.reg) else f"reg = {short(state.reg)}"
+    return f"reg = {short(state.reg)}" if state.finite else "infinite regularization"
 
 
 def depth_answer(state: State, results: Results) -> str:
@@ -80,8 +77,7 @@ def _best_strength(state: State, found: Scan) -> str:
         return ""
     family = state.family.capitalize()
     if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
-        why = f" {_MAJORITY}" if state.unequal and math.isinf(state.reg) else ""
-        return f"{family}: every strength gives the accuracy {found.height:.4f}.{why}"
+        return f"{family}: every strength gives the accuracy {found.height:.4f}."
     best = f"{family}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
     if min(abs(found.top - end) for end in strength_range(state.family, state)) < 1e-9:
         return f"{best}, the end of the picture; further values may be better."
@@ -106,7 +102,7 @@ def layers_sentence(state: State, found: Layers, enough: float = 0.001) -> str:
         return "they cannot be computed here."
     gained = np.nanmax(found.best) - found.best
     least = int(LAYERS[np.flatnonzero(gained <= enough)[0]])
-    words = f"at the best c{' and reg' if tunes_reg(state) else ''} of each depth, "
+    words = f"at the best c{' and reg' if state.finite else ''} of each depth, "
     if least == LAYERS.size:
         words += f"every layer up to {least} still adds to the accuracy"
     else:
@@ -132,7 +128,7 @@ def strength_sentence(found: Scan, state: State, name: str, ceiling: float | Non
 
 
 def _lowest_loss(found: Scan, state: State, name: str) -> str:
-    if math.isinf(state.reg):
+    if not state.finite:
         return "At infinite regularization all outputs vanish, so the loss is the same for every filter."
     if np.isnan(found.train_loss).all():
         return "No network of the picture can be computed."

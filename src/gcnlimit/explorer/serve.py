@@ -7,12 +7,14 @@ picture as soon as it is known.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
+import traceback
 import webbrowser
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Response, request
@@ -24,14 +26,15 @@ from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.sentences import ANSWERS, WAIT, depth_answer, gain_answer
+from gcnlimit.explorer.start import LARGEST as LARGEST_FILE
 from gcnlimit.explorer.state import State
-from gcnlimit.explorer.upload import LARGEST as LARGEST_FILE
 
 LARGEST = 2**16
 """Bytes that a request for pictures may have."""
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _RELOAD = "the request is not one of this page; reload it"
+_FAULT = "This is a fault of the explorer; the window in which it was started says more."
 
 
 class Handler(WSGIRequestHandler):  # type: ignore[misc]
@@ -46,19 +49,20 @@ def server_of(explorer: Explorer, hosts: Collection[str]) -> Any:
     server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST_FILE // 3) + 2**20  # two files in base64, and the state
 
     def check() -> Response | None:
-        names = [urlsplit(f"//{request.headers.get('Host', '')}").hostname]
-        if "Origin" in request.headers:
-            names.append(urlsplit(request.headers["Origin"]).hostname)
-        if all(name in hosts for name in names):
+        asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
+        if all(_host(address) in hosts for address in asked):
             return None
         return _text("This explorer answers only to the address that it was started with.", 403)
 
     def refuse(error: Exception) -> Any:
-        """What no callback understands is not one of this page; the log has one line, and the traceback if it is asked for."""
-        if isinstance(error, HTTPException):
-            return error
+        """A request that the web framework does not understand is not one of this page; any other error is a fault of ours."""
+        if isinstance(error, HTTPException | GCNLimitError):
+            return error if isinstance(error, HTTPException) else _text(f"{error}.", 400)
+        frames = traceback.walk_tb(error.__traceback__)
+        if any(str(frame.f_globals.get("__name__")).startswith("gcnlimit.") for frame, _ in frames):
+            server.logger.error("a fault of the explorer", exc_info=error)
+            return _text(_FAULT, 500)
         server.logger.warning("refused a request: %r", error)
-        server.logger.debug("where it failed", exc_info=error)
         return _text(f"{_RELOAD}.", 400)
 
     def pictures() -> Response:
@@ -72,53 +76,48 @@ def server_of(explorer: Explorer, hosts: Collection[str]) -> Any:
     return server
 
 
+def _host(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None
+
+
 def _text(sentence: str, status: int) -> Response:
     return Response(f"{sentence}\n", status, mimetype="text/plain")
-
-
-class _Asked(NamedTuple):
-    """What the page asks for: pictures of a state, those that are seen at once, or all of them when the controls rest."""
-
-    values: dict[str, Any]
-    client: str
-    number: int
-    theme: str
-    seen: tuple[str, ...]
-    rest: bool
-
-    @classmethod
-    def of(cls, given: Any) -> _Asked:
-        try:
-            asked = cls(
-                dict(given["values"]),
-                str(given["client"])[:64],
-                int(given["number"]),
-                str(given["theme"]),
-                tuple(map(str, given["seen"])),
-                bool(given.get("rest", False)),
-            )
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-            raise ParameterError(_RELOAD) from None
-        if asked.theme not in {"light", "dark"} or not set(asked.seen) <= set(PICTURES):
-            raise ParameterError(_RELOAD)
-        return asked
 
 
 def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
     """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
     answers = explorer.answers
     try:
-        asked = _Asked.of(given)
-        state = State.of(asked.values)
-        found = (answers.later if asked.rest else answers.now)(state, asked.client, asked.number, asked.seen)
+        values, client, number, theme, seen, rest = _asked(given)
+        state = State.of(values)
+        found = (answers.later if rest else answers.now)(state, client, number, seen)
         for name, picture in found:
-            drawn = explorer.trials.with_dots(name, picture, asked.client, state)
+            drawn = explorer.trials.with_dots(name, picture, client, state)
             results = answers.results(ANSWERS, state)
             words = {"depth": depth_answer(state, results), "gain": gain_answer(state, results)}
-            yield {"picture": name, **_shown(drawn, asked.theme), **words}
+            yield {"picture": name, **_shown(drawn, theme), **words}
         yield {"waiting": answers.waiting(state)}
     except GCNLimitError as error:
         yield {"refused": f"{str(error).rstrip('.')}."}
+    except Exception:
+        explorer.app.server.logger.exception("a fault of the explorer")
+        yield {"refused": _FAULT}
+
+
+def _asked(given: Any) -> tuple[dict[str, Any], str, int, str, tuple[str, ...], bool]:
+    """Values of the controls, client, number of its states, theme, pictures that are seen, and whether the controls rest."""
+    try:
+        client, theme = str(given["client"])[:64], str(given["theme"])
+        values, seen = dict(given["values"]), tuple(map(str, given["seen"]))
+        number, rest = int(given["number"]), bool(given.get("rest", False))
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
+        raise ParameterError(_RELOAD) from None
+    if theme not in {"light", "dark"} or not set(seen) <= set(PICTURES):
+        raise ParameterError(_RELOAD)
+    return values, client, number, theme, seen, rest
 
 
 def _shown(picture: Picture, theme: str) -> dict[str, Any]:
@@ -146,9 +145,8 @@ def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: in
     if browser:
         threading.Timer(0.5, webbrowser.open, [address]).start()
     try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        pass
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
     finally:
         server.server_close()
         explorer.close()

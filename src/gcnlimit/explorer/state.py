@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
+from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
-from gcnlimit.parameters import suggestion
+from gcnlimit.parameters import build_filter, check_names
 
 
 class Limit(NamedTuple):
@@ -25,43 +25,18 @@ class Limit(NamedTuple):
     whole: bool = False
 
 
-LIMITS = {
-    "alpha": Limit(1e-3, 1e5, (0.1, 100.0), log=True),
-    "lam": Limit(-30.0, 30.0, (-3.0, 3.0)),
-    "mu": Limit(0.0, 1e4, (0.0, 10.0)),
-    "rho": Limit(1e-5, 1.0, (0.001, 0.99), log=True),
-    "depth": Limit(1, 12, (1, 12), whole=True),
-    "c": Limit(-100.0, 100.0, (-5.0, 5.0)),
-    "t": Limit(-20.0, 20.0, (-5.0, 5.0)),
-    "theta": Limit(-0.99, 0.99, (-0.75, 0.75)),
-    "reg": Limit(1e-6, 1e8, (1e-3, 1e4), log=True),
-    "nodes": Limit(100, 20_000, (100, 20_000), log=True, whole=True),
-    "degree": Limit(1.0, 100.0, (1.0, 100.0), log=True),
-    "trials": Limit(1, 50, (1, 50), whole=True),
-}
-"""Controls of one number."""
+def _number(default: float, low: float, high: float, slider: tuple[float, float] | None = None, **how: bool) -> Any:
+    """Control of one number; without a range of its slider, that of all allowed values."""
+    return field(default=default, metadata={"limit": Limit(low, high, slider or (low, high), **how)})
+
+
+def _choice(default: str, *choices: str) -> Any:
+    """Control of one word."""
+    return field(default=default, metadata={"choices": choices})
+
 
 FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
 """Families of filters, and the parameter of each."""
-
-_FILTERS: dict[str, Callable[[Any], Filter]] = {
-    "diffusion": Diffusion,
-    "pagerank": PageRank,
-    "polynomial": Polynomial,
-}
-
-CHOICES = {
-    "family": tuple(FAMILIES),
-    "loss": ("square", "logistic", "hinge", "softmax"),
-    "measure": ("test_accuracy", "train_loss"),
-    "axis": ("lam", "mu", "rho", "alpha", "classes"),
-    "gap": ("best", "network"),
-}
-"""Controls of one word."""
-
-SWITCHES = ("directed", "symmetrize", "estimated")
-"""Controls that are on or off."""
-
 _MOST_CLASSES = 20
 _MOST_COEFFICIENTS = 9
 
@@ -83,36 +58,35 @@ class State:
     gcnlimit.errors.ParameterError: rho = 7 is out of range; choose a number from 1e-05 to 1
     """
 
-    alpha: float = 4.0
-    lam: float = 1.0
-    mu: float = 2.0
-    rho: float = 0.1
+    alpha: float = _number(4.0, 1e-3, 1e5, (0.1, 100.0), log=True)
+    lam: float = _number(1.0, -30.0, 30.0, (-3.0, 3.0))
+    mu: float = _number(2.0, 0.0, 1e4, (0.0, 10.0))
+    rho: float = _number(0.1, 1e-5, 1.0, (0.001, 0.99), log=True)
     classes: str = "2"
     directed: bool = True
     estimated: bool = False
-    family: str = "diffusion"
-    depth: int = 2
-    c: float = 1.0
-    t: float = 1.0
-    theta: float = 0.3
+    family: str = _choice("diffusion", *FAMILIES)
+    depth: int = _number(2, 1, 12, whole=True)
+    c: float = _number(1.0, -100.0, 100.0, (-5.0, 5.0))
+    t: float = _number(1.0, -20.0, 20.0, (-5.0, 5.0))
+    theta: float = _number(0.3, -0.99, 0.99, (-0.75, 0.75))
     coefficients: str = "1, 1, 0.5"
-    loss: str = "square"
-    reg: float = math.inf
+    loss: str = _choice("square", "square", "logistic", "hinge", "softmax")
+    reg: float = _number(math.inf, 1e-6, 1e8, (1e-3, 1e4), log=True)
     symmetrize: bool = True
-    measure: str = "test_accuracy"
-    axis: str = "lam"
-    gap: str = "best"
-    nodes: int = 2000
-    degree: float = 30.0
-    trials: int = 5
+    measure: str = _choice("test_accuracy", "test_accuracy", "train_loss")
+    axis: str = _choice("lam", "lam", "mu", "rho", "alpha", "classes")
+    gap: str = _choice("best", "best", "network")
+    nodes: int = _number(2000, 100, 20_000, log=True, whole=True)
+    degree: float = _number(30.0, 1.0, 100.0, log=True)
+    trials: int = _number(5, 1, 50, whole=True)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> State:
         """State of named values, each a number or its text; what is not given has its default."""
-        for name in given:
-            if name not in FIELDS:
-                near = suggestion(name, list(FIELDS))
-                raise ParameterError(f"{name!r} is not a control of the page; {near}allowed: {', '.join(FIELDS)}")
+        if not isinstance(given, Mapping):
+            raise ParameterError("the page has lost its state; reload it")
+        check_names(given, FIELDS, "a control of the page")
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         return state
@@ -157,8 +131,7 @@ class State:
 
     def data_at(self, **changes: Any) -> CSBM:
         """The data with other values, perhaps arrays, of some parameters."""
-        names = ("alpha", "lam", "mu", "rho", "directed")
-        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        values: dict[str, Any] = {name: getattr(self, name) for name in (*SIGNALS, "directed")}
         return CSBM(**(values | {"classes": _classes(self.classes)} | changes))
 
     @property
@@ -173,9 +146,8 @@ class State:
 
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
-        if family == "residual":
-            return Residual.constant(strength, self.depth)
-        return _FILTERS[family](strength)
+        depth = {"depth": self.depth} if family == "residual" else {}
+        return build_filter({FAMILIES[family]: strength} | depth)
 
     @property
     def parameter(self) -> str:
@@ -194,6 +166,11 @@ class State:
         if self.axis != "classes":
             return float(getattr(self, self.axis))
         return None if self.unequal else float(self.classes)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the regularization is finite."""
+        return math.isfinite(self.reg)
 
     @property
     def unequal(self) -> bool:
@@ -224,24 +201,33 @@ class State:
 FIELDS = tuple(field.name for field in fields(State))
 """Names of all controls."""
 
+LIMITS: dict[str, Limit] = {f.name: f.metadata["limit"] for f in fields(State) if "limit" in f.metadata}
+"""Controls of one number."""
+
+CHOICES: dict[str, tuple[str, ...]] = {f.name: f.metadata["choices"] for f in fields(State) if "choices" in f.metadata}
+"""Controls of one word."""
+
+SWITCHES = tuple(f.name for f in fields(State) if f.type == "bool")
+"""Controls that are on or off."""
+
 
 def _value(name: str, value: Any) -> Any:
     if name in LIMITS:
-        return _number(name, value, LIMITS[name])
+        return _within(name, value, LIMITS[name])
     if name in CHOICES:
         if value not in CHOICES[name]:
             raise ParameterError(f"{name} = {value!r} is not one of {', '.join(CHOICES[name])}")
         return value
-    if name in SWITCHES:
-        if str(value).lower() not in {"true", "false"}:
-            raise ParameterError(f"{name} = {value!r} is neither true nor false")
-        return str(value).lower() == "true"
     text = str(value)
+    if name in SWITCHES:
+        if text.lower() not in {"true", "false"}:
+            raise ParameterError(f"{name} = {value!r} is neither true nor false")
+        return text.lower() == "true"
     (_classes if name == "classes" else _coefficients)(text)
     return text
 
 
-def _number(name: str, value: Any, limit: Limit) -> float | int:
+def _within(name: str, value: Any, limit: Limit) -> float | int:
     allowed = f"choose a number from {limit.low:g} to {limit.high:g}"
     if value in (None, ""):
         raise ParameterError(f"{name} is empty; {allowed}")

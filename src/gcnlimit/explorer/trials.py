@@ -113,7 +113,7 @@ class Trials:
                     break
                 found = self._worker.run(trial, run.state, seed, unwanted=lambda: not run.running)
                 run.results += [] if found is None else [found]
-        except (GCNLimitError, RuntimeError, OSError) as error:
+        except (GCNLimitError, OSError) as error:
             run.sentence = str(error)
         finally:
             run.running = False

@@ -64,13 +64,11 @@ class Simulation:
         """
         (first, values), *others = axes.items()
         seed = zlib.crc32(repr((data, gcn)).encode()) * 1000
-        trials = xarray.concat(
-            [
-                self._trials(data, gcn, {first: [value], **dict(others)}, seed + k * self.trials)[list(names)]
-                for k, value in enumerate(values)
-            ],
-            first,
-        )
+        each = [
+            self._trials(data, gcn, {first: [value], **dict(others)}, seed + k * self.trials)
+            for k, value in enumerate(values)
+        ]
+        trials = xarray.concat([one[list(names)] for one in each], first)
         self.advance()
         error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
         mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
@@ -115,17 +113,7 @@ matter of taste.
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of the paper held against the numbers of a figure.
-
-    Parameters
-    ----------
-    text
-        The sentence.
-    holds
-        Whether the numbers agree.
-    number
-        The number that decides it, in words.
-    """
+    """A sentence of the paper, whether the numbers of a figure agree, and in words the number that decides it."""
 
     text: str
     holds: bool

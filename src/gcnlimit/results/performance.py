@@ -89,16 +89,22 @@ class Performance(Result):
         values = {f.name: getattr(self, f.name) for f in MEASURED}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _shown(self) -> dict[str, Any]:
-        """The fields; other thresholds only where they change the accuracy, as on unequal classes."""
+    def distinct(self) -> dict[str, Any]:
+        """Return the fields by name; other thresholds only where they change the accuracy, as on unequal classes."""
         shown = self.as_dict()
         if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
             shown = {name: value for name, value in shown.items() if name not in THRESHOLDS}
         return shown
 
+    def _shown(self) -> dict[str, Any]:
+        return self.distinct()
+
 
 MEASURED = tuple(f for f in fields(Performance) if not f.kw_only)
 """The fields that are numbers."""
+
+LOST = "the answer is not a number; the parameters are too extreme for double precision"
+"""Why a point that was computed has no answer."""
 
 THRESHOLDS = ("best_accuracy", "balanced_accuracy", "roc_auc")
 """Those of other decisions than the network's own."""
@@ -137,29 +143,8 @@ class Prediction(Performance):
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
-    @staticmethod
-    def of(
-        performance: Performance,
-        *,
-        standard_error: Performance,
-        order_parameters: OrderParameters,
-        status: Status | npt.NDArray[np.int64],
-        residual: Numbers,
-        iterations: int | npt.NDArray[np.int64],
-    ) -> Prediction:
-        """Return a prediction of that performance."""
-        measured: dict[str, Any] = {f.name: getattr(performance, f.name) for f in MEASURED}
-        return Prediction(
-            **measured,
-            standard_error=standard_error,
-            order_parameters=order_parameters,
-            status=status,
-            residual=residual,
-            iterations=iterations,
-        )
-
     def _shown(self) -> dict[str, Any]:
-        return super()._shown() | {"status": status_names(Status, self.status)}
+        return self.distinct() | {"status": status_names(Status, self.status)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,13 +164,6 @@ class BayesPrediction(Prediction):
     algorithmic: Prediction
     hard: bool | npt.NDArray[np.bool_]
     free_entropy: Numbers
-
-    @staticmethod
-    def from_states(
-        best: Prediction, reached: Prediction, hard: bool | npt.NDArray[np.bool_], free_entropy: Numbers
-    ) -> BayesPrediction:
-        """Return the ceiling from the best state and the state that an algorithm reaches."""
-        return BayesPrediction(**vars(best), algorithmic=reached, hard=hard, free_entropy=free_entropy)
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,7 +189,7 @@ class Measurement(Performance):
     status: Status | npt.NDArray[np.int64] = Status.CONVERGED
 
     def _shown(self) -> dict[str, Any]:
-        shown = super()._shown()
+        shown = self.distinct()
         return shown | {f"{name}_standard_error": getattr(self.standard_error, name) for name in shown}
 
 

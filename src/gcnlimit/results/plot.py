@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +10,21 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.text import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Columns = Mapping[str, npt.NDArray[Any]]
+Places = Mapping[str, tuple[Any, npt.NDArray[Any]]]
+"""Each parameter with the axes along which it varies, and its values there."""
 
 _CURVES = 8  # the most that can be distinguished in one panel
 _DECADES = 100.0  # ratio of positive values from which their axis is logarithmic
 
 
-def draw(name: str, labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], axes: Axes | None) -> Axes:
-    """Draw one quantity over one axis as a curve, over two as a few curves or a map."""
+def draw(names: Sequence[str], coordinates: Places, shown: Columns, name: str, axes: Axes | None) -> Axes:
+    """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
     axes = ready_axes(axes)
     long = [k for k, length in enumerate(shape) if length > 1]
@@ -30,7 +32,6 @@ def draw(name: str, labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], 
         raise ParameterError("nothing varies in this result; give data or network an array to draw a curve")
     if len(long) > 2:
         raise ParameterError(f"{len(long)} parameters vary, and a picture shows two; select with to_xarray().sel(...)")
-    coordinates, names = labels.coordinates(shape), labels.axes(shape)
     x, *other = sorted(long, key=lambda k: -shape[k])
     lines = [(names[k], _along(coordinates, names[k], shape[k])) for k in (x, *other)]
     values = _plane(shown[name], x, other)
@@ -44,7 +45,7 @@ def draw(name: str, labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], 
 
 
 def draw_methods(
-    labels: Coordinates, shown: Mapping[str, npt.NDArray[Any]], name: str | None, axes: Axes | None
+    names: Sequence[str], coordinates: Places, shown: Columns, name: str | None, axes: Axes | None
 ) -> Axes:
     """Draw methods side by side: a dot for each at a single point, a curve for each where one parameter varies.
 
@@ -56,9 +57,10 @@ def draw_methods(
     name = name or ("gap" if points else "test_accuracy")
     _checked(name, shown)
     axes = ready_axes(axes)
-    methods = [str(method) for method in np.ravel(labels.parameters["method"])]
+    methods = [str(method) for method in coordinates["method"][1]]
     if points:
-        _gaps(axes, labels, methods, shown[name], name)
+        x = _place(axes, names[1], _along(coordinates, names[1], points[0]), "x")
+        _gaps(axes, x, methods, shown[name], name)
     else:
         _dots(axes, methods, shown[name], name)
     return axes
@@ -74,10 +76,8 @@ def draw_filter(x: npt.NDArray[Any], g: npt.NDArray[Any], axes: Axes | None) -> 
     return axes
 
 
-def _gaps(axes: Axes, labels: Coordinates, methods: list[str], values: npt.NDArray[Any], name: str) -> None:
+def _gaps(axes: Axes, x: npt.NDArray[Any], methods: list[str], values: npt.NDArray[Any], name: str) -> None:
     """One curve for each method; of the gap, none for the ceiling, and principal component analysis may leave the frame."""
-    along = labels.axes(values.shape)[1]
-    x = _place(axes, along, _along(labels.coordinates(values.shape), along, values.shape[1]), "x")
     for method, curve in list(zip(methods, values, strict=True))[: -1 if name == "gap" else None]:
         axes.plot(x, curve, label=method)
     axes.set_ylabel("accuracy below the Bayes-optimal" if name == "gap" else name.replace("_", " "))
@@ -110,7 +110,7 @@ def ready_axes(axes: Axes | None) -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _checked(name: str, shown: Mapping[str, npt.NDArray[Any]]) -> tuple[int, ...]:
+def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     """Shape of what is to be drawn, if it can be."""
     if name not in shown or shown[name].dtype.kind not in "iuf":
         numbers = [other for other, values in shown.items() if values.dtype.kind in "iuf"]
@@ -123,7 +123,7 @@ def _plane(values: npt.NDArray[Any], x: int, other: list[int]) -> npt.NDArray[An
     return np.moveaxis(values, [x, *other], range(1 + len(other))).reshape(values.shape[x], -1)
 
 
-def _along(coordinates: Mapping[str, tuple[Any, npt.NDArray[Any]]], name: str, length: int) -> npt.NDArray[Any]:
+def _along(coordinates: Places, name: str, length: int) -> npt.NDArray[Any]:
     return coordinates[name][1] if name in coordinates else np.arange(length)
 
 

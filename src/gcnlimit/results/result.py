@@ -1,9 +1,10 @@
-"""Results that can be looked at: what they share."""
+"""Results that can be looked at: the parameters that they were computed for, and what they share."""
 
 from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.plot import draw
 from gcnlimit.results.text import as_html, summary
 
@@ -19,6 +19,71 @@ if TYPE_CHECKING:
     import pandas
     import xarray
     from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Parameters that a result was computed for; each broadcasts to the shape of the points.
+
+    An axis is named after the first parameter that varies along it and along no other.
+
+    >>> labels = Coordinates({"alpha": 4.0, "lam": np.array([[0.5], [1.0]]), "mu": np.array([1.0, 2.0, 3.0])})
+    >>> labels.axes((2, 3)), labels.constants((2, 3))
+    (('lam', 'mu'), {'alpha': 4.0})
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def without(self, names: Collection[str]) -> Coordinates:
+        """The others."""
+        return Coordinates({name: value for name, value in self.parameters.items() if name not in names})
+
+    def axes(self, shape: tuple[int, ...]) -> tuple[str, ...]:
+        """Name of each axis of the points; ``point``, numbered if there are several, where no parameter varies along it alone."""
+        names: list[str] = []
+        for k in range(len(shape)):
+            found = [name for name in self.parameters if name not in names and self._belongs(name, k, shape)]
+            names.append(found[0] if found else "point" if len(shape) == 1 else f"point_{k}")
+        return tuple(names)
+
+    def coordinates(self, shape: tuple[int, ...]) -> dict[str, tuple[tuple[str, ...], npt.NDArray[Any]]]:
+        """Each parameter with the axes along which it varies, and its values there."""
+        axes = self.axes(shape)
+        found = {}
+        for name, value in self.parameters.items():
+            along = self._spans(name, shape)
+            if name in axes and not along:
+                along = (axes.index(name),)
+            values = np.reshape(value, [shape[k] for k in along])
+            found[name] = (tuple(axes[k] for k in along), values)
+        return found
+
+    def columns(self, shape: tuple[int, ...]) -> dict[str, npt.NDArray[Any]]:
+        """Each parameter at every point, flattened; those that name the axes first."""
+        axes = [name for name in self.axes(shape) if name in self.parameters]
+        names = [*axes, *(name for name in self.parameters if name not in axes)]
+        return {name: np.broadcast_to(self.parameters[name], shape).reshape(-1) for name in names}
+
+    def constants(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        """The parameters that are the same at all points and name no axis."""
+        axes = self.axes(shape)
+        return {
+            name: np.reshape(value, -1)[0].item()
+            for name, value in self.parameters.items()
+            if name not in axes and np.all(np.ravel(value) == np.ravel(value)[0])
+        }
+
+    def _spans(self, name: str, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Axes along which a parameter varies."""
+        own = np.shape(self.parameters[name])
+        return tuple(k + len(shape) - len(own) for k, length in enumerate(own) if length > 1)
+
+    def _belongs(self, name: str, k: int, shape: tuple[int, ...]) -> bool:
+        """Whether a parameter lies along one axis only; along an axis of length 1, whether it was given as such."""
+        if shape[k] == 1:
+            own = np.shape(self.parameters[name])
+            return len(own) == len(shape) - k and np.prod(own) == 1
+        return self._spans(name, shape) == (k,)
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +125,11 @@ class Result(ABC):
         shape = np.broadcast_shapes(*(value.shape for value in shown.values()))
         return shape, {name: np.broadcast_to(value, shape) for name, value in shown.items()}
 
+    def _located(self) -> tuple[tuple[str, ...], dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Names of the axes, each parameter with its axes and values, and what is shown."""
+        shape, shown = self._columns()
+        return self._points().axes(shape), self._points().coordinates(shape), shown
+
     def __repr__(self) -> str:
         """One line: the numbers of a single point, or the ranges of many."""
         shape, shown = self._columns()
@@ -87,9 +157,8 @@ class Result(ABC):
         need("to_xarray", "sweep", "xarray")
         from xarray import Dataset
 
-        shape, shown = self._columns()
-        axes = self._points().axes(shape)
-        return Dataset({name: (axes, value) for name, value in shown.items()}, self._points().coordinates(shape))
+        axes, coordinates, shown = self._located()
+        return Dataset({name: (axes, value) for name, value in shown.items()}, coordinates)
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw one quantity over the parameters that vary: a curve over one; curves or a map over two (needs Matplotlib).
@@ -101,7 +170,7 @@ class Result(ABC):
         axes
             The Matplotlib axes to draw on; by default those of a new figure.
         """
-        return draw(name or self._plotted, self._points(), self._columns()[1], axes)
+        return draw(*self._located(), name or self._plotted, axes)
 
 
 def status_names(kind: type[enum.IntEnum], status: Any) -> npt.NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._runtime.progress import counting_blocks, progress_bar
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, tolerance
 from gcnlimit._values import Brief, Numbers
 from gcnlimit.network import GCN
@@ -43,7 +43,7 @@ class Fit(Brief):
         infinite for two unequal classes.
     performance
         Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. Equal scores of several classes count as a coin.
+        none is. Ties are split evenly.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
@@ -94,7 +94,7 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     _check_memory(instance.observation, gcn)
     X = instance.features
     total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
-    with progress_bar("training", total if streamed(X) else 1, unit="blocks") as bar, counting_blocks(bar.advance):
+    with progress_bar("training", total if streamed(X) else 1, unit="blocks"):
         trained = train(instance.observation, gcn, tol, device)
     performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
 

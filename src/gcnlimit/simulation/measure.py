@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax
 
-from gcnlimit._runtime.threads import in_order
+from gcnlimit._runtime.threads import ordered_map
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ParameterError
@@ -41,14 +41,14 @@ FIELDS = (
 def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> Performance:
     """Performance of outputs, points x nodes x directions, against the latent labels where they are known.
 
-    Equal scores share what one of them is worth. NaN stands for what no known label measures.
+    Ties are split evenly. NaN stands for what no known label measures.
     """
-    kinds = instance.data.classes.index_of(instance.labels)
+    class_index = instance.data.classes.index_of(instance.labels)
     test, seen = measurable(instance), instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
-    classifier = _Classifier(instance.data.classes, gcn.loss, kinds, kinds[seen])
+    classifier = _Classifier(instance.data.classes, gcn.loss, class_index, class_index[seen])
     networks = zip(outputs, bias, infinite, strict=True)
-    rows = in_order(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
+    rows = ordered_map(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
     columns = np.array(list(rows))
     return measured(instance.data.classes, columns.reshape(-1, len(FIELDS)).T.reshape(len(FIELDS), *gcn.shape))
 
@@ -72,26 +72,26 @@ def measurable(instance: Instance) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class _Classifier:
-    """What a network trained with a loss decides on nodes of the classes `kinds`; those of the labelled nodes are `known`."""
+    """What a network trained with a loss decides on nodes of classes `class_index`; those of the labelled nodes are `known`."""
 
     classes: Classes
     loss: Loss
-    kinds: Indices
+    class_index: Indices
     known: Indices
 
     def measure(self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]) -> list[float]:
         """The numbers of `FIELDS` on test and labelled nodes, for one network; `limit`: its regularization is infinite."""
-        parts = [(h[mask].astype(float), self.kinds[mask]) for mask in masks]
+        parts = [(h[mask].astype(float), self.class_index[mask]) for mask in masks]
         codes, p = self.classes.codes, self.classes.fractions
-        tested, kinds = parts[0]
-        law = _Law.of(tested, codes[kinds])
+        tested, class_index = parts[0]
+        law = _Law.of(tested, codes[class_index])
         best, balanced = law.scores(tested, codes, p), law.scores(tested, codes, None)
         accuracy = [hit_rate(self.scores(own, bias, known, limit), known) for own, known in parts]
         losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
-        rest = hit_rate(best, kinds), balanced_rate(balanced, kinds, p.size)
-        return [*accuracy, *losses, *rest, roc_area(tested[:, 0], kinds) if p.size == 2 else np.nan]
+        rest = hit_rate(best, class_index), balanced_rate(balanced, class_index, p.size)
+        return [*accuracy, *losses, *rest, roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan]
 
-    def scores(self, h: Array, bias: Array, kinds: Indices, limit: bool) -> Array:
+    def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
         codes = self.classes.codes
         if self.classes.equal:
@@ -100,36 +100,36 @@ class _Classifier:
             return np.asarray((h + bias) * [1.0, -1.0])
         if self.loss.form is Form.LOGITS and not limit:
             return np.asarray((h + bias) @ self.classes.one_hot_basis.T)
-        return _Law.of(h, codes[kinds]).scores(h, codes, self.classes.fractions)
+        return _Law.of(h, codes[class_index]).scores(h, codes, self.classes.fractions)
 
-    def mean_loss(self, h: Array, kinds: Indices, limit: bool) -> float:
+    def mean_loss(self, h: Array, class_index: Indices, limit: bool) -> float:
         """Average of the loss over outputs, bias included; at infinite regularization the outputs vanish."""
-        if not kinds.size:
+        if not class_index.size:
             return float("nan")
         if limit:
-            return self._limiting_loss(kinds)
+            return self._limiting_loss(class_index)
         if self.loss.form is Form.CODES:
-            missed = self.loss.on(self.classes).targets[kinds] - h
+            missed = self.loss.on(self.classes).targets[class_index] - h
             return float(0.5 * np.mean(missed**2))
         if self.classes.count == 2:
-            return float(np.mean(self.loss.value(np.where(kinds == 0, 1.0, -1.0) * h[:, 0])))
+            return float(np.mean(self.loss.value(np.where(class_index == 0, 1.0, -1.0) * h[:, 0])))
         logs = log_softmax(h @ self.classes.one_hot_basis.T, axis=1)
-        return -float(np.mean(logs[np.arange(kinds.size), kinds]))
+        return -float(np.mean(logs[np.arange(class_index.size), class_index]))
 
-    def _limiting_loss(self, kinds: Indices) -> float:
+    def _limiting_loss(self, class_index: Indices) -> float:
         """Loss of outputs that vanish: only a bias is left, where there is one."""
         count = self.classes.count
         if self.loss.form is Form.LOGITS and count > 2:
             seen = np.bincount(self.known, minlength=count) / self.known.size
             p = np.full(count, 1.0 / count) if self.classes.equal else seen
-            return -float(np.mean(np.log(p[kinds])))
+            return -float(np.mean(np.log(p[class_index])))
         if self.classes.equal or not self.loss.on(self.classes).solved:
             return float(self.loss.value(0.0))
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
-            return float(0.5 * np.mean((targets[kinds] - targets[self.known].mean(axis=0)) ** 2))
+            return float(0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2))
         bias = balancing_bias(self.loss, self.known)
-        return float(np.mean(self.loss.value(np.where(kinds == 0, bias, -bias))))
+        return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 
 @dataclass(frozen=True)
@@ -163,29 +163,29 @@ class _Law:
         return np.asarray(steep * scores + np.log(prior))
 
 
-def hit_rate(scores: Array, kinds: Indices) -> float:
-    """Fraction of nodes whose class has the largest score; what is equal shares it, as of a coin.
+def hit_rate(scores: Array, class_index: Indices) -> float:
+    """Fraction of nodes whose class has the largest score; ties are split evenly.
 
     >>> hit_rate(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
     0.75
     """
-    return float(np.mean(_hits(scores, kinds))) if kinds.size else float("nan")
+    return float(np.mean(_hits(scores, class_index))) if class_index.size else float("nan")
 
 
-def balanced_rate(scores: Array, kinds: Indices, classes: int) -> float:
+def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
     """Average over the classes of the fraction of their nodes that are right; NaN if a class has no node.
 
     >>> balanced_rate(np.array([[1.0, 0.0]] * 4), np.array([0, 0, 0, 1]), 2)
     0.5
     """
-    size = np.bincount(kinds, minlength=classes)
-    right = np.bincount(kinds, _hits(scores, kinds), minlength=classes)
+    size = np.bincount(class_index, minlength=classes)
+    right = np.bincount(class_index, _hits(scores, class_index), minlength=classes)
     return float(np.mean(right / size)) if np.all(size) else float("nan")
 
 
-def _hits(scores: Array, kinds: Indices) -> Array:
+def _hits(scores: Array, class_index: Indices) -> Array:
     if scores.shape[1] == 2:  # ten times faster
-        own, other = (np.where(kinds == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
+        own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))
     top = scores == np.max(scores, axis=1, keepdims=True)
-    return np.asarray(top[np.arange(kinds.size), kinds] / np.maximum(top.sum(axis=1), 1))
+    return np.asarray(top[np.arange(class_index.size), class_index] / np.maximum(top.sum(axis=1), 1))

@@ -20,7 +20,6 @@ A network on an instance, read along its depth: states from the features on, and
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -43,7 +42,7 @@ from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
 
 
-def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> AlongDepth:
+def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> _Continuous | _Layers:
     """Return the network as it is read along its depth: at `depths` if it is continuous, else at each layer."""
     if isinstance(gcn.filter, Diffusion):
         if depths is None:
@@ -62,39 +61,16 @@ def along_depth(operator: Operator, gcn: GCN, depths: npt.ArrayLike | None) -> A
 
 
 @dataclass(frozen=True)
-class AlongDepth(ABC):
-    """A network that is read at depths `x`."""
+class _Continuous:
+    """The continuous network, read at depths `x`."""
 
     operator: Operator
     x: Array
-
-    @property
-    @abstractmethod
-    def strength(self) -> Array:
-        """What multiplies the operator at each depth."""
-
-    @abstractmethod
-    def forward(self, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """States that begin with `start`."""
-
-    @abstractmethod
-    def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at the output: at the features, then at each depth."""
-
-    @abstractmethod
-    def response(self, signs: npt.NDArray[Any]) -> Array:
-        """Traces of the propagation from a depth (rows) to a larger one (columns) with fixed weights; 0 elsewhere."""
-
-
-@dataclass(frozen=True)
-class _Continuous(AlongDepth):
-    """The continuous network."""
-
     t: float
 
     @property
     def strength(self) -> Array:
-        """The diffusion time."""
+        """What multiplies the operator at each depth: the diffusion time."""
         return np.full(self.x.size, self.t)
 
     def _run(self, operator: Operator, times: Array, start: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -105,11 +81,11 @@ class _Continuous(AlongDepth):
         return self._run(self.operator, self.x, start)
 
     def backward(self, end: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Signals that come back from `end` at depth 1: at depth 0, then at `x`."""
+        """Signals that come back from `end` at the output: at the features, then at `x`."""
         return self._run(self.operator.T, 1.0 - np.concatenate([[0.0], self.x]), end)
 
     def response(self, signs: npt.NDArray[Any]) -> Array:
-        """Traces of the propagation from `x` to a larger depth `z`."""
+        """Traces of the propagation from a depth (rows) to a larger one (columns) with fixed weights; 0 elsewhere."""
         ahead = self.x[None, :] - self.x[:, None]
         steps, which = np.unique(np.maximum(ahead, 0.0), return_inverse=True)
         traces = np.einsum("np,snp->s", signs, self._run(self.operator, steps, signs))
@@ -117,9 +93,11 @@ class _Continuous(AlongDepth):
 
 
 @dataclass(frozen=True)
-class _Layers(AlongDepth):
+class _Layers:
     r"""Layers :math:`h_0 \dots h_{K-1}` of a chain, and the signals :math:`q_1 \dots q_K` that come back to the next ones."""
 
+    operator: Operator
+    x: Array
     chain: Chain
 
     @property
@@ -199,7 +177,9 @@ def measure_order_functions(
     return _measured(instance, gcn, depth, trained, signs)
 
 
-def _measured(instance: Instance, gcn: GCN, depth: AlongDepth, trained: _Trained, signs: Array) -> OrderFunctions:
+def _measured(
+    instance: Instance, gcn: GCN, depth: _Continuous | _Layers, trained: _Trained, signs: Array
+) -> OrderFunctions:
     """Overlaps of states and signals of a trained network, and traces of its responses by random vectors."""
     (n, probes), X, labels = signs.shape, instance.features, instance.labels
     signal = float(instance.data.effective_signal(gcn.symmetrize))

@@ -14,9 +14,8 @@ from gcnlimit._runtime.processes import as_finished, broken, check_pickle, proce
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import whole
 from gcnlimit.errors import GCNLimitError, ParameterError
-from gcnlimit.sweeps.compute import compute, failed, reason
 from gcnlimit.sweeps.grid import Block, Columns
-from gcnlimit.sweeps.producers import Producer
+from gcnlimit.sweeps.producers import Producer, compute, failed, reason
 
 _ATTEMPTS = 3
 _IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size
@@ -39,27 +38,22 @@ def runner(
     if scheduler is not None:
         with dask_executor(scheduler, producer) as (cluster, check):
             yield lambda blocks: in_executor(producer, blocks, cluster, check)
-    elif executor is not None:
+        return
+    if executor is not None:
         if not hasattr(executor, "submit"):
             raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
-        yield lambda blocks: in_executor(producer, blocks, executor)
-    elif (count := _count(workers, producer)) > 1:
+        yield lambda blocks: in_executor(producer, blocks, executor, None)
+        return
+    usual = cores() if producer.name == "simulate" else 1
+    count = usual if workers is None else whole("workers", workers, low=1)
+    if count > 1:
         check_pickle(producer, producer.name)
         yield lambda blocks: in_processes(producer, blocks, count)
     else:
         yield lambda blocks: ((block, compute(producer, block)) for block in blocks)
 
 
-def _count(workers: int | None, producer: Producer) -> int:
-    """Number of processes; by default one for each core in a simulation, else this process alone."""
-    if workers is None:
-        return cores() if producer.name == "simulate" else 1
-    return whole("workers", workers, low=1)
-
-
-def in_executor(
-    producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Waiting | None = None
-) -> Answers:
+def in_executor(producer: Producer, blocks: Iterable[Block], executor: Executor, waiting: Waiting | None) -> Answers:
     """Blocks as they finish in an executor that someone else owns; `waiting` is called while nothing finishes."""
     for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT, waiting):
         if broken(future):

@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
-from gcnlimit.parameters import (
-    DATA,
-    SIMULATION,
-    build_filter,
-    check_names,
-    filter_choices,
-    filter_names,
-    network_names,
-    spaced,
-    suggestion,
-)
+from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced, suggestion
 from gcnlimit.sweeps.producers import PRODUCERS
 
 if TYPE_CHECKING:
     import xarray
 
+_TABLES = ("data", "network", "simulation", "tune", "solver", "axes")  # their names are those of `sweep`
 _RANGE = ("start", "stop", "num", "scale")
 _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 """Endings, and the package that writes each."""
@@ -48,47 +39,28 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
     """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
     path = Path(path)
     content = _load(path)
-    tables = _tables()
-    check_names(content, ("what", "store", "out", *tables), f"a key of {path.name}")
-    for table, names in tables.items():
-        if not isinstance(content.get(table, {}), dict):
+    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
+    tables = {table: content.get(table, {}) for table in _TABLES}
+    for table, values in tables.items():
+        if not isinstance(values, dict):
             raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
-        check_names(content.get(table, {}), names, f"a key of [{table}]")
-    fixed: dict[str, Any] = {}
-    for table in tables:
-        fixed |= content.get(table, {}) if table != "axes" else {}
+    axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
+    fixed = {name: value for table in tables.values() for name, value in table.items() if name not in axes}
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
-    axes = {name: _axis(name, value) for name, value in content.get("axes", {}).items()}
-    return SweepFile(
-        what=_what(content, path.name),
-        fixed={name: value for name, value in fixed.items() if name not in axes},
-        axes=axes,
-        store=path.parent / _text(content, "store", f"{path.stem}.sqlite"),
-        out=path.parent / _text(content, "out", "") if "out" in content else None,
-    )
+    store = path.parent / _text(content, "store", f"{path.stem}.sqlite")
+    out = path.parent / _text(content, "out", "") if "out" in content else None
+    return SweepFile(_what(content, path.name), fixed, axes, store, out)
 
 
 def _what(content: Mapping[str, Any], file: str) -> str:
     """What to compute, by the name of the function or of the verb."""
     what = content.get("what", "")
     what = "bayes_optimal" if what == "bayes" else what
-    if what not in list(PRODUCERS):
+    if what not in PRODUCERS:
         near = suggestion(what, PRODUCERS)
         raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}; {near}".rstrip("; "))
     return str(what)
-
-
-def _tables() -> dict[str, tuple[str, ...]]:
-    """Keys of each table."""
-    return {
-        "data": DATA,
-        "network": network_names(),
-        "simulation": SIMULATION,
-        "tune": ("free",),
-        "solver": ("tol", "max_iterations"),
-        "axes": (*DATA, *network_names(), *SIMULATION),
-    }
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -125,12 +97,14 @@ def _axis(name: str, value: Any) -> Any:
 def _filters(value: Any) -> dict[str, Any]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ParameterError("the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}")
-    filters = [_filter(item) for item in value]
-    names = [str(item.get("name", filter)) for item, filter in zip(value, filters, strict=True)]
-    twice = {name for name in names if names.count(name) > 1}
-    if twice:
-        raise ParameterError(f"two filters are named {twice.pop()!r}; give each its own name")
-    return dict(zip(names, filters, strict=True))
+    filters: dict[str, Any] = {}
+    for item in value:
+        filter = _filter(item)
+        name = str(item.get("name", filter))
+        if name in filters:
+            raise ParameterError(f"two filters are named {name!r}; give each its own name")
+        filters[name] = filter
+    return filters
 
 
 def _filter(table: Any) -> Any:
@@ -152,11 +126,10 @@ def check_format(path: str | os.PathLike[str]) -> None:
     gcnlimit.errors.ParameterError: cannot export to answer.xlsx; the name must end in .nc, .csv or .parquet
     """
     path = Path(path)
-    folder = path.absolute().parent
     package = _FORMATS.get(path.suffix)
     if package is None:
         raise ParameterError(f"cannot export to {path}; the name must end in .nc, .csv or .parquet")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+    if path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
         raise ParameterError(f"cannot export to {path}; choose a file in a folder that exists and can be written")
     if package == "pyarrow" and importlib.util.find_spec(package) is None:
         raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
@@ -173,18 +146,12 @@ def export(dataset: xarray.Dataset, path: str | os.PathLike[str]) -> None:
     partial = path.with_name(f".{path.name}.part")
     try:
         with writing(path):
-            _write(dataset, partial, path.suffix)
+            if path.suffix == ".nc":
+                dataset.to_netcdf(partial, engine="h5netcdf")
+            elif path.suffix == ".csv":
+                dataset.to_dataframe().reset_index().to_csv(partial, index=False)
+            else:
+                dataset.to_dataframe().reset_index().to_parquet(partial, engine="pyarrow", index=False)
             partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _write(dataset: xarray.Dataset, path: Path, ending: str) -> None:
-    if ending == ".nc":
-        dataset.to_netcdf(path, engine="h5netcdf")
-        return
-    table = dataset.to_dataframe().reset_index()
-    if ending == ".csv":
-        table.to_csv(path, index=False)
-    else:
-        table.to_parquet(path, engine="pyarrow", index=False)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import flag, real
+from gcnlimit._validation import real
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
-from gcnlimit.parameters import FLAGS, WHOLE, families, real_names
+from gcnlimit.parameters import FAMILIES, WHOLE, real_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,25 +31,16 @@ class Axis:
     @classmethod
     def of(cls, name: str, values: Any) -> Axis:
         """Read what the user gave: a sequence, an array, or for filters and losses also a mapping from names."""
-        if isinstance(values, Mapping):
-            names, values = [str(key) for key in values], list(values.values())
-            return cls._checked(name, read(name, values), names)
         if isinstance(values, str) or not np.iterable(values):
-            raise ParameterError(
-                f"the axis {name} must be a list of values, got {values!r}; a single value goes to fixed"
-            )
-        values = read(name, list(values))
-        labels = values if _plain(values) else [_label(value) for value in values]
-        return cls._checked(name, values, labels)
-
-    @classmethod
-    def _checked(cls, name: str, values: Sequence[Any], labels: Sequence[Any]) -> Axis:
-        if not values:
+            raise ParameterError(f"the axis {name} must be a list of values, got {values!r}; one value goes to fixed")
+        found = read(name, list(values.values() if isinstance(values, Mapping) else values))
+        labels = [str(key) for key in values] if isinstance(values, Mapping) else _labels(found)
+        if not found:
             raise ParameterError(f"the axis {name} is empty; give at least one value")
         if len(set(labels)) < len(labels):
-            twice = next(label for label in labels if list(labels).count(label) > 1)
+            twice = next(label for label in labels if labels.count(label) > 1)
             raise ParameterError(f"the axis {name} has the value {twice!r} twice; every point needs its own label")
-        return cls(name, tuple(values), np.asarray(labels))
+        return cls(name, tuple(found), np.asarray(labels))
 
     @property
     def numeric(self) -> bool:
@@ -125,27 +116,21 @@ class Grid:
 
 def read(name: str, values: Sequence[Any]) -> list[Any]:
     """Values of the parameter `name` as they are stored, checked where the name is known."""
-    family = families().get(name)
+    family = FAMILIES.get(name)
     lists = name not in real_names() or any(isinstance(v, list | tuple) or getattr(v, "ndim", 0) for v in values)
     if family is not None and family.deep and lists:
         layers = [np.atleast_1d(real(name, value, minimum_axes=1)) for value in values]
         return [tuple(layer.tolist()) for layer in layers]
     if name in real_names():
-        return _numbers(name, values)
+        numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
+        if numbers.ndim > 1:
+            raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
+        return [float(number) for number in numbers]
     if name in WHOLE:
         return [_whole(name, value) for value in values]
-    if name in FLAGS:
-        return [flag(name, value) for value in values]
     if name == "filter" and not all(isinstance(value, Filter) for value in values):
         raise ParameterError("the axis filter must list filters such as Diffusion(1.0), or name them in a dictionary")
     return [value.item() if isinstance(value, np.generic) else value for value in values]
-
-
-def _numbers(name: str, values: Sequence[Any]) -> list[float]:
-    numbers = np.asarray(real(name, values, infinite=name == "reg")) if values else np.empty(0)
-    if numbers.ndim > 1:
-        raise ParameterError(f"the axis {name} must list numbers, got an array of shape {numbers.shape}")
-    return [float(number) for number in numbers]
 
 
 def _whole(name: str, value: Any) -> int:
@@ -155,10 +140,9 @@ def _whole(name: str, value: Any) -> int:
     return int(value)
 
 
-def _plain(values: Sequence[Any]) -> bool:
+def _labels(values: list[Any]) -> list[Any]:
+    """The values themselves, if they are all of one plain kind, else as text."""
     kinds = {type(value) for value in values}
-    return kinds <= {int, float} or kinds in ({bool}, {str})
-
-
-def _label(value: Any) -> str:
-    return str(list(value)) if isinstance(value, tuple) else str(value)
+    if kinds <= {int, float} or kinds in ({bool}, {str}):
+        return values
+    return [str(list(value)) if isinstance(value, tuple) else str(value) for value in values]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,18 +12,17 @@ from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Filter
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
 from gcnlimit.parameters import (
     DATA,
+    FAMILIES,
     LEARNING,
     SETTINGS,
     build_data,
     build_network,
     check_names,
     defaults,
-    families,
     filter_choices,
     filter_names,
     layered,
@@ -51,12 +50,7 @@ class Plan:
 
     @classmethod
     def of(
-        cls,
-        producer: Producer,
-        axes: Mapping[str, Any],
-        data: CSBM | None,
-        gcn: GCN | None,
-        fixed: Mapping[str, Any],
+        cls, producer: Producer, axes: Mapping[str, Any], data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any]
     ) -> Plan:
         """Check what the user gave, in the order in which it is easiest to explain."""
         _check_names(producer, axes, data, gcn, fixed)
@@ -87,16 +81,14 @@ class Plan:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
         first = next(self.grid.blocks())
         point = first.common | {name: float(values[0]) for name, values in first.arrays.items()}
-        for axis in self.grid.axes:
-            for value in (axis.labels,) if axis.numeric else axis.values:
-                self._build(point | {axis.name: value}, axis.name)
-        self._build(point, "")
-
-    def _build(self, point: dict[str, Any], name: str) -> None:
-        if name in DATA or not name:
-            build_data(point)
-        if self.producer.network and (name in network_names() or not name):
-            build_network(point)
+        changes = [
+            {axis.name: value} for axis in self.grid.axes for value in ((axis.labels,) if axis.numeric else axis.values)
+        ]
+        for change in (*changes, {}):
+            if not change or set(change) & set(DATA):
+                build_data(point | change)
+            if self.producer.network and (not change or set(change) & set(network_names())):
+                build_network(point | change)
 
 
 def _check_names(producer: Producer, axes: object, data: object, gcn: object, fixed: object) -> None:
@@ -105,11 +97,10 @@ def _check_names(producer: Producer, axes: object, data: object, gcn: object, fi
         raise ParameterError(f"{wrong} must be a dictionary such as {{'lam': [0.5, 1.0]}}")
     if not axes:
         raise ParameterError("a sweep needs at least one axis, such as axes={'lam': [0.5, 1.0]}")
-    allowed = producer.allowed
-    if allowed is not None:
-        swept = [name for name in allowed if producer.identity or name not in SETTINGS]
+    if producer.allowed is not None:
+        swept = [name for name in producer.allowed if producer.identity or name not in SETTINGS]
         check_names(axes, swept, f"an axis of {producer.name}")
-        check_names(fixed, allowed, f"a parameter of {producer.name}")
+        check_names(fixed, producer.allowed, f"a parameter of {producer.name}")
     if producer.identity and (data is not None or gcn is not None):
         raise ParameterError(f"{producer.name} is your own function: give its parameters in axes and fixed")
     if gcn is not None and not producer.network:
@@ -120,15 +111,20 @@ def _common(
     producer: Producer, data: CSBM | None, gcn: GCN | None, fixed: dict[str, Any], axes: Axes
 ) -> dict[str, Any]:
     """Parameters that are not swept; those of your own function are left as they are."""
-    if not producer.identity:
-        _check_settings(fixed)
-        if gcn is None and producer.network and not any(name in families() for name in (*fixed, *axes)):
-            fixed = fixed | starts(fixed.get("free", {}), ())
-        return flatten(data, gcn, fixed, axes, network=producer.network)
-    twice = [name for name in fixed if name in axes]
-    if twice:
-        raise ParameterError(f"{twice[0]} is given twice: in fixed, and in axes")
-    return fixed
+    if producer.identity:
+        _check_once(fixed, axes, ())
+        return fixed
+    _check_settings(fixed)
+    if gcn is None and producer.network and not any(name in FAMILIES for name in (*fixed, *axes)):
+        fixed = fixed | starts(fixed.get("free", {}), ())
+    return flatten(data, gcn, fixed, axes, network=producer.network)
+
+
+def _check_once(fixed: Mapping[str, Any], axes: Axes, values: Collection[str]) -> None:
+    for name in fixed:
+        if name in axes or name in values:
+            other = "axes" if name in axes else "data or gcn"
+            raise ParameterError(f"{name} is given twice: in fixed, and in {other}")
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
@@ -170,10 +166,7 @@ def flatten(
         if value is not None:
             kept = [field for field in names if field not in axes]
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
-    for name in fixed:
-        if name in axes or name in flat or (gcn is not None and name in filter_names()):
-            other = "axes" if name in axes else "data or gcn"
-            raise ParameterError(f"{name} is given twice: in fixed, and in {other}")
+    _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
@@ -183,10 +176,10 @@ def flatten(
 
 
 def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:
-    """What the network's filter keeps, once its swept parameters are set aside."""
+    """What the network's filter keeps, once its swept parameters are set aside: of layers, their depth or shared value."""
     names = [name for name in filter_names() if name in fixed or name in axes]
     lone = [name for name in names if name != "depth"]
-    deep = [name for name, family in families().items() if layered(family)]
+    deep = [name for name, family in FAMILIES.items() if layered(family)]
     if len(lone) > 1 or ("depth" in names and any(name not in deep for name in lone)):
         raise ParameterError(
             f"{' and '.join(names)} belong to different filters; sweep one of {filter_choices()}, "
@@ -199,31 +192,22 @@ def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> di
         _single(filter.parameter, np.empty(filter.shape))
     if not names:
         return {"filter": filter}
-    if filter.parameter not in (lone or deep):
-        owners = [families()[name].__name__ for name in lone or deep]
-        raise ParameterError(
-            f"{names[0]} is a parameter of {' or '.join(owners)}, but gcn has a {type(filter).__name__} filter"
-        )
-    return _rest_of_layers(filter, axes) if layered(type(filter)) else {}
-
-
-def _rest_of_layers(filter: Filter, axes: Axes) -> dict[str, Any]:
-    """Depth or shared value of the layers, whichever is not swept."""
     name = filter.parameter
-    values = np.asarray(getattr(filter, name))
+    if name not in (lone or deep):
+        owners = " or ".join(FAMILIES[name].__name__ for name in lone or deep)
+        raise ParameterError(f"{names[0]} is a parameter of {owners}, but gcn has a {type(filter).__name__} filter")
+    if name not in deep or (name in axes and ("depth" in axes or isinstance(axes[name][0], tuple))):
+        return {}
     if name in axes:
-        has_depth = "depth" in axes or isinstance(axes[name][0], tuple)
-        return {} if has_depth else {"depth": values.shape[-1]}
-    if np.unique(values).size != 1:
-        raise ParameterError(
-            f"depth needs one value of {name} shared by all layers, but gcn has {name} = {values.tolist()}"
-        )
-    return {name: float(values[0])}
+        return {"depth": filter.values.shape[-1]}
+    if np.unique(filter.values).size != 1:
+        values = filter.values.tolist()
+        raise ParameterError(f"depth needs one value of {name} shared by all layers, but gcn has {name} = {values}")
+    return {name: float(filter.values[0])}
 
 
 def _single(name: str, value: Any) -> Any:
     if np.ndim(value):
-        raise ParameterError(
-            f"{name} has {np.size(value)} values; a sweep takes them as an axis: axes={{{name!r}: ...}}"
-        )
+        count = np.size(value)
+        raise ParameterError(f"{name} has {count} values; a sweep takes them as an axis: axes={{{name!r}: ...}}")
     return value

@@ -1,4 +1,4 @@
-"""What can be swept: each producer of answers as a function from named parameters to named numbers."""
+"""What can be swept: each producer as a function from named parameters to named numbers, and one block of it computed."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
-from gcnlimit.errors import ParameterError
-from gcnlimit.parameters import (
-    DATA,
-    SIMULATION,
-    build_data,
-    build_network,
-    defaults,
-    network_names,
-    real_names,
-)
-from gcnlimit.results.performance import THRESHOLDS, Performance, Status
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults, network_names, real_names
+from gcnlimit.results.performance import LOST, THRESHOLDS, Performance, Status
+from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.store import describe
 
 Answer = Mapping[str, Any]
 
-DONE = 100
-"""Status of a point of a producer that reports none."""
+PRODUCERS = ("predict", "bayes_optimal", "simulate", "tune")
+"""The producers of the library."""
+
+FAILED, DONE = -1, 100
+"""Status of a point without an answer, its reason kept beside it, and of a point of a producer that reports no status."""
+
+STATUS_NAMES = {FAILED: "failed", DONE: "done"} | {int(s): s.name.lower() for s in Status}
+
+_SOLVER = ("tol", "max_iterations")
+_SIMULATED = (*SIMULATION, "streamed", "dtype", "device")
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,31 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")
     if ours and name in PRODUCERS:
-        return PRODUCERS[name]()
+        return _ours(name)
     if isinstance(what, str) or not callable(what):
         raise ParameterError(f"cannot sweep {what!r}; choose one of {', '.join(PRODUCERS)}, or pass a function")
     return _own(what)
+
+
+def _ours(name: str) -> Producer:
+    """Producer of the library; made when asked for, so that a filter added meanwhile is among the names."""
+    if name == "bayes_optimal":
+        return Producer(name, _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
+    problem = (*DATA, *network_names())
+    if name == "tune":
+        names = (*problem, "free")
+        return Producer(name, _tune, names, (*SIGNALS, "free"), SIGNALS, block=256, network=True)
+    if name == "predict":
+        from gcnlimit.theory.predict import predict
+
+        names, usual = (*problem, *_SOLVER), defaults(predict, _SOLVER)
+        return Producer(name, _predict, names, SIGNALS, real_names(), 4096, network=True, defaults=usual)
+    from gcnlimit.simulation.simulate import simulate
+
+    usual = {key: v for key, v in defaults(simulate, _SIMULATED).items() if key != "seed" and v is not None}
+    names = (*problem, *_SIMULATED)
+    along = ("reg",)  # one decomposition of each graph serves every regularization
+    return Producer(name, _simulate, names, SIGNALS, along, 4096, seeded=True, network=True, defaults=usual)
 
 
 def _own(function: Callable[..., Any]) -> Producer:
@@ -88,25 +110,60 @@ def _call(function: Callable[..., Any], parameters: dict[str, Any]) -> Answer:
         if np.ndim(value):
             raise TypeError(f"the function returned an array as {name!r}; give each of its numbers a name")
         if not isinstance(name, str) or name in (*parameters, "error"):
-            raise TypeError(
-                f"the function returned a number named {name!r}, which has another meaning; name it otherwise"
-            )
+            raise TypeError(f"the function returned a number named {name!r}, which has another meaning; rename it")
     if "status" in answer and answer["status"] not in list(Status):
         raise TypeError(f"the function returned status = {answer['status']!r}, which is no gcnlimit.Status")
     return answer
 
 
-_COMPUTING = ("streamed", "dtype", "device")
-"""How a simulation is computed."""
-
-
 def _predict(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.predict import predict
 
-    options = {name: parameters[name] for name in ("tol", "max_iterations") if name in parameters}
-    data = build_data(parameters)
-    prediction = predict(data, build_network(parameters), **options, throw="throw" in parameters)
-    return _numbers(data, prediction) | {"status": prediction.status}
+    data, gcn = build_data(parameters), build_network(parameters)
+    found = predict(data, gcn, **_given(_SOLVER, parameters), throw="throw" in parameters)
+    return _numbers(data, found) | {"status": found.status}
+
+
+def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
+    from gcnlimit.theory.bayes import bayes_optimal
+
+    data, degree = build_data(parameters), parameters.get("degree")
+    found = bayes_optimal(data, degree=degree)
+    random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
+    errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}
+    return _numbers(data, found) | errors | {"status": found.status}
+
+
+def _simulate(parameters: dict[str, Any]) -> Answer:
+    from gcnlimit.simulation.simulate import simulate
+
+    data, gcn = build_data(parameters), build_network(parameters)
+    settings = defaults(simulate, ("trials",)) | _given(_SIMULATED, parameters) | {"workers": 1, "progress": False}
+    found = simulate(data, gcn, **settings, throw="throw" in parameters)
+    if found.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
+        raise KeyboardInterrupt
+    status = np.where(np.asarray(found.status) > Status.CONVERGED, found.status, DONE)
+    errors = {f"{name}_standard_error": error for name, error in _numbers(data, found.standard_error).items()}
+    return _numbers(data, found) | errors | {"status": status}
+
+
+def _tune(parameters: dict[str, Any]) -> Answer:
+    from gcnlimit.choose.tune import tune
+
+    data, gcn = build_data(parameters), build_network(parameters)
+    tuned = tune(data, gcn, parameters["free"], throw="throw" in parameters, progress=False)
+    answer = _numbers(data, tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
+    for name, best in tuned.parameters.items():
+        values = np.asarray(best, float)
+        if values.ndim == np.ndim(tuned.prediction.test_accuracy):
+            answer[f"best_{name}"] = values
+        else:
+            answer |= {f"best_{name}_{k}": values[..., k] for k in range(values.shape[-1])}
+    return answer
+
+
+def _given(names: tuple[str, ...], parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: parameters[name] for name in names if name in parameters}
 
 
 def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
@@ -115,100 +172,61 @@ def _numbers(data: CSBM, performance: Performance) -> dict[str, Any]:
     return {name: value for name, value in numbers.items() if name not in THRESHOLDS or not data.classes.equal}
 
 
-def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
-    from gcnlimit.theory.bayes import bayes_optimal
-
-    degree = parameters.get("degree")
-    data = build_data(parameters)
-    prediction = bayes_optimal(data, degree=degree)
-    random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
-    errors = {f"{name}_standard_error": getattr(prediction.standard_error, name) for name in random}
-    return _numbers(data, prediction) | errors | {"status": prediction.status}
-
-
-def _simulate(parameters: dict[str, Any]) -> Answer:
-    from gcnlimit.simulation.simulate import simulate
-
-    given = {name: parameters[name] for name in (*SIMULATION, *_COMPUTING) if name in parameters}
-    settings = _simulating().defaults | given | {"workers": 1, "progress": False}
-    throw = "throw" in parameters
-    data = build_data(parameters)
-    measured = simulate(data, build_network(parameters), **settings, throw=throw)
-    if measured.trials < settings["trials"]:  # interrupted, it answers with fewer; a sweep keeps whole points only
-        raise KeyboardInterrupt
-    status = np.where(np.asarray(measured.status) > Status.CONVERGED, measured.status, DONE)
-    errors = _numbers(data, measured.standard_error)
-    named = {f"{name}_standard_error": error for name, error in errors.items()}
-    return _numbers(data, measured) | named | {"status": status}
+def compute(producer: Producer, block: Block) -> Columns:
+    """Answers of a block. A producer says by `status` which points failed; if it raises, all of them did."""
+    try:
+        fields = _fields(producer.evaluate(block.common | block.arrays), block)
+    except Exception as error:
+        return failed(reason(error), block.size, final=isinstance(error, GCNLimitError))
+    status = fields["status"]
+    unsolved = (status > Status.CONVERGED) & (status < DONE)
+    errors = {place: Status(int(status[place])).message for place in _where(unsolved)}
+    if producer.identity:
+        return Columns(fields, errors)
+    # The library's own answers are numbers or failures, and its sentence names the parameter at fault.
+    refused = _where(status == Status.REFUSED)
+    errors |= {place: _refusal(producer, block, place) for place in refused}
+    lost = _where(np.isnan(fields["test_accuracy"]) & ~unsolved)
+    status[refused + lost] = FAILED
+    return Columns(fields, errors | dict.fromkeys(lost, LOST))
 
 
-def _tune(parameters: dict[str, Any]) -> Answer:
-    from gcnlimit.choose.tune import tune
-
-    throw = "throw" in parameters
-    data = build_data(parameters)
-    tuned = tune(data, build_network(parameters), parameters["free"], throw=throw, progress=False)
-    found = tuned.prediction
-    answer = _numbers(data, found) | {"status": found.status, "optimum": tuned.status}
-    for name, values in tuned.parameters.items():
-        answer |= _best(name, np.asarray(values, float), np.ndim(found.test_accuracy))
-    return answer
+def _fields(answer: Any, block: Block) -> dict[str, npt.NDArray[Any]]:
+    """Each number of the answer at each point, and the status; the seed beside them, if there is one."""
+    numbers = {name: np.asarray(values, float) for name, values in answer.items() if name != "status"}
+    fields = {name: np.array(np.broadcast_to(values, block.size)) for name, values in numbers.items()}
+    fields["status"] = np.array(np.broadcast_to(answer.get("status", DONE), block.size), np.int8)
+    if "seed" in block.common:
+        fields["seed"] = np.full(block.size, block.common["seed"], np.int64)
+    return fields
 
 
-def _best(name: str, values: Array, axes: int) -> dict[str, Any]:
-    """Tuned values; one column for each layer where they differ by layer."""
-    if values.ndim == axes:
-        return {f"best_{name}": values}
-    return {f"best_{name}_{k}": values[..., k] for k in range(values.shape[-1])}
+def _where(points: npt.NDArray[np.bool_]) -> list[int]:
+    return [int(place) for place in np.flatnonzero(points)]
 
 
-def _predicting() -> Producer:
-    from gcnlimit.theory.predict import predict
-
-    settings = ("tol", "max_iterations")
-    return Producer(
-        "predict",
-        _predict,
-        (*DATA, *network_names(), *settings),
-        SIGNALS,
-        vectorised=real_names(),
-        block=4096,
-        network=True,
-        defaults=defaults(predict, settings),
-    )
+def _refusal(producer: Producer, block: Block, place: int) -> str:
+    """Sentence by which the producer refuses a point."""
+    point = {name: float(values[place]) for name, values in block.arrays.items()}
+    try:
+        producer.evaluate(block.common | point | {"throw": True})
+    except GCNLimitError as error:
+        return str(error)
+    return Status.REFUSED.message
 
 
-def _bounding() -> Producer:
-    return Producer("bayes_optimal", _bayes_optimal, (*DATA, "degree"), SIGNALS, SIGNALS, block=4096)
+def failed(reason: str, size: int = 1, *, final: bool = False) -> Columns:
+    """Columns of points that failed for the same reason."""
+    status = np.full(size, FAILED, np.int8)
+    return Columns({"status": status}, dict.fromkeys(range(size), reason), final)
 
 
-def _simulating() -> Producer:
-    from gcnlimit.simulation.simulate import simulate
+def reason(error: BaseException) -> str:
+    """Why a point failed, in one line.
 
-    settings = (*SIMULATION, *_COMPUTING)
-    usual = {k: v for k, v in defaults(simulate, settings).items() if k != "seed" and v is not None}
-    return Producer(
-        "simulate",
-        _simulate,
-        (*DATA, *network_names(), *settings),
-        SIGNALS,
-        vectorised=("reg",),  # one decomposition of each graph serves every regularization
-        block=4096,
-        seeded=True,
-        network=True,
-        defaults=usual,
-    )
-
-
-def _tuning() -> Producer:
-    names = (*DATA, *network_names(), "free")
-    return Producer("tune", _tune, names, (*SIGNALS, "free"), SIGNALS, block=256, network=True)
-
-
-PRODUCERS: dict[str, Callable[[], Producer]] = {
-    "predict": _predicting,
-    "bayes_optimal": _bounding,
-    "simulate": _simulating,
-    "tune": _tuning,
-}
-"""The producers of the library by name, made when asked for, so that a filter defined meanwhile is among the names."""
+    >>> reason(ValueError("no digits\\nin it"))
+    'ValueError: no digits in it'
+    """
+    if isinstance(error, GCNLimitError):
+        return str(error)
+    return " ".join(f"{type(error).__name__}: {error}".split())

@@ -1,26 +1,45 @@
-"""The front door: sweep a producer over axes."""
+"""The front door: sweep a producer over axes, and gather its blocks into a labelled dataset."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+import scipy
+
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.csbm import CSBM
 from gcnlimit.network import GCN
-from gcnlimit.parameters import SIMULATION, build_data
-from gcnlimit.sweeps.answers import Answers
+from gcnlimit.parameters import SIMULATION, build_data, long_name
 from gcnlimit.sweeps.execute import runner
-from gcnlimit.sweeps.grid import Block
+from gcnlimit.sweeps.grid import Block, Columns, Grid
 from gcnlimit.sweeps.plan import Plan
-from gcnlimit.sweeps.producers import as_producer
-from gcnlimit.sweeps.store import Store
+from gcnlimit.sweeps.producers import STATUS_NAMES, as_producer
+from gcnlimit.sweeps.store import Store, plain
 
 if TYPE_CHECKING:
     import xarray
+
+_FIELD_NAMES = {
+    "test_accuracy": "fraction of unlabelled nodes classified correctly",
+    "train_accuracy": "fraction of labelled nodes classified correctly",
+    "test_loss": "average loss on unlabelled nodes",
+    "train_loss": "average loss on labelled nodes",
+    "log_test_error": "logarithm of the test error",
+    "best_accuracy": "test accuracy at the best threshold",
+    "status": "how the computation of the point ended",
+    "error": "why the point failed",
+    "optimum": "where the optimum lies, a TuneStatus",
+}
 
 
 def sweep(
@@ -86,16 +105,16 @@ def sweep(
         Store(store) as kept,
         progress_bar(plan.producer.name, plan.grid.size, progress) as bar,
     ):
-        answers = Answers(plan.grid, bar.advance)
+        answers = _Answers(plan.grid, bar.advance)
         try:
-            for block, columns in run(_missing(plan, kept, answers)):
+            for block, columns in run(missing(plan, kept, answers.put)):
                 if columns.final:
                     kept.put(block.key, columns)
                 answers.put(block, columns)
         except KeyboardInterrupt as stop:
-            stop.add_note(
-                f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {_kept_in(store)}"
-            )
+            resume = f"kept in {store}; run the same sweep again to resume"
+            fate = resume if store else "lost: give a store to keep them"
+            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {fate}")
             raise
     return answers.dataset(plan.producer.name)
 
@@ -107,26 +126,78 @@ def _in_flight(plan: Plan) -> int:
     from gcnlimit.simulation.data.size import Size
     from gcnlimit.simulation.simulate import in_flight
 
-    grid, common = plan.grid, next(plan.grid.blocks()).common
-    swept = {axis.name: axis.values for axis in grid.axes if axis.name in SIMULATION}
+    common = next(plan.grid.blocks()).common
+    swept = {axis.name: axis.values for axis in plan.grid.axes if axis.name in SIMULATION}
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
     given = plan.producer.defaults | common | largest
-    nodes, degree, streamed, dtype, device = (
-        given.get(name) for name in ("nodes", "degree", "streamed", "dtype", "device")
-    )
-    size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(device))
-    return in_flight(size, grid.columns, given["trials"] * grid.rows)
+    nodes, degree, streamed, dtype = (given.get(name) for name in ("nodes", "degree", "streamed", "dtype"))
+    size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(given["device"]))
+    return in_flight(size, plan.grid.columns, given["trials"] * plan.grid.rows)
 
 
-def _kept_in(store: object) -> str:
-    return f"kept in {store}; run the same sweep again to resume" if store else "lost: give a store to keep them"
-
-
-def _missing(plan: Plan, kept: Store, answers: Answers) -> Iterator[Block]:
-    """Blocks that the store does not have when their turn comes; the answers take the others."""
+def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
+    """Blocks that the store does not have when their turn comes; `put` takes the answers of the others."""
     for block in plan.blocks():
         found = kept.get(block.key)
         if found is not None and found.final:
-            answers.put(block, found)
+            put(block, found)
         else:
             yield block
+
+
+class _Answers:
+    """Columns of the whole grid, filled block by block; `advance` is called with the number of points filled."""
+
+    def __init__(self, grid: Grid, advance: Callable[[int], None]) -> None:
+        self._grid = grid
+        self._shape = grid.rows, grid.columns
+        self._advance = advance
+        self._fields: dict[str, npt.NDArray[Any]] = {}
+        self._errors = np.full(self._shape, "", object)
+        self.done = 0
+
+    def put(self, block: Block, columns: Columns) -> None:
+        """Write a block at its place."""
+        place = (block.row, slice(block.start, block.start + block.size))
+        for name, values in columns.fields.items():
+            if name not in self._fields:
+                missing = math.nan if values.dtype.kind == "f" else -1
+                self._fields[name] = np.full(self._shape, missing, values.dtype.newbyteorder("="))
+            self._fields[name][place] = values
+        for at, reason in columns.errors.items():
+            self._errors[block.row, block.start + at] = reason
+        self.done += block.size
+        self._advance(block.size)
+
+    def dataset(self, what: str) -> xarray.Dataset:
+        """The labelled dataset: one dimension for each axis, one variable for each field, and what computes it again."""
+        import xarray
+
+        axes = {axis.name: axis.labels for axis in self._grid.axes}
+        fields = {name: values for name, values in self._fields.items() if name not in axes} | {"error": self._errors}
+        shaped = {name: (list(axes), self._grid.shaped(values), _attributes(name)) for name, values in fields.items()}
+        coordinates = {}
+        for name, labels in axes.items():
+            units = {"units": "1"} if labels.dtype.kind in "if" else {}
+            coordinates[name] = name, labels, {"long_name": long_name(name)} | units
+        provenance = {
+            "producer": what,
+            "parameters": json.dumps(plain(self._grid.common)),
+            "gcnlimit_version": __version__,
+            "numerical_version": NUMERICAL_VERSION,
+            "numpy_version": np.__version__,
+            "scipy_version": scipy.__version__,
+            "python_version": platform.python_version(),
+        }
+        return xarray.Dataset(shaped, coordinates, provenance)
+
+
+def _attributes(name: str) -> dict[str, Any]:
+    """What a variable is, in words; every number of the model is a pure one."""
+    base = name.removesuffix("_standard_error")
+    words = _FIELD_NAMES.get(base) or long_name(base)
+    if name == "status":
+        flags = np.array(list(STATUS_NAMES), np.int8)
+        return {"long_name": words, "flag_values": flags, "flag_meanings": " ".join(STATUS_NAMES.values())}
+    named = {"long_name": words if base == name else f"standard error of the {words}"}
+    return named if name == "error" else named | {"units": "1"}

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,15 +21,10 @@ from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.sweeps.grid import Columns
 
-R = TypeVar("R")
-
 _MARK = 0x67636E6C  # of our files, in the header of SQLite: the letters gcnl
 _TABLE = "blocks (id INTEGER PRIMARY KEY, key BLOB UNIQUE, payload BLOB, checksum BLOB)"
 _READ = "SELECT payload, checksum FROM blocks WHERE key = ?"
-_WRITE = (
-    "INSERT INTO blocks (key, payload, checksum) VALUES (?, ?, ?) "
-    "ON CONFLICT (key) DO UPDATE SET payload = excluded.payload, checksum = excluded.checksum"
-)
+_WRITE = "INSERT OR REPLACE INTO blocks (key, payload, checksum) VALUES (?, ?, ?)"
 _PATIENCE = 60.0  # seconds to wait for another process that writes
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_NOTADB)
 """Errors that speak against the content of the file, not of locks, disk or permissions."""
@@ -37,10 +32,6 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_FORMAT, 
 
 class StoreError(GCNLimitError):
     """The store cannot be used; the message names the file and the remedy."""
-
-
-class DamageError(sqlite3.DatabaseError):
-    """What the check of the file found."""
 
 
 class Store:
@@ -58,12 +49,14 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = None if path is None else _as_path(path)
+        if path is not None and (not isinstance(path, str | os.PathLike) or Path(path).is_dir()):
+            raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
+        self.path = None if path is None else Path(path)
         self._connection = self._open()
 
     def get(self, key: bytes) -> Columns | None:
         """Block of that key, or ``None`` if it is missing or damaged."""
-        row = self._trying(lambda: self._connection.execute(_READ, (key,)).fetchone())
+        row = self._execute(_READ, key)
         if row is None:
             return None
         if isinstance(row[0], bytes) and row[1] == _checksum(key, row[0]):
@@ -74,38 +67,31 @@ class Store:
     def put(self, key: bytes, columns: Columns) -> None:
         """Write a block durably."""
         payload = encode(columns)
-        self._trying(lambda: self._write((key, payload, _checksum(key, payload))))
+        self._execute(_WRITE, key, payload, _checksum(key, payload))
 
     def __len__(self) -> int:
         """Number of blocks."""
         return int(self._connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
         """Close the file, and remove its journal."""
         with contextlib.suppress(sqlite3.Error):
             self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-    def _write(self, row: tuple[bytes, bytes, bytes]) -> None:
-        with self._connection:
-            self._connection.execute(_WRITE, row)
-
-    def _trying(self, action: Callable[[], R]) -> R:
-        """Do something with the file; if it turns out to be damaged, once more with a new one."""
+    def _execute(self, statement: str, *values: bytes) -> Any:
+        """First row that a statement gives; if the file turns out to be damaged, once more with a new one."""
         try:
-            return action()
+            return self._connection.execute(statement, values).fetchone()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if not self._is_damaged(error):
                 raise self._unusable(error) from error
             self._connection.close()
             self._connection = self._fresh(error)
-            return action()
+            return self._connection.execute(statement, values).fetchone()
 
     def _open(self) -> sqlite3.Connection:
         try:
@@ -145,32 +131,22 @@ class Store:
         warnings.warn(f"store {self.path}: {' '.join(message.split())}", stacklevel=2)
 
 
-def _as_path(path: object) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise ParameterError(f"store = {path!r} is not allowed; it must be the name of a file")
-    if Path(path).is_dir():
-        raise ParameterError(f"store = {str(path)!r} is a folder; give the name of a file in it")
-    return Path(path)
-
-
 def _check_mark(path: Path) -> None:
     """Refuse a file without our mark: it is left as it is."""
     with path.open("rb") as file:
         header = file.read(72)
     if header[:16] != b"SQLite format 3\0" or header[68:] != _MARK.to_bytes(4, "big"):
-        raise StoreError(
-            f"{path} is not a store of sweeps, or its beginning is damaged; move it away or choose another file"
-        )
+        raise StoreError(f"{path} is not a store of sweeps, or its start is damaged; move it or choose another file")
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
     """Open a file and check it, or begin a new one; several processes may do so at once."""
-    connection = sqlite3.connect(path or ":memory:", timeout=_PATIENCE)
+    connection = sqlite3.connect(path or ":memory:", timeout=_PATIENCE, isolation_level=None)
     connection.text_factory = bytes  # a damaged cell may claim to be text
     try:
         ((problem,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
         if problem not in (b"ok", "ok"):
-            raise DamageError(problem.decode(errors="replace"))
+            raise sqlite3.DatabaseError(problem.decode(errors="replace"))
         _prepare(connection)
     except BaseException:
         connection.close()
@@ -179,13 +155,12 @@ def _connect(path: Path | None) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Mark the file and make the table if it is new; a block is on disk when its transaction ends."""
+    """Mark the file and make the table if it is new; a block is on disk when its statement ends."""
     connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")
     if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
         connection.execute(f"PRAGMA application_id = {_MARK}")
-    with connection:
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
 
 
 def _checksum(key: bytes, payload: bytes) -> bytes:
@@ -215,10 +190,9 @@ def decode(payload: bytes) -> Columns:
     line, _, body = payload.partition(b"\n")
     header = json.loads(line)
     fields = {}
-    at = 0
     for name, kind in header["fields"].items():
-        fields[name] = np.frombuffer(body, kind, header["size"], at)
-        at += fields[name].nbytes
+        fields[name] = np.frombuffer(body, kind, header["size"])
+        body = body[fields[name].nbytes :]
     errors = {int(place): reason for place, reason in header["errors"].items()}
     return Columns(fields, errors, final=not errors or header["version"] == __version__)
 

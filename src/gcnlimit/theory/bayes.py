@@ -99,9 +99,9 @@ def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
     hard = found.reached < found.best
     reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
     free_entropy = evolution.free_entropy(found.best).reshape(data.shape)
-    return BayesPrediction.from_states(
-        best,
-        labelled(reached, data),
+    return BayesPrediction(
+        **vars(best),
+        algorithmic=labelled(reached, data),
         hard=scalar_or_array(hard.reshape(data.shape)),
         free_entropy=scalar_or_array(free_entropy),
     )
@@ -123,8 +123,8 @@ def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Ar
     def shaped(values: npt.NDArray[Any]) -> Any:
         return scalar_or_array(values.reshape(shape))
 
-    return Prediction.of(
-        from_margins(data.classes, margin, known, cross_entropy, np.zeros(shape)),
+    return Prediction(
+        **vars(from_margins(data.classes, margin, known, cross_entropy, np.zeros(shape))),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(margin),

@@ -219,8 +219,10 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
     )
     status = column("status")
-    return Prediction.of(
-        from_margins(points.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset")),
+    return Prediction(
+        **vars(
+            from_margins(points.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset"))
+        ),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

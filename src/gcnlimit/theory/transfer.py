@@ -90,8 +90,8 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     status = np.where(np.isnan(margin), np.maximum(prediction.status, Status.OUT_OF_RANGE), prediction.status)
     loss = loss if data.classes == to.classes else np.full(shape, np.nan)  # of a bias for other classes
     train = {name: spread(getattr(prediction, name)) for name in ("train_accuracy", "train_loss")}
-    answer = Prediction.of(
-        replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train),
+    answer = Prediction(
+        **vars(replace(from_margins(classes, margin, margin, loss, loss, offset=bias), **train)),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(np.array(margin)),

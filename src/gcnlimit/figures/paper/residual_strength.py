@@ -3,6 +3,10 @@ r"""Accuracy against the residual strength, for one, two and three layers at sev
 The same strength :math:`c` in all layers, on the graph as it is; logistic loss above, quadratic loss below. The inset varies
 the strengths of two layers independently, at infinite regularization: the best pair lies on the diagonal.
 
+A second figure has the training errors of the same networks, on the same simulated graphs. If :math:`c` were trained on
+:math:`E_{train}` it would diverge, and the graph would be discarded: it has to be chosen by the accuracy. At infinite
+regularization the output vanishes and the error is :math:`\ell(0)`, which is not drawn.
+
 Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; :math:`c` from 0 to 4.
 """
 
@@ -160,6 +164,28 @@ def loss_matters_little(dataset: xarray.Dataset) -> Statement:
     return Statement(text, distance < LITTLE, f"difference {distance:.1e}")
 
 
+def error_data() -> xarray.Dataset:
+    """The training errors among the numbers of the accuracies, at finite regularization."""
+    everything = strengths()
+    return everything[["train_loss"]].sel(reg=np.isfinite(everything.reg))
+
+
+def draw_errors(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """Errors of a loss in each row, of a depth in each column."""
+    draw_strengths(dataset, axes, "train_loss", r"$E_\mathrm{train}$")
+    for panel in axes:
+        panel.set_ylim(0, None)
+    legend_below(axes, columns=3)
+
+
+def strength_diverges(dataset: xarray.Dataset) -> Statement:
+    """The training error is lowest at the largest strength."""
+    at = dataset.c.values[dataset.train_loss.argmin("c")]
+    text = "trained on E_train, the strength c would diverge"
+    number = f"lowest at the largest c in {int((at == at.max()).sum())} of {at.size} curves"
+    return Statement(text, bool((at == dataset.c.values[-1]).all()), number)
+
+
 FIGURE = PaperFigure(
     "residual-strength",
     "Accuracy against the residual strength c for K = 1, 2, 3 at several r, logistic and quadratic loss",
@@ -176,4 +202,15 @@ FIGURE = PaperFigure(
         best_strength_grows,
         loss_matters_little,
     ),
+)
+TRAIN_ERROR = PaperFigure(
+    "train-error",
+    "Training error against the residual strength c for K = 1, 2, 3 at several r",
+    error_data,
+    draw_errors,
+    panels=(2, 3),
+    size=(9.6, 5.6),
+    dots=dots,
+    curves=FIGURE.curves,
+    statements=(strength_diverges,),
 )

@@ -185,7 +185,7 @@ class StreamedFeatures:
         """Answers of a function of the place of `size` features and of their noise, block after block."""
         width = self.shape[1]
         parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
-        return self.backend.in_order(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
+        return self.backend.ordered_map(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
 
     def _noise(self, part: slice) -> Any:
         """Noise of some features, from the first of a tile on, one row for each of them."""

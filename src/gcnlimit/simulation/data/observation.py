@@ -72,7 +72,7 @@ class Observation(Brief):
         return self.classes.codes_of(np.where(self.train_mask, self.train_labels, np.nan))
 
     @cached_property
-    def train_kinds(self) -> Indices:
+    def train_class_index(self) -> Indices:
         """Index of the class of each labelled node, in their order."""
         return self.classes.index_of(self.train_labels[self.train_mask])
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._runtime.memory import available
 from gcnlimit._runtime.threads import threads
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array
@@ -108,11 +107,9 @@ class Size:
 
     def remedy(self) -> str:
         """How to take less memory."""
-        if self._feature_bytes() < self.bytes() / 2.0:
-            return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
-        if not self.streamed and replace(self, streamed=True).bytes() <= available():
-            return "write streamed=True, which stores no features"
-        return "take fewer nodes or a larger alpha"
+        if not self.streamed and self._feature_bytes() > self.bytes() / 2.0:
+            return "write streamed=True, which stores no features, or take fewer nodes or a larger alpha"
+        return "take fewer nodes, or a " + ("degree" if self.degree is None else "smaller degree")
 
 
 def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> float:

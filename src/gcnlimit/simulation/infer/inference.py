@@ -102,7 +102,7 @@ def log_prior(observation: Observation) -> Array:
     mask = observation.train_mask
     prior = np.tile(np.log(observation.classes.fractions), (observation.nodes, 1))
     prior[mask] = -np.inf
-    prior[mask, observation.train_kinds] = 0.0
+    prior[mask, observation.train_class_index] = 0.0
     return prior
 
 
@@ -117,21 +117,21 @@ def _half_log_odds(logs: Array) -> Array:
 def _measured(instance: Instance, logs: Array) -> Performance:
     """Performance of a posterior, given by its logarithms."""
     test, classes = measurable(instance), instance.data.classes
-    kinds, prior = classes.index_of(instance.labels)[test], classes.fractions
-    scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], kinds, classes)
-    right = hit_rate(scores, kinds)
-    loss = -float(np.mean(scores[np.arange(kinds.size), kinds])) if kinds.size else math.nan
-    balanced = balanced_rate(scores - np.log(prior), kinds, prior.size)
-    area = roc_area(scores[:, 0] - scores[:, 1], kinds) if prior.size == 2 else math.nan
+    class_index, prior = classes.index_of(instance.labels)[test], classes.fractions
+    scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
+    right = hit_rate(scores, class_index)
+    loss = -float(np.mean(scores[np.arange(class_index.size), class_index])) if class_index.size else math.nan
+    balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
+    area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
     return measured(classes, np.array([right, 1.0, loss, 0.0, right, balanced, area]))
 
 
-def _renamed(scores: Array, kinds: Indices, classes: Classes) -> Array:
+def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:
     """Scores with classes of equal size exchanged, so that most nodes are right."""
     from scipy.optimize import linear_sum_assignment
 
     count = scores.shape[1]
     together = np.zeros((count, count))
-    np.add.at(together, (kinds, np.argmax(scores, axis=1)), 1.0)
+    np.add.at(together, (class_index, np.argmax(scores, axis=1)), 1.0)
     alike = np.equal.outer(classes.fractions, classes.fractions)
-    return scores[:, linear_sum_assignment(np.where(alike, together, -1.0 - kinds.size), maximize=True)[1]]
+    return scores[:, linear_sum_assignment(np.where(alike, together, -1.0 - class_index.size), maximize=True)[1]]

@@ -25,19 +25,18 @@ from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.penalties import Penalty
-from gcnlimit.simulation.train.multinomial import Multinomial
-from gcnlimit.simulation.train.smooth import Slopes
+from gcnlimit.simulation.train.smooth import Slopes, cross_entropy, descend
 from gcnlimit.simulation.train.solvers import TrainingRows
 
 
-def balancing_bias(loss: Loss, kinds: Indices) -> float:
+def balancing_bias(loss: Loss, class_index: Indices) -> float:
     r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
 
     >>> from gcnlimit import Logistic
     >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
     -1.09861229
     """
-    first = float(np.mean(kinds == 0))
+    first = float(np.mean(class_index == 0))
     return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
 
 
@@ -84,18 +83,18 @@ def check_loss_of_classes(loss: Loss, classes: Classes) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Rows `F` to train a loss on, of nodes whose class has the index `kinds`.
+    """Rows `F` to train a loss on, of nodes whose class has the index `class_index`.
 
     >>> from gcnlimit import Square
-    >>> F, kinds = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
-    >>> W, b, _ = Training(F, kinds, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
-    >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[kinds] - F @ W[0] - b[0]
+    >>> F, class_index = np.array([[1.0, 2.0], [0.0, 1.0], [-1.0, 0.5]]), np.array([0, 1, 1])
+    >>> W, b, _ = Training(F, class_index, Classes.of([0.3, 0.7]), Square()).minimise(np.array([1.0]), 1e-12)
+    >>> missed = Square().on(Classes.of([0.3, 0.7])).targets[class_index] - F @ W[0] - b[0]
     >>> bool(np.allclose(F.T @ missed, W[0])), bool(abs(missed.sum()) < 1e-12)
     (True, True)
     """
 
     F: Array
-    kinds: Indices
+    class_index: Indices
     classes: Classes
     loss: Loss
 
@@ -110,7 +109,7 @@ class Training:
             return self._ridge(reg, tol)
         check_loss_of_classes(self.loss, self.classes)
         count = self.classes.count
-        if self.biased and np.unique(self.kinds).size < count:
+        if self.biased and np.unique(self.class_index).size < count:
             raise ParameterError(
                 "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
                 "loss='square'"
@@ -119,7 +118,7 @@ class Training:
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
-        targets = self.loss.on(self.classes).targets[self.kinds]
+        targets = self.loss.on(self.classes).targets[self.class_index]
         around = float(self.biased)
         row, target = around * self.F.mean(axis=0), around * targets.mean(axis=0)
         rows = TrainingRows(self.F - row if self.biased else self.F)
@@ -128,10 +127,24 @@ class Training:
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
     def _softmax(self, reg: Array, tol: float) -> Minimum:
-        problem = Multinomial(self.F, self.kinds, self.classes.one_hot_basis, self.biased)
-        found, start = self._empty(reg.size, problem.E.shape[1]), None
+        """Cross-entropy; each regularization starts where the last ended. A free bias is the weight of a feature that is 1."""
+        slopes = cross_entropy(self.class_index, self.classes.one_hot_basis)
+        width = self.F.shape[1]
+        F = np.column_stack([self.F, np.ones(len(self.F))]) if self.biased else self.F
+        decays = (np.arange(F.shape[1]) < width)[:, None]
+        found = self._empty(reg.size, self.classes.count - 1)
+        x = np.zeros((F.shape[1], self.classes.count - 1))
         for place in _from_strongest(reg):
-            (found.weights[place], found.bias[place], found.gap[place]), start = problem.solve(reg[place], start, tol)
+            # At weak regularization a small gradient leaves a large gap: a second descent, in double, goes on from there.
+            for dtype, goal in ((np.float32, tol), (np.float64, 1e-3 * tol)):
+                last, settled = descend(F, slopes.pull, reg[place] * decays, x, goal, _STEPS, dtype)
+                x = last.weights
+                found.gap[place] = last.gap(slopes.value(last.outputs), reg[place] * decays)
+                if settled and found.gap[place] <= tol:
+                    break
+            found.weights[place] = x[:width]
+            if self.biased:
+                found.bias[place] = x[width]
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
         return found
 
@@ -152,7 +165,7 @@ class Training:
 
     def _balanced(self, rows: TrainingRows, reg: float, start: Array | None, tol: float) -> tuple[float, Array]:
         """Bias at which the pulls of the two classes balance, and the dual variables there."""
-        last = [np.zeros(self.kinds.size) if start is None else start]
+        last = [np.zeros(self.class_index.size) if start is None else start]
 
         def excess(bias: float) -> float:
             last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
@@ -162,7 +175,7 @@ class Training:
 
     @property
     def _signs(self) -> Array:
-        return np.where(self.kinds == 0, 1.0, -1.0)
+        return np.where(self.class_index == 0, 1.0, -1.0)
 
     def _shifted(self, bias: float) -> Shifted:
         return Shifted(self.loss, self._signs * bias)
@@ -199,11 +212,12 @@ class Shifted(Loss):
         return np.asarray(self.loss.prox(np.asarray(omega, float) + self.shift, v) - self.shift)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of it."""
+        """Derivative of the shifted proximal operator."""
         return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
 
 
-_MOST = 20_000  # iterations
+_STEPS = 1000  # of one correction of a descent
+_MOST = 20_000  # iterations of the splitting
 _RELAXATION = 1.6
 _CHECK = 25  # iterations between two looks at the residual
 

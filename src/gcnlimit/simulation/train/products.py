@@ -24,11 +24,12 @@ from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.data.observation import Mask, Observation
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.train.krylov import KrylovSpace
+from gcnlimit.simulation.train.rows import groups_by_filter
 from gcnlimit.simulation.train.smooth import Slopes, SmoothDescent
 
 Block = npt.NDArray[Any]
 PASSES = 500  # of one training, at most
-WHOLE = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
+MAX_PASSES = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
 
@@ -128,12 +129,7 @@ class _Points:
 
     def _groups(self) -> list[npt.NDArray[np.intp]]:
         """Points of finite `reg` that have the same filter, from the strongest to the weakest."""
-        points = np.flatnonzero(np.isfinite(self.reg))
-        if not points.size:
-            return []
-        values = self.filters.values[points].reshape(points.size, -1)
-        which = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
-        groups = (points[which == k] for k in range(which.max() + 1))
+        groups = groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg)))
         return [group[np.argsort(-self.reg[group])] for group in groups]
 
     def _ridge(self, duals: Array) -> None:
@@ -158,7 +154,7 @@ class _Points:
 
     def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
-        passes = max(PASSES, min(len(self.codes), WHOLE))
+        passes = max(PASSES, min(len(self.codes), MAX_PASSES))
         for _ in range(passes + 1):
             active = [(problem, place) for problem, place in problems if not problem.done]
             if not active:
@@ -176,16 +172,13 @@ class _Points:
 
     def check_residual(self, duals: Array, outputs: Block) -> None:
         r"""Refuse :math:`|K\beta + r\beta - Y|` that rounding left too large for :math:`|Y|`; the outputs are :math:`K\beta`."""
-        for beta, h, r in zip(duals, outputs, self.reg, strict=True):
-            left = (
-                0.0
-                if np.isinf(r)
-                else np.linalg.norm(self._centred(h) + r * beta - self.codes) / np.linalg.norm(self.codes)
-            )
+        for k in np.flatnonzero(np.isfinite(self.reg)):
+            residual = self._centred(outputs[k]) + self.reg[k] * duals[k] - self.codes
+            left = np.linalg.norm(residual) / np.linalg.norm(self.codes)
             if not left <= max(10.0 * self.tol, ROUNDING):
                 other = ", or use dtype = 'float64'" if self.products.dtype.itemsize == 4 else ""
                 raise ConvergenceError(
-                    f"the training at reg = {r:g} stopped at a residual of {left:.1e}; raise reg{other}"
+                    f"the training at reg = {self.reg[k]:g} stopped at a residual of {left:.1e}; raise reg{other}"
                 )
 
 

@@ -34,20 +34,26 @@ def training_rows(
     return out
 
 
+def groups_by_filter(filters: Filter, points: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    """Points that have the same filter."""
+    if not points.size:
+        return []
+    values = filters.values[points].reshape(points.size, -1)
+    which = np.unique(values, axis=0, return_inverse=True)[1].reshape(-1)
+    return [points[which == k] for k in range(which.max() + 1)]
+
+
 def rows_by_filter(
     observation: Observation, operator: Operator, filters: Filter, points: npt.NDArray[np.intp]
 ) -> Iterator[tuple[npt.NDArray[np.intp], Array]]:
-    """Training rows of each distinct filter, and the points that use it."""
-    if not points.size:
-        return
-    values = filters.values[points].reshape(points.size, -1)
-    _, first, which = np.unique(values, axis=0, return_index=True, return_inverse=True)
-    which = which.reshape(-1)
+    """Points that have the same filter, and its training rows."""
+    groups = groups_by_filter(filters, points)
     at_once = max(1, ROWS_AT_ONCE // (int(observation.train_mask.sum()) * observation.features.shape[1]))
-    for start in range(0, first.size, at_once):
-        chunk = first[start : start + at_once]
-        for k, F in enumerate(training_rows(observation, operator, filters[points[chunk]]), start=start):
-            yield points[which == k], np.asarray(F, float)
+    for start in range(0, len(groups), at_once):
+        chunk = groups[start : start + at_once]
+        rows = training_rows(observation, operator, filters[np.array([group[0] for group in chunk])])
+        for group, F in zip(chunk, rows, strict=True):
+            yield group, np.asarray(F, float)
 
 
 def _backward(

@@ -17,11 +17,12 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.simulation.train.descent import logistic_descent
 from gcnlimit.simulation.train.krylov import solve_shifted
+from gcnlimit.simulation.train.smooth import descend, of_margins
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
+STEPS = 100  # of one correction of a descent; with more, a Gram matrix is cheaper
 
 
 class Solution(NamedTuple):
@@ -102,8 +103,8 @@ class TrainingRows:
         splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
         times the objective, or cannot be improved.
         """
-        if loss.has_descent and (found := logistic_descent(self.Z, reg, start, tol)):
-            return Solution(found.weights, found.gap(reg)), found.f
+        if loss.has_descent and (found := self._descend(loss, reg, start, tol)):
+            return found
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
         gap, patience = problem.gap(f), 10
@@ -112,6 +113,15 @@ class TrainingRows:
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
         return Solution(np.asarray(f @ self.Z / reg), gap), f
+
+    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Solution, Array] | None:
+        """Weights of a smooth loss and the dual variables, in products with the rows alone; None if these are too many."""
+        slopes = of_margins(loss, np.ones(1))
+        first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
+        found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
+        if not settled:
+            return None
+        return Solution(found.weights[:, 0], found.gap(slopes.value(found.outputs), reg)), found.pull[:, 0]
 
 
 class _Problem:

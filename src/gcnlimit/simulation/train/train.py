@@ -51,22 +51,6 @@ def check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
         )
 
 
-def check_rounding(filters: Filter, operator: Operator, signal: npt.NDArray[Any], outputs: npt.NDArray[Any]) -> None:
-    r"""Refuse outputs that are lost in the rounding of the filter's series, a part of :math:`\sup |g|` on :math:`[-R, R]`.
-
-    The spectrum may reach one end of that interval only, and the filter be huge at the other.
-    """
-    radius, single = operator.radius or operator.growth, outputs.dtype == np.float32
-    relative = (1e-6 if single else 1e-12) if operator.symmetric else (1e-6 if single else 1e-15)
-    sizes = _sizes(filters, radius)
-    before, after = (np.linalg.norm(block.astype(np.float64), axis=0) for block in (signal, outputs))
-    if np.any((np.log(relative * before) + sizes > np.log(1e-3 * after)) & (after > 0.0)):
-        raise ParameterError(
-            f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
-            f"outputs are lost in rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
-        )
-
-
 def _sizes(filters: Filter, radius: float) -> Array:
     r"""Logarithm of :math:`\sup |g|` on :math:`[-R, R]`, of each filter."""
     return filters.normalized(np.linspace(-radius, radius, 65))[1]
@@ -153,7 +137,7 @@ def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
     if loss.form is Form.CODES:
         return None
     if loss.form is Form.LOGITS:
-        return cross_entropy(observation.train_kinds, observation.classes.one_hot_basis)
+        return cross_entropy(observation.train_class_index, observation.classes.one_hot_basis)
     slopes = of_margins(loss, _signs(observation))
     return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 
@@ -171,7 +155,7 @@ def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArr
     bias[:] = _limiting_bias(observation)
     finite = np.flatnonzero(np.isfinite(reg))
     if loss.form is Form.CODES:
-        targets = loss.on(observation.classes).targets[observation.train_kinds]
+        targets = loss.on(observation.classes).targets[observation.train_class_index]
         bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
     else:
         slopes = of_margins(loss, _signs(observation))
@@ -194,7 +178,7 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
         if isinstance(gcn.penalty, L2):
-            task = Training(F, observation.train_kinds, observation.classes, gcn.loss)
+            task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
             weights[where] *= strong[:, None, None]
         else:
@@ -227,15 +211,25 @@ def _outputs(
 def _check_outputs(
     filters: Filter, operator: Operator, weights: npt.NDArray[Any], signal: npt.NDArray[Any], outputs: npt.NDArray[Any]
 ) -> None:
-    """Refuse weights and outputs that are not finite, or lost in rounding."""
+    r"""Refuse what is not finite, and outputs that are lost in the rounding of the filter's series.
+
+    Rounding is a part of :math:`\sup |g|` on :math:`[-R, R]`: the spectrum may reach one end of that interval only, and the
+    filter be huge at the other.
+    """
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
             f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
             "take smaller parameters of the filter, or float64"
         )
-    points, nodes, directions = outputs.shape
-    each = filters[np.repeat(np.arange(points), directions)]
-    check_rounding(each, operator, *(np.moveaxis(block, 1, 0).reshape(nodes, -1) for block in (signal, outputs)))
+    radius = operator.radius or operator.growth
+    relative = 1e-6 if outputs.dtype == np.float32 else 1e-12 if operator.symmetric else 1e-15
+    sizes = _sizes(filters, radius)
+    before, after = (np.linalg.norm(block.astype(np.float64), axis=1) for block in (signal, outputs))
+    if np.any((np.log(relative * before) + sizes[:, None] > np.log(1e-3 * after)) & (after > 0.0)):
+        raise ParameterError(
+            f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
+            f"outputs are lost in rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
+        )
 
 
 def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float]:

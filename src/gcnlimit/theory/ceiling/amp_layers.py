@@ -32,9 +32,9 @@ from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.coordinates import Coordinates
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.result import Coordinates
 from gcnlimit.theory.decision import from_margins
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
@@ -166,8 +166,8 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
     known = np.full(shape, np.inf)
-    answer = Prediction.of(
-        from_margins(data.classes, margin, known, loss, np.zeros(shape)),
+    answer = Prediction(
+        **vars(from_margins(data.classes, margin, known, loss, np.zeros(shape))),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=scalar_or_array(margin),

@@ -66,9 +66,9 @@ def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> Bay
         reached = below
         entropy = Draw._fields.index("free_entropy")
         best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
-    return BayesPrediction.from_states(
-        _prediction(model, best, sweeps),
-        _prediction(model, reached, sweeps),
+    return BayesPrediction(
+        **vars(_prediction(model, best, sweeps)),
+        algorithmic=_prediction(model, reached, sweeps),
         hard=best is not reached,
         free_entropy=float(best.means[:, -1].mean()),
     )
@@ -126,8 +126,8 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
         balanced_accuracy=error.balanced,
         roc_auc=error.roc_auc if two else None,
     )
-    return Prediction.of(
-        measured,
+    return Prediction(
+        **vars(measured),
         standard_error=uncertain,
         order_parameters=OrderParameters(math.nan, math.inf, overlap=mean.overlap),
         status=Status.NOT_CONVERGED if start.drift else Status.CONVERGED,

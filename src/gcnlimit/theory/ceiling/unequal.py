@@ -291,9 +291,9 @@ def _ceiling(data: CSBM) -> BayesPrediction:
     hard = best is above and any(high is not low for high, low in pairs)
     posteriors = [evolution.posterior for evolution in evolutions]
     answer = _prediction(posteriors, best)
-    return BayesPrediction.from_states(
-        answer,
-        _prediction(posteriors, below) if hard else answer,
+    return BayesPrediction(
+        **vars(answer),
+        algorithmic=_prediction(posteriors, below) if hard else answer,
         hard=hard,
         free_entropy=float(max(entropies)),
     )
@@ -335,8 +335,8 @@ def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
         balanced_accuracy=_spread(np.exp(balanced)),
         roc_auc=None,
     )
-    return Prediction.of(
-        measured,
+    return Prediction(
+        **vars(measured),
         standard_error=uncertain,
         order_parameters=OrderParameters(
             test_margin=float(np.sqrt(evidence)),

@@ -179,22 +179,33 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _Average
     """Convolutions of the densities of the probabilities at each :math:`L`."""
     own = np.sqrt(C) * mean
     cells = _Cells.of(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) / deviation)))))
+
+    # Values of L outside these ends have a negligible density. The trapezoidal rule between them converges faster than any
+    # power of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
     lowest = max(own - _REACH * deviation, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
     highest = max(own + v * (1.0 - 1.0 / C), 0.0) + _REACH * deviation + np.log(C)
-    L = np.arange(
-        lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0)
-    )  # deviation of L: about that over sqrt(C)
+    L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))
+
+    # Transforms of the density of one probability, times a weight: B of another class, A of the node's own, whose output
+    # has the mean `own`, and v more from its target.
     x, q = cells.probability, cells.probability / (1.0 + v * cells.probability)
     one = np.ones_like(x)
     B, B_q, B_2, B_2q = cells.transforms(L, deviation, v, (one, q, x**2, x**2 * q))
     missed = 1.0 - x
     weights = (one, missed, missed**2, -np.log(x))
     A = cells.transforms(L - own - v, deviation, v, (*weights, *(w * q for w in weights)))
-    two = B ** (C - 3)
-    three, four = two * B, two * B * B
-    density = [cells.at_one(A[k + 4] * four + (C - 1) * A[k] * B_q * three) for k in range(4)]
-    other = cells.at_one(A[4] * B_2 * three + A[0] * (B_2q * three + (C - 2) * B_2 * B_q * two))
-    trace = cells.at_one((C - 1) * B_q * (2.0 * A[4] * three + (C - 2) * A[0] * B_q * two))
+    less_3 = B ** (C - 3)  # all other classes but two; but one; all of them
+    less_2 = less_3 * B
+    less_1 = less_2 * B
+
+    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others.
+    density = [cells.at_one(A[k + 4] * less_1 + (C - 1) * A[k] * B_q * less_2) for k in range(4)]
+    # G = pi_2^2: q belongs to the own class, to the class of the square, or to one of the C - 2 that are left.
+    other = cells.at_one(A[4] * B_2 * less_2 + A[0] * (B_2q * less_2 + (C - 2) * B_2 * B_q * less_3))
+    # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
+    trace = cells.at_one((C - 1) * B_q * (2.0 * A[4] * less_2 + (C - 2) * A[0] * B_q * less_3))
+
+    # The sum over L needs no step: it cancels against the norm.
     norm, first, second, loss = (float(np.sum(d)) for d in density)
     return _Averages(*(float(s) / norm for s in (first, second, np.sum(other), np.sum(trace), loss)))
 
@@ -223,11 +234,17 @@ class _Cells(NamedTuple):
         self, L: Array, deviation: float, v: float, weights: tuple[Array, ...]
     ) -> list[npt.NDArray[np.complex128]]:
         """Fourier transforms of the damped densities, times each weight, one row for each :math:`L`."""
+        # Points of the logarithmic grid where the Gaussian is below rounding for every L are left out.
         n, least = self.size, -np.max(L) - v - _NEGLIGIBLE * deviation
         skip = min(int(np.searchsorted(np.log(self.probability[: self.small]), least)), self.small)
         x, small = self.probability[skip:], self.small - skip
+
+        # Density of x: that of the output v x + log x + L, times its derivative in x, times the weight of the point.
         z = (v * x + np.log(x) + L[:, None]) / deviation
         density = np.exp(-0.5 * z**2) * (self.share[skip:] * (v + 1.0 / x) / (np.sqrt(2.0 * np.pi) * deviation))
+
+        # Sums of probabilities exceed 1, and a transform of period 2 adds what lies at 1 + 2k to what is wanted at 1. The
+        # factor exp(-d x) commutes with convolution and leaves of that a part exp(-2 k d); at 1 it is the same for all.
         damping = np.exp(-_DAMPING * np.arange(n + 1.0) / n)
         answers = []
         for weight in weights:
@@ -240,6 +257,8 @@ class _Cells(NamedTuple):
 
     def at_one(self, transform: npt.NDArray[np.complex128]) -> Array:
         """Densities at 1 of the measures with these transforms, up to a common factor."""
+        # Half of the period away, the inverse transform is a sum with alternating signs. Frequencies of both signs count,
+        # but for the first and the last, which are their own mirror image.
         sign = np.where(np.arange(self.size + 1) % 2 == 0, 2.0, -2.0)
         sign[[0, -1]] *= 0.5
         return np.asarray(transform.real @ sign)
@@ -247,16 +266,22 @@ class _Cells(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _cells(size: int) -> _Cells:
+    # Equal steps, and steps in the logarithm that begin below any probability and overlap the others by a factor.
     x = np.arange(1.0, size + 1.0) / size
     first = np.log(_SMALL / size)
     t = np.arange(-60.0, first + np.log(_RATIO) + _FINE, _FINE)
     width = int(_SMALL * _RATIO) + 4
+
+    # A mass between equal steps goes to the four around it with the weights of Lagrange's interpolation, which keep its
+    # first four moments, and so its transform at low frequencies.
     place = np.exp(t) * size
     corner = np.clip(np.floor(place).astype(int) - 1, 0, width - 4)
     spread = np.zeros((t.size, width))
     for j in range(4):
         factors = [(place - corner - k) / (j - k) for k in range(4) if k != j]
         spread[np.arange(t.size), corner + j] = factors[0] * factors[1] * factors[2]
+
+    # Shares of the two grids where they overlap add up to 1; dx is x dt on the logarithmic one.
     near = 1.0 - _smooth_step((t - first) / np.log(_RATIO))
     far = _smooth_step((np.log(x) - first) / np.log(_RATIO))
     share = np.concatenate([near * _FINE * np.exp(t), far / size])

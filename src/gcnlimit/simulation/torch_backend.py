@@ -23,7 +23,7 @@ VARIABLE = "GCNLIMIT_BLOCK"
 
 @dataclass(frozen=True, eq=False)
 class TorchBackend:
-    """Primitives of PyTorch; see `Backend`. The noise of each device is its own."""
+    """Primitives of PyTorch, with the methods of `Backend`. The noise of each device is its own."""
 
     device: torch.device
     tile: int = 64
@@ -102,7 +102,7 @@ class TorchBackend:
         there = _Sparse.of(forwards, values, nodes)
         return there, _Sparse.of(backwards, values, nodes) if transpose else there
 
-    def in_order(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
+    def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers in the order of the items; the device itself works while the next ones are prepared."""
         before = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")  # products in single precision, not in TensorFloat-32

@@ -1,0 +1,136 @@
+"""Where to start: an example, or your own graph, whose file is read and never executed, as the model that it resembles."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gcnlimit.benchmark.problems import Problem, problems
+from gcnlimit.csbm import SIGNALS
+from gcnlimit.errors import GCNLimitError, ParameterError
+from gcnlimit.explorer.state import LIMITS, State
+from gcnlimit.graphs.dataset import Dataset
+from gcnlimit.real.estimate import estimate
+from gcnlimit.real.files import TABLES, read
+from gcnlimit.real.recommend import recommend
+
+LARGEST = 32 * 2**20
+"""Bytes that an upload may have."""
+
+
+def _of_problem(problem: Problem) -> State:
+    data = problem.data
+    signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
+    classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
+    return State(**signals, classes=classes, directed=data.directed, degree=problem.degree)
+
+
+def _residual(**values: Any) -> State:
+    """Residual network of the paper's figures."""
+    usual: dict[str, Any] = {"family": "residual", "reg": 1.0, "symmetrize": False}
+    return State(**(usual | values))
+
+
+_STRONG: dict[str, Any] = {"lam": 1.5, "mu": 3.0}
+
+PRESETS = {
+    "First steps": {
+        "Diffusion on a homophilic graph": State(),
+        "Heterophily": State(lam=-1.0, t=-1.0),
+        "Features alone": State(lam=0.0, mu=4.0, axis="mu"),
+        "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
+        "Five classes": State(classes="5", axis="classes"),
+        "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
+    },
+    "From the paper": {
+        "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
+        "Residual strength, square loss": _residual(),
+        "Residual strength, logistic loss": _residual(**_STRONG, loss="logistic"),
+        "Training loss against residual strength": _residual(depth=1, measure="train_loss"),
+        "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=float("inf")),
+        "Diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
+        "Diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
+        "Diffusion at finite depth": _residual(alpha=1.0, lam=1.5, depth=4, c=2.0, reg=float("inf")),
+        "Best diffusion time": State(alpha=2.0, mu=1.0, rho=0.3),
+        "Symmetric against asymmetric": _residual(**_STRONG, directed=False),
+        "Learning rates": State(lam=2.0, mu=1.0, family="residual"),
+        "Gap to the ceiling": State(alpha=1.0, lam=0.5, mu=1.0),
+    },
+    "Benchmark problems": {problem.name: _of_problem(problem) for problem in problems()},
+}
+"""States by group and name."""
+
+
+def describe_upload(state: State, contents: list[str], names: list[str]) -> tuple[State, str]:
+    """State of uploaded files, each ``data:...;base64,...``: one ``.npz``, or a list of edges and a table of nodes.
+
+    >>> describe_upload(State(), ["data:;base64,AAAA"], ["graph.exe"])
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: 'graph.exe' is not a known kind of file; upload one .npz, or edges and nodes as two .csv files
+    """
+    wanted = "upload one .npz, or edges and nodes as two .csv files"
+    for name in names:
+        if Path(name).suffix.lower() not in {".npz", *TABLES}:
+            raise ParameterError(f"{name[:60]!r} is not a known kind of file; {wanted}")
+    if len(contents) not in {1, 2} or len(contents) != len(names):
+        raise ParameterError(f"{len(contents)} files were uploaded; {wanted}")
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
+        try:
+            return describe_file(state, *sorted(paths, key=_edge_like))
+        except GCNLimitError as error:
+            sentence = str(error)
+            for path, name in paths.items():
+                sentence = sentence.replace(str(path), name[:60])
+            raise GCNLimitError(sentence) from None
+
+
+def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[State, str]:
+    """State of the model that the graph in a file resembles, the network as it is, and what `recommend` says."""
+    data = read(path, nodes)
+    known = Dataset(data.graph, data.X, data.y).training() if data.train is None else data.training()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is part of the recommendation
+        found = estimate(data.X, known, data.graph)
+        advice = recommend(data.X, known, data.graph)
+    values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
+    fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
+    fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
+    *tables, sentences = str(advice).split("\n\n")
+    head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
+    return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
+
+
+def _classes(fractions: list[float]) -> str:
+    """Fractions as text that sums to 1, or 2 for two classes of about the same size."""
+    if len(fractions) == 2 and abs(fractions[0] - 0.5) < 0.1:
+        return "2"
+    rounded = [round(f, 4) for f in fractions[:-1]]
+    return ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))
+
+
+def _write(folder: Path, number: int, text: str, name: str) -> Path:
+    try:
+        raw = base64.b64decode(text.partition(",")[2], validate=True)
+    except (binascii.Error, ValueError):
+        raise ParameterError(f"{name[:60]!r} did not arrive whole; upload it again") from None
+    if len(raw) > LARGEST:
+        most = LARGEST // 2**20
+        raise GCNLimitError(f"{name[:60]!r} is larger than {most} MB; use gcnlimit recommend on the command line")
+    path = folder / f"{number}{Path(name).suffix.lower()}"
+    path.write_bytes(raw)
+    return path
+
+
+def _edge_like(path: Path) -> tuple[bool, int]:
+    """Order of two tables: first the one whose first row names columns as edges do, or has fewer of them."""
+    head = path.read_bytes()[:4096].decode(errors="replace").lower().partition("\n")[0]
+    named = "source" in head or "target" in head
+    return not named, head.replace("\t", ",").count(",")
