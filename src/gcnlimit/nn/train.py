@@ -46,7 +46,7 @@ def train(
     """
     known, hidden = _halves(labels, network.classes, maskings, seed)
     known, target = known.to(x.dtype), labels[:, None].expand(-1, maskings)[hidden]
-    if network.bias.requires_grad:
+    if network.sizes:
         _set_sizes(network, labels)
     start = [p.detach().clone() for p in network.parameters()]
     weight = 0.5 / max(int((labels >= 0).sum()), 1)
