@@ -196,7 +196,6 @@ METHODS: dict[str, Scores] = {
     "no graph": partial(ours, strengths=0.0),
     "PageRank": partial(ours, filter="pagerank"),
     "diffusion": partial(ours, filter="diffusion"),
-    "residual": partial(ours, filter="residual"),
     "hops": partial(ours, filter="hops"),
 }
 PACKAGES: dict[str, tuple[str, ...]] = {}
@@ -239,7 +238,6 @@ ALL = (
     "no graph",
     "PageRank",
     "diffusion",
-    "residual",
     "hops",
     "LabelSpreading",
     "logistic",

@@ -12,7 +12,8 @@ from reference import ROOT
 import gcnlimit as gl
 
 PUBLIC = """
-CSBM Spectrum GCN Residual Diffusion PageRank Polynomial Filter Square Logistic Hinge Softmax Loss Penalty ElasticNet
+CSBM Spectrum Gamma LogNormal Pareto Degrees GCN Regularized Residual Diffusion PageRank Polynomial Filter
+Square Logistic Hinge Softmax Loss Penalty ElasticNet
 predict bayes_optimal simulate sample Instance fit amp belief_propagation tune best_filter compare gap_map sweep
 check_filter check_loss Status ConvergenceError GCNLimitError ParameterError __version__
 GraphClassifier cross_validate estimate recommend describe

@@ -10,9 +10,9 @@ SIZES = {"nodes": 2000, "features": 500, "labelled": 200}
 
 
 @pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("homophily, degree", [(0.35, 10), (0.6, 30), (0.6, 900)])
-def test_a_drawn_graph_has_the_homophily_and_degree_asked_for(homophily, degree, directed):
-    data = gl.CSBM.from_homophily(homophily, degree, 1.5, **SIZES, directed=directed)
+@pytest.mark.parametrize("homophily, degree, classes", [(0.35, 10, 2), (0.6, 30, 2), (0.6, 900, 2), (0.45, 30, 5)])
+def test_a_drawn_graph_has_the_homophily_and_degree_asked_for(homophily, degree, classes, directed):
+    data = gl.CSBM.from_homophily(homophily, degree, 1.5, **SIZES, directed=directed, classes=classes)
     graph = gl.sample(data, nodes=SIZES["nodes"], degree=degree, seed=1)
     row, column = graph.adjacency.nonzero()
     row, column = (row, column) if directed else (row[row < column], column[row < column])
@@ -22,13 +22,14 @@ def test_a_drawn_graph_has_the_homophily_and_degree_asked_for(homophily, degree,
     assert abs(row.size - edges) < 4 * np.sqrt(edges) + degree  # an undirected graph may have a few loops beside them
 
 
-def test_a_drawn_graph_has_the_distance_asked_for():
-    data = gl.CSBM.from_homophily(0.6, 30, 3.0, **SIZES)
+@pytest.mark.parametrize("classes", [2, 5])
+def test_a_drawn_graph_has_the_distance_asked_for(classes):
+    data = gl.CSBM.from_homophily(0.6, 30, 3.0, **SIZES, classes=classes)
     graph = gl.sample(data, nodes=SIZES["nodes"], degree=30, seed=2)
-    one, other = (graph.features[graph.labels == y] for y in (1, -1))
-    noise = SIZES["features"] * (1 / len(one) + 1 / len(other))
-    squared = np.sum((one.mean(axis=0) - other.mean(axis=0)) ** 2) - noise
-    centroids, cross, means = 2 * 9.0**2 / 500, 4 * 9.0 * 4 / 2000, 2 * 500 * (4 / 2000) ** 2
+    one, other = (graph.features[graph.labels == y] for y in ((1, -1) if classes == 2 else (0, 1)))
+    sizes = 1 / len(one) + 1 / len(other)
+    squared = np.sum((one.mean(axis=0) - other.mean(axis=0)) ** 2) - SIZES["features"] * sizes
+    centroids, cross, means = 2 * 9.0**2 / 500, 4 * 9.0 * sizes, 2 * 500 * sizes**2
     assert abs(squared - 9.0) < 4 * np.sqrt(centroids + cross + means)
 
 
@@ -41,10 +42,11 @@ def test_known_class_means_classify_with_half_the_distance():
 
 def test_there_and_back_over_arrays():
     h, distance = np.array([[0.3], [0.5], [0.9]]), np.array([0.0, 1.0])
-    data = gl.CSBM.from_homophily(h, 20, distance, **SIZES)
-    assert data.shape == (3, 2)
-    np.testing.assert_allclose(data.homophily(20, 2000), h, rtol=1e-14)
-    np.testing.assert_allclose(data.distance, distance, rtol=1e-14)
+    for classes in (7, 2):
+        data = gl.CSBM.from_homophily(h, 20, distance, **SIZES, classes=classes)
+        assert data.shape == (3, 2)
+        np.testing.assert_allclose(data.homophily(20, 2000), h, rtol=1e-14)
+        np.testing.assert_allclose(data.distance, distance, rtol=1e-14)
     np.testing.assert_allclose(data.lam, (2 * h - 1) * np.sqrt(20), rtol=6e-3)  # d << N
 
 

@@ -11,9 +11,9 @@ import torch
 from gcnlimit._values import Array
 from gcnlimit.benchmark.methods import two_sided
 from gcnlimit.benchmark.task import Task
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.nn.operators import SymmetricOperator, as_operator
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
-from gcnlimit.real.operators import propagation
 
 STEPS = 40  # of the Chebyshev iteration: an error of 1e-5 at strength 0.95
 

@@ -15,8 +15,8 @@ from torch.nn.functional import dropout, relu
 from torch_geometric import nn as pyg
 from torch_geometric.utils import from_scipy_sparse_matrix
 
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
-from gcnlimit.real.operators import propagation
 
 HIDDEN, DROPOUT = 64, 0.5
 DECAYS = (5e-4, 5e-3)

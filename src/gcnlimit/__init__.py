@@ -29,6 +29,10 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.choose.gap_map import gap_map as gap_map
     from gcnlimit.choose.tune import tune as tune
     from gcnlimit.csbm import CSBM as CSBM
+    from gcnlimit.degrees import Degrees as Degrees
+    from gcnlimit.degrees import Gamma as Gamma
+    from gcnlimit.degrees import LogNormal as LogNormal
+    from gcnlimit.degrees import Pareto as Pareto
     from gcnlimit.errors import ConvergenceError as ConvergenceError
     from gcnlimit.errors import GCNLimitError as GCNLimitError
     from gcnlimit.errors import ParameterError as ParameterError
@@ -43,6 +47,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.losses import Softmax as Softmax
     from gcnlimit.losses import Square as Square
     from gcnlimit.network import GCN as GCN
+    from gcnlimit.normalization import Regularized as Regularized
     from gcnlimit.penalties import ElasticNet as ElasticNet
     from gcnlimit.penalties import Penalty as Penalty
     from gcnlimit.real.classifier import GraphClassifier as GraphClassifier
@@ -78,10 +83,12 @@ _HOMES = {
     "choose.gap_map": "gap_map",
     "choose.tune": "tune",
     "csbm": "CSBM",
+    "degrees": "Degrees Gamma LogNormal Pareto",
     "errors": "ConvergenceError GCNLimitError ParameterError",
     "filters": "Diffusion Filter PageRank Polynomial Residual",
     "losses": "Hinge Logistic Loss Softmax Square",
     "network": "GCN",
+    "normalization": "Regularized",
     "penalties": "ElasticNet Penalty",
     "results.performance": "Status",
     "real.classifier": "GraphClassifier",

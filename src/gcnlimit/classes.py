@@ -145,14 +145,17 @@ def simplex_codes(fractions: Array) -> Array:
     return np.asarray(basis / np.sqrt(p)[:, None])
 
 
-def code_moments(marginals: Array, codes: Array) -> tuple[Array, Array, Array]:
+def code_moments(marginals: Array, codes: Array, weight: Array | None = None) -> tuple[Array, Array, Array]:
     """Posterior means of the codes, and sums over the nodes of their second moments and of the squares of the means.
 
     `marginals` are the probabilities of the classes, a row for each node; the difference of the sums is that of the covariances.
+    With the `weight` of each node both sums are weighted.
 
     >>> means, second, squares = code_moments(np.array([[0.75, 0.25]]), Classes.of(2).codes)
     >>> means, second - squares
     (array([[0.5]]), array([[0.75]]))
     """
     means = marginals @ codes
+    if weight is not None:
+        return means, (codes.T * (weight @ marginals)) @ codes, (means.T * weight) @ means
     return means, (codes.T * np.sum(marginals, axis=0)) @ codes, means.T @ means

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gcnlimit._validation import broadcast, flag, real
+from gcnlimit._validation import broadcast, flag, real, whole
 from gcnlimit._values import Array, Parameter, Value, brief
 from gcnlimit.classes import Classes
+from gcnlimit.degrees import DegreeLaw, as_degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.spectrum import Spectrum, as_spectrum
 
@@ -83,6 +84,10 @@ class CSBM(Value):
         :math:`yu^T` are sums over them; two equal classes are :math:`y = \pm 1`.
     features
         Law of correlated features, a `Spectrum`; by default they are independent, of unit variance.
+    degrees
+        Law of heterogeneous degrees: `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph. A node of propensity
+        :math:`\theta` then has :math:`\theta` times the mean degree, and the spike is :math:`\sqrt\theta\,y` (Eq. 11.2).
+        By default all nodes are alike.
 
     Examples
     --------
@@ -102,6 +107,7 @@ class CSBM(Value):
     directed: bool
     classes: Classes
     features: Spectrum
+    degrees: DegreeLaw | None
 
     def __init__(
         self,
@@ -113,6 +119,7 @@ class CSBM(Value):
         *,
         classes: Classes | int | ArrayLike = 2,
         features: Spectrum | None = None,
+        degrees: DegreeLaw | None = None,
     ) -> None:
         checked: dict[str, Any] = {
             "alpha": real("alpha", alpha, low=0, open_low=True),
@@ -122,6 +129,7 @@ class CSBM(Value):
             "directed": flag("directed", directed),
             "classes": Classes.of(classes),
             "features": as_spectrum(features),
+            "degrees": as_degrees(degrees),
         }
         for name, value in checked.items():
             object.__setattr__(self, name, value)
@@ -138,28 +146,32 @@ class CSBM(Value):
         features: ArrayLike,
         labelled: ArrayLike,
         directed: bool = False,
+        classes: int = 2,
     ) -> CSBM:
         r"""Return the model that has the edge homophily, mean degree and class means of a graph.
 
-        With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, and :math:`N` nodes, :math:`M` features,
+        With :math:`d` the mean degree, :math:`h` the homophily, :math:`D` the distance, :math:`N` nodes, :math:`M` features and
+        :math:`C` classes of equal size,
 
-        .. math:: \lambda = (2h - 1) \sqrt{\frac{d}{1 - d/N}}, \qquad \mu = \frac\alpha4 D^2, \qquad \alpha = \frac NM.
+        .. math:: \lambda = \frac{Ch - 1}{C - 1} \sqrt{\frac d{1 - d/N}}, \quad \mu = \frac\alpha{2C} D^2, \; \alpha = \frac NM.
 
         Parameters
         ----------
         homophily
-            Fraction :math:`h` of the edges that join two nodes of one class: 1/2 if the edges ignore the classes, below it
-            for a heterophilic graph.
+            Fraction :math:`h` of the edges that join two nodes of one class: :math:`1/C` if the edges ignore the classes, below
+            it for a heterophilic graph.
         degree
             Mean number of edges that leave a node (of neighbours, if the graph is undirected), below `nodes`.
         distance
-            Euclidean distance :math:`D` of the two class means, the noise of each feature having unit variance: the
+            Euclidean distance :math:`D` of two class means, the noise of each feature having unit variance: the
             Mahalanobis distance. With known class means, features alone classify with accuracy :math:`\Phi(D/2)`; means that
             differ by :math:`\delta` standard deviations in each feature are :math:`D = \delta \sqrt M` apart.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
         directed
             Whether the two directions of an edge are independent; False here, as for most graphs.
+        classes
+            Number :math:`C` of classes, all of one size.
 
         Examples
         --------
@@ -180,16 +192,19 @@ class CSBM(Value):
                 f"labelled = {labelled!r} is not a number of nodes; for a label rate write rate * nodes"
             )
         alpha = size["nodes"] / size["features"]
-        lam = (2.0 * h - 1.0) * _full_signal(degree, size["nodes"])
-        return cls(alpha, lam, alpha * distance**2 / 4.0, size["labelled"] / size["nodes"], directed)
+        count = whole("classes", classes, low=2)
+        lam = (count * h - 1.0) / (count - 1) * _full_signal(degree, size["nodes"])
+        mu = alpha * distance**2 / (2.0 * count)
+        return cls(alpha, lam, mu, size["labelled"] / size["nodes"], directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
-        r"""Fraction :math:`\frac12 + \frac\lambda2 \sqrt{(1 - d/N)/d}` of edges within the classes, at mean degree :math:`d`.
+        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`.
 
         >>> round(CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).homophily(degree=25), 12)
         0.6
         """
-        h = 0.5 + 0.5 * self.lam / _full_signal(degree, nodes)
+        count = self._equal_classes()
+        h = (1.0 + (count - 1) * self.lam / _full_signal(degree, nodes)) / count
         if np.any(np.abs(h - 0.5) > 0.5):
             raise ParameterError(
                 f"no graph of that degree has the signal lam = {np.max(np.abs(self.lam)):g}: it needs more than "
@@ -199,8 +214,13 @@ class CSBM(Value):
 
     @property
     def distance(self) -> Parameter:
-        r"""Distance :math:`2 \sqrt{\mu/\alpha}` of the class means, in units of the noise of a feature."""
-        return 2.0 * (self.mu / self.alpha) ** 0.5
+        r"""Distance :math:`\sqrt{2C\mu/\alpha}` of the means of two equal classes, in units of the noise of a feature."""
+        return (2.0 * self._equal_classes() * self.mu / self.alpha) ** 0.5
+
+    def _equal_classes(self) -> int:
+        if not self.classes.equal:
+            raise ParameterError(f"classes = {self.classes} have no single homophily or distance; give equal classes")
+        return self.classes.count
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
@@ -208,9 +228,10 @@ class CSBM(Value):
         return broadcast(**{name: np.shape(getattr(self, name)) for name in SIGNALS})
 
     def __repr__(self) -> str:
-        """Parameters by name, two equal classes and white features left out."""
+        """Parameters by name; two equal classes, white features and degrees that are alike left out."""
         shown = ["alpha", "lam", "mu", "rho", "directed"]
         shown += ["classes"] * (not self.classes.two) + ["features"] * (not self.features.is_white)
+        shown += ["degrees"] * (self.degrees is not None)
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: ArrayLike) -> CSBM:
@@ -220,17 +241,28 @@ class CSBM(Value):
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
         values = {name: getattr(self, name) for name in SIGNALS} | parameters
-        return CSBM(**values, directed=self.directed, classes=self.classes, features=self.features)
+        return CSBM(
+            **values, directed=self.directed, classes=self.classes, features=self.features, degrees=self.degrees
+        )
 
     def require_plain(self, function: str) -> None:
-        """Raise `ParameterError` unless there are two equal classes and white features, which `function` needs.
+        """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs.
 
         >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
         """
+        self.require_alike(function)
         if not self.classes.two or not self.features.is_white:
             got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
             raise ParameterError(
                 f"{function} needs two equal classes and white features, got {got}; predict and bayes_optimal take others"
+            )
+
+    def require_alike(self, function: str) -> None:
+        """Raise `ParameterError` if degrees are heterogeneous, for which `function` has no theory."""
+        if self.degrees is not None:
+            raise ParameterError(
+                f"{function} needs degrees that are alike, got degrees = {self.degrees!r}; leave it out, or use predict, "
+                "bayes_optimal, tune, simulate or amp, which take such laws"
             )
 
     @property
@@ -267,17 +299,25 @@ class CSBM(Value):
         two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
         (:math:`\rho = 0`) message passing recovers the classes better than by chance exactly if it exceeds 1. It is infinite
         where it exceeds the largest floating-point number. Features of noise :math:`\sigma^2` and signal :math:`\Gamma` count
-        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17).
+        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17). With heterogeneous degrees it is the larger eigenvalue in
+        Eq. 11.14, :math:`\lambda_s^2\,\mathbb E\theta^2` for the graph alone.
 
         >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
         inf
         >>> CSBM(4, 0, 2, 0, features=Spectrum([0.5, 2.0])).snr
         2.125
+        >>> from gcnlimit import Gamma
+        >>> round(CSBM(4, 1, 0, 0, directed=False, degrees=Gamma(0.5)).snr, 12)
+        1.5
         """
         law = self.features
         with np.errstate(over="ignore", under="ignore"):
             graph = np.square(self.lam) * (2.0 if self.directed else 1.0)
-            ratio = graph + np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
+            shown = np.square(self.mu) / self.alpha * law.average((law.signal / law.variance) ** 2)
+            ratio = graph + shown
+            if self.degrees is not None:
+                hubs = graph * self.degrees.moment(2.0)
+                ratio = 0.5 * (hubs + shown + np.sqrt((hubs - shown) ** 2 + 4.0 * graph * shown))
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
 
 

@@ -77,6 +77,22 @@ class DegreeLaw(Value):
         return law
 
 
+def as_degrees(value: object) -> DegreeLaw | None:
+    """Return the law of the degrees, None if they are all alike.
+
+    >>> as_degrees(Gamma(0.0)) is None
+    True
+    """
+    if value is None or (isinstance(value, DegreeLaw) and value.bounds == (1.0, 1.0)):
+        return None
+    if isinstance(value, DegreeLaw):
+        return value
+    raise ParameterError(
+        f"degrees = {brief(value)} is no law of degrees; write None, Gamma(variance), LogNormal(variance), "
+        "Pareto(exponent, cut) or Degrees(sequence)"
+    )
+
+
 def _frozen(theta: Array, weight: Array) -> tuple[Array, Array]:
     """Read-only nodes of mean 1 and weights of sum 1, from such up to rounding."""
     weight = weight / np.sum(weight)

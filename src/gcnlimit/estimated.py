@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
 
@@ -20,7 +21,7 @@ class EstimatedCSBM(CSBM):
 
     Parameters
     ----------
-    alpha, lam, mu, rho, directed, classes
+    alpha, lam, mu, rho, directed, classes, degrees
         Those of `CSBM`, one number each.
     lam_error, mu_error
         Standard errors of :math:`\lambda` and :math:`\mu`, taken as independent; infinite if unknown.
@@ -48,8 +49,9 @@ class EstimatedCSBM(CSBM):
         lam_error: float,
         mu_error: float,
         classes: int | ArrayLike = 2,
+        degrees: DegreeLaw | None = None,
     ) -> None:
-        super().__init__(alpha, lam, mu, rho, directed, classes=classes)
+        super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
         if self.shape:
             raise ParameterError(f"an estimate has parameters of shape {self.shape}; give single numbers")
         for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):

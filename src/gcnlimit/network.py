@@ -16,6 +16,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import L2, Penalty, as_penalty
 
 
@@ -46,6 +47,10 @@ class GCN(Value):
     penalty
         The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or a
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
+    normalization
+        By which powers of the degrees the adjacency is divided: ``"symmetric"``, ``"none"``, ``"random-walk"``,
+        ``"regularized"``, which is the best (see `Regularized`), or a pair of exponents (Eq. 11.3). Without effect where all
+        degrees are alike.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class GCN(Value):
     symmetrize: bool
     normalize: bool
     penalty: Penalty
+    normalization: Normalization
 
     def __init__(
         self,
@@ -70,6 +76,7 @@ class GCN(Value):
         normalize: bool = False,
         *,
         penalty: Penalty | Callable[[Array], ArrayLike] | str = "l2",
+        normalization: Normalization | tuple[float, float] | str = "symmetric",
     ) -> None:
         object.__setattr__(self, "filter", as_filter(filter))
         object.__setattr__(self, "loss", as_loss(loss))
@@ -77,9 +84,15 @@ class GCN(Value):
         object.__setattr__(self, "symmetrize", flag("symmetrize", symmetrize))
         object.__setattr__(self, "normalize", flag("normalize", normalize))
         object.__setattr__(self, "penalty", as_penalty(penalty))
+        object.__setattr__(self, "normalization", as_normalization(normalization))
         broadcast(filter=self.filter.shape, reg=np.shape(self.reg))
         if not isinstance(self.penalty, L2) and np.isinf(self.reg).any():
             raise ParameterError(f"reg = inf is not allowed with penalty = {self.penalty!r}; take it finite")
+
+    def __repr__(self) -> str:
+        """Parameters by name, the symmetric normalisation left out."""
+        shown = super().__repr__()
+        return shown.replace(f", normalization={self.normalization!r})", ")") if self.normalization.plain else shown
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,6 +107,14 @@ class GCN(Value):
         GCN(filter=Diffusion(t=1.0), loss=Hinge(), reg=2.0, symmetrize=True, normalize=True, penalty=L2())
         """
         return GCN(**({field.name: getattr(self, field.name) for field in fields(self)} | changes))
+
+    def require_gain(self, data: CSBM) -> None:
+        """Raise `ParameterError` if the filter is to be divided by a gain that is not known on the degrees of the data."""
+        if self.normalize and data.degrees is not None and not self.normalization.plain:
+            raise ParameterError(
+                f"normalize = True needs normalization = 'symmetric' under degrees = {data.degrees!r}, got "
+                f"{self.normalization!r}; give reg in the units of the filter, with normalize=False"
+            )
 
     def require_l2(self, function: str) -> None:
         """Raise `ParameterError` unless the penalty is the squared weights, which a function needs."""

@@ -69,14 +69,20 @@ class Normalization(Value):
         >>> (l * r).round(12)  # 5 theta / (theta + 4)
         array([[1.        , 2.14285714]])
         """
+        if self.tau == 0.0:
+            shape = (signal.size, theta.size)
+            return tuple(np.broadcast_to(theta ** (0.5 - p), shape) for p in (self.left, self.right))  # type: ignore[return-value]
+        left, right = self.scales(theta, signal)
+        return np.sqrt(theta) * left, np.sqrt(theta) * right
+
+    def scales(self, theta: Array, signal: Array) -> tuple[Array, Array]:
+        r"""Powers :math:`[(\theta + \tau)/(1 + \tau)]^{-p}` and with :math:`q`, likewise; 0 for nodes without an edge."""
         with np.errstate(divide="ignore"):
             tau = 1.0 / np.square(signal)[:, None] if self.tau is None else np.full((signal.size, 1), self.tau)
         share = 1.0 / (1.0 + tau)  # finite also for tau = inf, where the degrees do not matter
         mixed = 1.0 + share * (theta - 1.0)
-        if self.tau == 0.0:
-            return tuple(np.broadcast_to(theta ** (0.5 - p), mixed.shape) for p in (self.left, self.right))  # type: ignore[return-value]
-        root = np.sqrt(theta)
-        return root * mixed**-self.left, root * mixed**-self.right
+        some = mixed > 0.0
+        return tuple(np.power(mixed, -p, where=some, out=np.zeros_like(mixed)) for p in (self.left, self.right))  # type: ignore[return-value]
 
     def check(self, law: DegreeLaw) -> None:
         r"""Raise `ParameterError` if the theory has no answer for that law of the degrees.
@@ -157,12 +163,14 @@ def as_normalization(value: object) -> Normalization:
     """
     if isinstance(value, Normalization):
         return value
+    if isinstance(value, str) and value == "regularized":
+        return Regularized()
     for exponents, name in _NAMED.items():
-        if value == name:
+        if isinstance(value, str) and value == name:
             return Normalization(*exponents)
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     raise ParameterError(
-        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', Regularized() or a pair "
+        f"normalization = {brief(value)} is not known; write 'symmetric', 'none', 'random-walk', 'regularized' or a pair "
         "of exponents (p, q)"
     )

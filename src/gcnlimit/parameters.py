@@ -17,14 +17,18 @@ import numpy as np
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.degrees import Gamma, LogNormal
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
 from gcnlimit.filters.residual import check_depth
 from gcnlimit.network import GCN
+from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
 
-DATA = tuple(f.name for f in fields(CSBM))
-LEARNING = tuple(f.name for f in fields(GCN) if f.name != "filter")
+LAWS = {"gamma": Gamma, "lognormal": LogNormal}
+"""Laws of degrees that their variance describes."""
+DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
+LEARNING = (*(f.name for f in fields(GCN) if f.name != "filter"), "tau")
 """Parameters of the network beside its filter."""
 FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
 SIMULATION = ("nodes", "degree", "trials", "seed")
@@ -40,6 +44,9 @@ _LONG_NAMES = {
     "directed": "directed graph",
     "classes": "number of equal classes, or their fractions",
     "features": "law of the features",
+    "degrees": "law of the degrees",
+    "degrees_variance": "variance of the degrees over their mean",
+    "degrees_law": "law of degrees of that variance, gamma or lognormal",
     "filter": "filter",
     "t": "diffusion time",
     "theta": "PageRank parameter",
@@ -51,6 +58,8 @@ _LONG_NAMES = {
     "symmetrize": "symmetrized graph",
     "normalize": "regularization relative to the gain of the filter",
     "penalty": "penalty of the weights",
+    "normalization": "symmetric, none, random-walk or regularized",
+    "tau": "degree added by the regularized normalization, over the mean",
     "nodes": "number of nodes",
     "degree": "average degree",
     "trials": "number of trials",
@@ -99,7 +108,7 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
     """Default values of the named arguments of a function.
 
     >>> defaults(CSBM, DATA)
-    {'directed': True, 'classes': 2, 'features': None}
+    {'directed': True, 'classes': 2, 'features': None, 'degrees': None}
     """
     arguments = inspect.signature(function).parameters
     found = {name: arguments[name].default for name in names if name in arguments}
@@ -146,13 +155,33 @@ def check_names(given: Collection[str], allowed: Collection[str], where: str) ->
 
 
 def build_data(parameters: Mapping[str, Any]) -> CSBM:
-    """Data of the parameters."""
-    return CSBM(**{name: parameters[name] for name in DATA if name in parameters})
+    """Data of the parameters; a law of degrees may be given by its variance.
+
+    >>> build_data({"alpha": 4, "lam": 1, "mu": 2, "rho": 0.1, "degrees_variance": 0.5}).degrees
+    Gamma(variance=0.5)
+    """
+    given = {name: parameters[name] for name in DATA if parameters.get(name) is not None}
+    variance, law = given.pop("degrees_variance", None), given.pop("degrees_law", "gamma")
+    if law not in LAWS:
+        raise ParameterError(f"degrees_law = {law!r} is not known; it must be one of {', '.join(LAWS)}")
+    if variance is not None and "degrees" in given:
+        raise ParameterError("degrees_variance is given beside degrees; give one of the two")
+    return CSBM(**given if variance is None else given | {"degrees": LAWS[law](variance)})
 
 
 def build_network(parameters: Mapping[str, Any]) -> GCN:
-    """Network of the parameters."""
-    return GCN(build_filter(parameters), **{name: parameters[name] for name in LEARNING if name in parameters})
+    """Network of the parameters; `tau` belongs to the regularized normalisation.
+
+    >>> build_network({"t": 1.0, "normalization": "regularized", "tau": 2.0}).normalization
+    Regularized(tau=2.0)
+    """
+    given = {name: parameters[name] for name in LEARNING if name in parameters}
+    tau = given.pop("tau", None)
+    if tau is not None:
+        if as_normalization(given.get("normalization", "symmetric")) != Regularized():
+            raise ParameterError(f"tau = {tau!r} needs normalization = 'regularized'")
+        given["normalization"] = Regularized(tau)
+    return GCN(build_filter(parameters), **given)
 
 
 def build_filter(parameters: Mapping[str, Any]) -> Filter:
@@ -220,6 +249,10 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None) -> An
         parameters |= {name: getattr(data, name) for name in (*SIGNALS, "directed")}
         if not data.classes.two:
             parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
+        if data.degrees is not None:
+            parameters |= {"degrees": repr(data.degrees)} | (
+                {} if gcn is None else {"normalization": repr(gcn.normalization)}
+            )
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         parameters |= {"loss": type(gcn.loss).__name__, "reg": gcn.reg, "symmetrize": gcn.symmetrize}

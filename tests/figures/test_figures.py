@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gcnlimit import ParameterError
-from gcnlimit.figures.own import hard_phase, imbalance_colour
+from gcnlimit.figures.own import degrees, hard_phase, imbalance_colour
 from gcnlimit.figures.paper import depth, diffusion, gap, introduction, learning_rates, networks, optimal_time
 from gcnlimit.figures.registry import FIGURES, find, read, statements, write
 from gcnlimit.figures.style import picture
@@ -25,6 +25,7 @@ COARSE = [
     (diffusion, "SOLVED", diffusion.SOLVED[::2]),
     (imbalance_colour, "REG", imbalance_colour.REG[::4]),
     (hard_phase, "_HALVINGS", 14),
+    (degrees, "VARIANCES", degrees.VARIANCES[::8]),
 ]
 """Grids that take seconds, less fine."""
 

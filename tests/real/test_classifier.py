@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import members
 from gcnlimit.real.leave_one_out import Ridge, correct, soft_average, targets
-from gcnlimit.real.operators import propagation
 from gcnlimit.real.views import Views
 
 
@@ -61,14 +61,13 @@ def test_the_smaller_gram_matrix_is_as_good():
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 
 
-@pytest.mark.parametrize("operator", ["auto", "normalized", "centred", "paper"])
-@pytest.mark.parametrize("direction", ["both", "out", "in"])
-@pytest.mark.parametrize("filter", ["pagerank", "diffusion", "residual", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
-def test_outputs_are_those_of_the_dense_formula(operator, direction, filter):
+@pytest.mark.parametrize("operator", ["auto", "normalized", "centred"])
+@pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
+def test_outputs_are_those_of_the_dense_formula(operator, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = problem(directed=True)
-    model = gl.GraphClassifier(filter, operator=operator, direction=direction, scale=None).fit(X, y, graph=A)
-    S = propagation(sparse.csr_array(A), model.operator_, True, direction)
+    model = gl.GraphClassifier(filter, operator=operator, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), model.operator_)
     S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
     if model.filter_ is None:
         Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
@@ -96,8 +95,6 @@ def _function(filter, S):
         return expm(filter.t * S)
     if isinstance(filter, gl.PageRank):
         return np.linalg.inv(one - filter.theta * S)
-    if isinstance(filter, gl.Polynomial):
-        return one
     product = one
     for c in filter.c:
         product = (S + c * one) @ product

@@ -45,9 +45,9 @@ def test_hubs_are_seen_and_said():
     p = np.minimum(12 / 800 * np.outer(weight, weight) / weight.mean() ** 2, 1.0)
     A = np.triu(rng.random((800, 800)) < p, 1)
     found = gl.describe(rng.standard_normal((800, 50)), y, sparse.csr_array((A + A.T).astype(float)))
-    assert not found.holds
     assert "degrees vary" in str(found)
-    assert found.outliers.size > 1
+    assert found.estimate.degrees.moment(2.0) > 1.5
+    assert found.noise_level < 1.0  # the largest hubs are joined to nearly all
 
 
 def test_the_drawing_shows_spectrum_semicircle_and_outliers():

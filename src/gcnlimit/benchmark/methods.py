@@ -17,9 +17,9 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.network import GCN
 from gcnlimit.real.networks import choose, networks
-from gcnlimit.real.operators import propagation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
 from gcnlimit.simulation.infer.inference import Inference

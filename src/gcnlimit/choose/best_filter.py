@@ -272,6 +272,7 @@ def is_infinite(reg: float | None) -> bool:
 
 def _points(data: CSBM, symmetrize: bool) -> Points:
     check_types("best_filter", data=(data, CSBM))
+    data.require_alike("best_filter")
     check_range(data, LARGEST)
     return Points.of(data, GCN(Polynomial(np.ones(1)), symmetrize=symmetrize))
 

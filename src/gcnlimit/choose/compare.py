@@ -17,6 +17,7 @@ from gcnlimit.results.result import Coordinates, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+import contextlib
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -31,13 +32,16 @@ from gcnlimit.choose.gap_map import scored
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
+from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import Prediction, scalar_or_array
 from gcnlimit.theory.bayes import bayes_optimal
-from gcnlimit.theory.decision import best_log_error
+from gcnlimit.theory.decision import best_log_error, from_margins
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import check_range, in_range
+from gcnlimit.theory.propensity_spectrum import spectrum
 
 
 @dataclass(frozen=True)
@@ -184,8 +188,10 @@ def compare(
     Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best of all
     linear filters at infinite regularization and at any; principal component analysis of the graph alone; and the
     Bayes-optimal accuracy. Each line says the regularization that was chosen. On a directed graph polynomials and all linear
-    filters, a lower bound marked ``>=``, are those at infinite regularization. The search takes two or three seconds for one
-    point, less for each of many.
+    filters, a lower bound marked ``>=``, are those at infinite regularization. Under a law of degrees the families have the
+    symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
+    polynomials nor all linear filters are searched; the eigenvector is that of the regularised graph. The search takes two or
+    three seconds for one point, less for each of many.
 
     Parameters
     ----------
@@ -227,18 +233,21 @@ def compare(
     ceiling = bayes_optimal(data)
     tuned = _Families(searched, symmetrize, infinite)
     residual = Residual.constant(1.0, depth)
-    pca = np.broadcast_to(pca_margin(data.effective_signal(symmetrize)), data.shape)
-    pca_log_error = best_log_error(pca, data.classes)
-    pca_accuracy = ndtr(pca) if data.classes.two else -np.expm1(pca_log_error)
-    with progress_bar("methods", 6 if infinite or not tuned.symmetric else 7, progress, unit="methods") as bar:
+    families = [
+        tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
+        tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
+        tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
+        tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
+    ]
+    if data.degrees is None:
+        families.append(_polynomials(searched, order, symmetrize, reg))
+    else:
+        families += tuned.normalisations(data.degrees)
+    pca_log_error, pca_accuracy = _eigenvector(data, symmetrize)
+    methods = len(families) + (data.degrees is None) * (1 if infinite or not tuned.symmetric else 2)
+    with progress_bar("methods", methods, progress, unit="methods") as bar:
         networks = []
-        for entry in chain(
-            tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
-            tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
-            tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
-            tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
-            _polynomials(searched, order, symmetrize, reg),
-        ):
+        for entry in chain.from_iterable(families):
             networks.append(entry)
             bar.advance(1)
     entries = [
@@ -247,6 +256,19 @@ def compare(
         Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error, status=ceiling.status),
     ]
     return labelled(Comparison(tuple(entries)), data)
+
+
+def _eigenvector(data: CSBM, symmetrize: bool) -> tuple[Array, Array]:
+    """Logarithm of the error and accuracy of the leading eigenvector of the graph, regularised where degrees vary."""
+    signal, law = np.broadcast_to(data.effective_signal(symmetrize), data.shape), data.degrees
+    if law is None:
+        pca = np.broadcast_to(pca_margin(signal), data.shape)
+        log_error = best_log_error(pca, data.classes)
+        return log_error, ndtr(pca) if data.classes.two else -np.expm1(log_error)
+    leading = spectrum(Regularized(), law, signal.ravel()).margin.reshape(*data.shape, 1)
+    margin, none = leading * np.sqrt(law.theta), np.zeros(data.shape)
+    found = from_margins(data.classes, margin, margin, none, none, weight=law.weight)
+    return np.asarray(found.log_test_error), np.asarray(found.test_accuracy)
 
 
 def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
@@ -281,9 +303,24 @@ class _Families:
         """Whether they apply a symmetric operator, on which all filters are searched at any regularization."""
         return self.symmetrize or not self.data.directed
 
-    def __call__(self, method: str, filter: Filter, free: dict[str, Bounds]) -> Iterator[Entry]:
+    def normalisations(self, law: DegreeLaw) -> list[Iterator[Entry]]:
+        """Entries of PageRank with the other normalisations that have an answer under a law of degrees."""
+        found = []
+        for name, given in (("none", "none"), ("random walk", "random-walk"), ("regularised", Regularized())):
+            with contextlib.suppress(ParameterError):
+                as_normalization(given).check(law)
+                found.append(self(f"PageRank, {name}", PageRank(0.0), {"theta": (-1.0, 1.0)}, as_normalization(given)))
+        return found
+
+    def __call__(
+        self,
+        method: str,
+        filter: Filter,
+        free: dict[str, Bounds],
+        normalization: Normalization | str = "symmetric",
+    ) -> Iterator[Entry]:
         """Entry of a family at its best."""
-        gcn = GCN(filter, symmetrize=self.symmetrize)
+        gcn = GCN(filter, symmetrize=self.symmetrize, normalization=normalization)
         best = tune(
             self.data, gcn, free if self.infinite else free | {"reg": _ANY_REG}, threshold="best", progress=False
         )

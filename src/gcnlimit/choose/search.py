@@ -24,6 +24,7 @@ from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.theory.finite_reg.square import square_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.propensity_spectrum import radius
 
 Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 """Interval of a parameter, or one interval for each layer."""
@@ -129,7 +130,8 @@ class Search:
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
         values = np.stack([axis.value(u[:, k], which) for k, axis in enumerate(self.axes)], axis=1)
-        if self.any_reg and not self.gcn.normalize:
+        known = self.model.degrees is None or self.gcn.normalization.plain
+        if self.any_reg and not self.gcn.normalize and known:
             values[:, self.reg_axis] *= self._gain(values, which)
         return values
 
@@ -209,8 +211,11 @@ def search_of(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, own_bias: boo
     own_bias = own_bias and data.classes.skewed
     symmetric = data.operator(gcn.symmetrize).symmetric
     explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
-    layered = not (symmetric or explicit or isinstance(gcn.filter, PageRank))
-    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white
+    gcn.require_gain(data)
+    law, plain = data.degrees, gcn.normalization.plain
+    short = symmetric or explicit or (isinstance(gcn.filter, PageRank) and law is None)
+    layered = not (short and (law is None or plain))
+    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white and law is None
     search = Search(data, gcn, free, shape, own_bias, explicit, layered, ridge and symmetric and not own_bias)
     intervals = [one for name, bounds in free.items() for one in _intervals(gcn, name, bounds)]
     found = [_axis(search, *interval) for interval in intervals]
@@ -260,7 +265,11 @@ def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> 
 
 def _radius(search: Search) -> Array:
     """Spectral radius of each problem."""
-    return np.broadcast_to(search.model.operator(search.gcn.symmetrize).radius, search.shape).ravel()
+    operator, law = search.model.operator(search.gcn.symmetrize), search.model.degrees
+    if law is None or search.gcn.normalization.plain:
+        return np.broadcast_to(operator.radius, search.shape).ravel()
+    signal = np.broadcast_to(operator.signal, search.shape).ravel()
+    return radius(search.gcn.normalization, law, signal, operator.symmetric)
 
 
 def _farthest(asked: tuple[float, float]) -> float:
@@ -270,11 +279,11 @@ def _farthest(asked: tuple[float, float]) -> float:
 
 def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[Array, npt.NDArray[np.bool_], str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-    name, replaced, radius = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
+    name, replaced, reach = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    allowed = np.max(np.where(replaced(tried).layers(radius=radius) <= _LONGEST, tried, 0.0), axis=0)
+    allowed = np.max(np.where(replaced(tried).layers(radius=reach) <= _LONGEST, tried, 0.0), axis=0)
     far = _farthest(asked)
-    layers = replaced(far).layers(radius=radius)
+    layers = replaced(far).layers(radius=reach)
     sentence = (
         f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
         f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"

@@ -22,7 +22,7 @@ from gcnlimit.errors import writing
 @click.option(
     "--filter",
     "family",
-    type=click.Choice(["auto", "pagerank", "diffusion", "residual", "hops"]),
+    type=click.Choice(["auto", "pagerank", "diffusion", "hops"]),
     default="auto",
     show_default=True,
     help="The average that recommend recommends, or a single network of this family.",

@@ -73,6 +73,8 @@ data_options = _all(
     *(_number(n, f"{long_name(n).capitalize()}{_BOUNDS.get(n, '')}.", required=True) for n in SIGNALS),
     _number("classes", "Number of equal classes, or their fractions such as 0.2,0.8.", default="2"),
     click.option("--undirected", is_flag=True, help="The graph is drawn symmetric."),
+    click.option("--degrees-variance", type=float, help=f"{long_name('degrees_variance').capitalize()}."),
+    click.option("--degrees-law", default="gamma", show_default=True, help="gamma or lognormal."),
 )
 network_options = _all(
     *(_number(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
@@ -80,6 +82,8 @@ network_options = _all(
     click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
     _number("reg", "Regularization, > 0 or inf.", default="inf", show_default=True),
     click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
+    click.option("--normalization", default="symmetric", show_default=True, help=f"{long_name('normalization')}."),
+    click.option("--tau", type=float, help=f"{long_name('tau').capitalize()}; by default the best."),
     symmetrize_option,
 )
 """Parameters of the network, with those of every filter, of which exactly one must be given."""
@@ -115,6 +119,8 @@ class Grid:
         alone = len(classes) == 1 and classes[0].is_integer()
         if classes != [2.0]:
             self.inputs["classes"] = int(classes[0]) if alone else tuple(classes)
+        if given.get("degrees_variance") is not None:
+            self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "reg" in given:
             self._take_network(given)
 
@@ -181,7 +187,7 @@ class Grid:
             raise click.UsageError(f"choose one filter among {known} (got {got}).")
         self._take("reg", given["reg"])
         self._take_filter(chosen[0], given[chosen[0]], given["depth"])
-        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and name in given}
+        self.inputs |= {name: given[name] for name in LEARNING if name != "reg" and given.get(name) is not None}
 
     def _take_filter(self, name: str, values: Array, depth: int | None) -> None:
         family = FAMILIES[name]

@@ -104,7 +104,7 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
     fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
     fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
-    head = f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes."
+    head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 

@@ -20,7 +20,7 @@ from gcnlimit._values import Array
 from gcnlimit._version import __version__
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.figures.base import PaperFigure, Simulation
-from gcnlimit.figures.own import classes, hard_phase, imbalance_colour
+from gcnlimit.figures.own import classes, degrees, hard_phase, imbalance_colour
 from gcnlimit.figures.paper import (
     depth,
     diffusion,
@@ -52,7 +52,8 @@ PAPER = {
     )
 }
 """The figures of the paper."""
-FIGURES = PAPER | {figure.name: figure for figure in (classes.FIGURE, hard_phase.FIGURE, imbalance_colour.FIGURE)}
+OWN = (classes.FIGURE, degrees.FIGURE, hard_phase.FIGURE, imbalance_colour.FIGURE)
+FIGURES = PAPER | {figure.name: figure for figure in OWN}
 """And those of the project."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from copy import copy
 from typing import Any
@@ -30,29 +31,22 @@ def as_adjacency(
     array([[0., 2.],
            [0., 0.]])
     """
-    if hasattr(graph, "adjacency") and hasattr(graph, "number_of_nodes"):
-        graph = _of_networkx(graph)
     if graph is None:
+        raise ParameterError(f"{name} is None; give an adjacency matrix (GraphClassifier alone does without)")
+    raw = _matrix(name, _of_networkx(graph) if hasattr(graph, "number_of_nodes") else graph)
+    if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
+        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
+        raise ParameterError(f"{name} has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
+    if nodes is not None and raw.shape[0] != nodes:
         raise ParameterError(
-            f"{name} = None is not allowed here; give an adjacency matrix (GraphClassifier alone does without)"
+            f"{name} has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
         )
-    raw = graph if is_sparse(graph) else _array(name, graph)
-    _check_square(name, raw, nodes)
     matrix = _as_csr(name, raw)
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"{name} holds NaN or infinity; every weight must be finite, 1 for an edge")
     dropped = 0 if loops else _drop_loops(matrix)
     matrix.eliminate_zeros()
-    check_range(name, matrix.data)
-    if np.any(negative := matrix.data < 0.0):
-        raise ParameterError(
-            f"{name} has {negative.sum()} negative weights, such as {matrix.data[negative][0]:g}; a weight says how strongly "
-            "two nodes are joined: leave these edges out, or take the size of the weights"
-        )
-    if matrix.nnz == 0:
-        raise ParameterError(
-            f"{name} has {raw.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
-        )
+    _check_weights(name, matrix)
     if dropped and notes is not None:
         notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
     elif 2 * dropped > len(matrix.indptr):
@@ -78,9 +72,7 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         if nodes is None:
             raise ParameterError(f"{name} is None and there is no graph; give features, a graph, or both")
         return sparse.eye_array(nodes, format="csr")
-    raw = X if is_sparse(X) else _array(name, X)
-    if raw.dtype.kind not in "biuf":
-        raise ParameterError(f"{name} has dtype {raw.dtype}; features must be real numbers: encode the others first")
+    raw = _matrix(name, X)
     if raw.ndim != 2 or 0 in raw.shape:
         raise ParameterError(f"{name} has shape {raw.shape}; it must have a row for each node and at least one column")
     if nodes is not None and raw.shape[0] != nodes:
@@ -91,23 +83,17 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
-    values: Any = matrix.data if is_sparse(matrix) else matrix
+    coo = sparse.coo_array(matrix) if is_sparse(matrix) else None
+    values: Any = matrix if coo is None else coo.data
     if not np.isfinite(values).all():
-        row, column = _first(matrix, ~np.isfinite(values))
+        place = np.argwhere(~np.isfinite(values))[0].tolist()
+        row, column = place if coo is None else (coo.row[place[0]], coo.col[place[0]])
         raise ParameterError(
             f"{name} = {matrix[row, column]} at row {row}, column {column}; every feature must be finite: replace what is "
             "missing, such as by the mean of its column"
         )
     check_range(name, values)
     return matrix
-
-
-def _first(matrix: Any, bad: npt.NDArray[np.bool_]) -> tuple[int, int]:
-    """Row and column of the first entry that is bad, of a dense matrix or of the entries of a sparse one."""
-    place = np.argwhere(bad)[0]
-    if bad.ndim == 2:
-        return int(place[0]), int(place[1])
-    return int(np.searchsorted(matrix.indptr, place[0], "right")) - 1, int(matrix.indices[place[0]])
 
 
 def check_range(name: str, values: npt.NDArray[Any]) -> None:
@@ -119,15 +105,16 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
         )
 
 
-def _check_square(name: str, raw: Any, nodes: int | None) -> None:
-    if raw.dtype.kind not in "biuf":
-        raise ParameterError(f"{name} has dtype {raw.dtype}; it must hold real numbers, 1 for an edge")
-    if raw.ndim != 2 or raw.shape[0] != raw.shape[1]:
-        hint = "; a list of edges becomes a matrix by gcnlimit.real.from_edges" if 2 in raw.shape else ""
-        raise ParameterError(f"{name} has shape {raw.shape}; it must be square, a row and a column for each node{hint}")
-    if nodes is not None and raw.shape[0] != nodes:
+def _check_weights(name: str, matrix: Any) -> None:
+    check_range(name, matrix.data)
+    if np.any(negative := matrix.data < 0.0):
         raise ParameterError(
-            f"{name} has {raw.shape[0]} nodes but X has {nodes} rows; they must be the same nodes in order"
+            f"{name} has {negative.sum()} negative weights, such as {matrix.data[negative][0]:g}; a weight says how strongly "
+            "two nodes are joined: leave these edges out, or take the size of the weights"
+        )
+    if matrix.nnz == 0:
+        raise ParameterError(
+            f"{name} has {matrix.shape[0]} nodes and no edge between two of them; GraphClassifier takes graph=None"
         )
 
 
@@ -174,14 +161,12 @@ def dense(X: Any) -> npt.NDArray[Any]:
 def check_indices(name: str, matrix: Any) -> None:
     """Refuse a sparse matrix whose indices lead outside of it: SciPy takes them on trust, and would read beyond its arrays."""
     try:
-        if matrix.format in {"csr", "csc", "bsr"}:
-            _check_whole(matrix.indptr, matrix.indices)
+        if matrix.format == "coo":
+            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+        elif matrix.format in {"csr", "csc", "bsr"}:
             copy(matrix).check_format(full_check=True)  # which may shorten the arrays of the one it is called on
             if np.any(matrix.indptr[1:] < matrix.indptr[:-1]):  # SciPy does not look if the last pointer is 0
                 raise ValueError("its row pointers decrease")
-        elif matrix.format == "coo":
-            _check_whole(*matrix.coords)
-            sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
     except ValueError as error:
         raise ParameterError(
             f"{name} is a broken sparse matrix: {error}; build it from scipy.sparse.coo_array((weights, (row, column)), shape)"
@@ -199,11 +184,6 @@ def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
     return csr
 
 
-def _check_whole(*indices: npt.NDArray[Any]) -> None:
-    if any(array.dtype.kind not in "iu" for array in indices):
-        raise ValueError("its indices are not whole numbers")
-
-
 def squared(X: Any) -> Any:
     """Entry by entry."""
     return X.multiply(X) if is_sparse(X) else X**2
@@ -216,12 +196,12 @@ def column_spread(X: Any) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     return mean, spread, spread > 1e-7 * np.sqrt(square)
 
 
-def _array(name: str, value: Any) -> npt.NDArray[Any]:
-    """Array of what is not sparse; objects that are all numbers become numbers."""
-    array = plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
+def _matrix(name: str, value: Any) -> Any:
+    """Sparse matrix as it is, else an array, of real numbers; objects that are all numbers become such."""
+    array = value if is_sparse(value) else plain_array(name, value.to_numpy() if hasattr(value, "to_numpy") else value)
     if array.dtype.kind == "O" and array.ndim == 2:
-        try:
-            return array.astype(np.float64)
-        except (ValueError, TypeError):
-            return array
+        with contextlib.suppress(ValueError, TypeError):
+            array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(f"{name} has dtype {array.dtype}; it must hold real numbers: encode others first")
     return array

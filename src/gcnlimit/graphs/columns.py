@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-Mask = npt.NDArray[np.bool_]
 MISSING = frozenset({"", "na", "n/a", "?", "none", "null", "nan", "nat", "<na>"})
 UNKNOWN = MISSING | {"unknown", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
@@ -48,14 +46,14 @@ def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
     ([2, None, 1], ['1 of 3 nodes has no label (NA).'])
     """
     texts = [text(cell) for cell in cells]
-    known = [value.lower() not in UNKNOWN for value in texts]
-    marks = {value for value, k in zip(texts, known, strict=True) if not k}
-    shown = ", ".join(sorted(mark or "empty" for mark in marks))
-    rest = len(texts) - sum(known)
-    notes = [f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({shown})."] if marks else []
-    whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value, k in zip(texts, known, strict=True) if k)
+    known = [value for value in texts if value.lower() not in UNKNOWN]
+    whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value in known)
     read = (lambda value: int(float(value))) if whole else str
-    return [read(value) if k else None for value, k in zip(texts, known, strict=True)], notes
+    classes = [None if value.lower() in UNKNOWN else read(value) for value in texts]
+    if not (rest := len(texts) - len(known)):
+        return classes, []
+    marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in UNKNOWN}))
+    return classes, [f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({marks})."]
 
 
 def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
@@ -74,17 +72,20 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     """
     parts, marks, filled, encoded = [], [], [], []
     for name, cells in columns.items():
-        missing = _missing(cells)
+        texts = [text(cell).lower() for cell in cells]
+        words = {value for value in texts if value not in MISSING and not is_number(value)}
+        missing = np.array([value in MISSING or (value == "unknown" and words == {"unknown"}) for value in texts])
         if missing.all():
             filled.append(f"{name} (all, left out)")
-        elif all(is_number(cell) for cell, gap in zip(cells, missing, strict=True) if not gap):
-            parts.append(_filled(cells, missing))
+        elif words - {"unknown"}:
+            parts.append(_one_hot(name, np.array([text(cell) for cell in cells]), missing))
+            encoded.append(f"{name} ({parts[-1].shape[1]})")
+        else:
+            values = np.array([0.0 if gap else float(value) for value, gap in zip(texts, missing, strict=True)])
+            parts.append(np.where(missing, values[~missing].mean(), values)[:, None])
             if missing.any():
                 marks.append(missing)
                 filled.append(f"{name} ({missing.sum()})")
-        else:
-            parts.append(_one_hot(name, cells, missing))
-            encoded.append(f"{name} ({parts[-1].shape[1]})")
     notes = [f"Missing numbers became the mean of their column and are marked: {', '.join(filled)}."] if filled else []
     if encoded:
         notes.append(f"Words became columns of 0 and 1: {', '.join(encoded)}.")
@@ -93,28 +94,12 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     return (np.hstack(parts) if parts else None), notes
 
 
-def _missing(cells: Cells) -> Mask:
-    """Which cells are empty or say so; `unknown` does among numbers, and is a word among words."""
-    texts = [text(cell).lower() for cell in cells]
-    missing = np.array([value in MISSING for value in texts])
-    others = {value for value, gap in zip(texts, missing, strict=True) if not gap and not is_number(value)}
-    return missing | np.array([value == "unknown" for value in texts]) if others == {"unknown"} else missing
-
-
-def _filled(cells: Cells, missing: Mask) -> Array:
-    values = np.array([0.0 if gap else float(cell) for cell, gap in zip(cells, missing, strict=True)])
-    values[missing] = values[~missing].mean()
-    return values[:, None]
-
-
-def _one_hot(name: str, cells: Cells, missing: Mask) -> Array:
+def _one_hot(name: str, words: Any, missing: Any) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
-    words = np.array([text(cell) for cell in cells])
     values = sorted(set(words[~missing].tolist()))
     leave = "or name the column in drop to leave it out"
-    if any(_DAY.fullmatch(value) for value in values):
-        day = next(value for value in values if _DAY.fullmatch(value))
-        raise ParameterError(f"column {name!r} holds dates, such as {day!r}; count days from one of them, {leave}")
+    if days := [value for value in values if _DAY.fullmatch(value)]:
+        raise ParameterError(f"column {name!r} holds dates, such as {days[0]!r}; count days from one of them, {leave}")
     if numbers := [value for value in values if is_number(value)]:
         word = next(value for value in values if not is_number(value))
         raise ParameterError(

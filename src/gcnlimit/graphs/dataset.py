@@ -12,16 +12,7 @@ from gcnlimit._validation import plain_array, whole
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
-from gcnlimit.graphs.npz import (
-    Location,
-    Stored,
-    assembling,
-    field,
-    graph_fields,
-    read_arrays,
-    stored_csr,
-    write_arrays,
-)
+from gcnlimit.graphs.npz import Location, assembling, field, graph_fields, read_arrays, stored_csr, write_arrays
 
 Masks = npt.NDArray[np.bool_]
 SPLITS = ("train", "val", "test")
@@ -77,9 +68,7 @@ class Dataset:
         }
         masks = {name: _masks(name, getattr(self, name), nodes) for name in SPLITS}
         if len({len(rows) for rows in masks.values() if rows is not None}) > 1:
-            raise ParameterError(
-                "train, val and test have different numbers of rows; each must have one for each split"
-            )
+            raise ParameterError("train, val and test have different numbers of rows; each must have one per split")
         for name, value in (checked | masks).items():
             object.__setattr__(self, name, value)
 
@@ -130,7 +119,14 @@ def load(path: Location) -> Dataset:
     """Read a file that `save` wrote; nothing in it is executed."""
     stored = read_arrays(path, "a graph")
     with assembling(path, "a graph"):
-        return _assemble(stored)
+        nodes = stored["indptr"].size - 1
+        graph, X = stored_csr(stored, "weights", (nodes, nodes)), stored.get("x_dense")
+        if "x_indptr" in stored:
+            rows, columns = field(stored, "x_shape", 2).tolist()
+            X = stored_csr(stored, "x_data", (whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)), "x_")
+        masks: dict[str, Any] = {name: _unpacked(stored[name], nodes) for name in SPLITS if name in stored}
+        y = stored.get("labels", np.full(nodes, -1))
+        return Dataset(graph, X, y, **masks, names=stored.get("names"))
 
 
 def save(data: Dataset, path: Location) -> None:
@@ -141,34 +137,14 @@ def save(data: Dataset, path: Location) -> None:
         fields["x_shape"] = np.array(data.X.shape)
     elif data.X is not None:
         fields["x_dense"] = data.X
-    for name in SPLITS:
-        if (masks := getattr(data, name)) is not None:
-            fields[name] = np.packbits(masks, axis=1)
-    if data.names is not None:
-        fields["names"] = data.names
-    write_arrays(path, fields, compress=True)
-
-
-def _assemble(stored: Stored) -> Dataset:
-    nodes = stored["indptr"].size - 1
-    graph = stored_csr(stored, "weights", (nodes, nodes))
-    X = stored.get("x_dense")
-    if "x_indptr" in stored:
-        X = stored_csr(stored, "x_data", _shape(stored), "x_")
-    width = (nodes + 7) // 8
-    masks = [_unpacked(field(stored, name, None, width), nodes) if name in stored else None for name in SPLITS]
-    y = stored.get("labels", np.full(nodes, -1))
-    return Dataset(graph, X, y, masks[0], masks[1], masks[2], stored.get("names"))
-
-
-def _shape(stored: Stored) -> tuple[int, int]:
-    rows, columns = field(stored, "x_shape", 2).tolist()
-    return whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)
+    packed = {name: getattr(data, name) for name in SPLITS if getattr(data, name) is not None}
+    fields |= {name: np.packbits(masks, axis=1) for name, masks in packed.items()}
+    write_arrays(path, fields | ({} if data.names is None else {"names": data.names}), compress=True)
 
 
 def _unpacked(packed: npt.NDArray[Any], nodes: int) -> Masks:
-    if packed.dtype != np.uint8:
-        raise ParameterError(f"the splits have dtype {packed.dtype}; they must be numpy.packbits of booleans")
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != (nodes + 7) // 8:
+        raise ParameterError(f"the splits have shape {packed.shape}; they must be numpy.packbits of rows of booleans")
     return np.unpackbits(packed, axis=1)[:, :nodes].astype(bool)
 
 

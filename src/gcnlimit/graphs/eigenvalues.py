@@ -37,26 +37,6 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
     return float(abs(values[largest]))
 
 
-def largest_singular_value(operator: Any) -> float:
-    """Largest singular value, to a thousandth, of an operator that has a transpose ``T``.
-
-    >>> round(largest_singular_value(np.array([[0.0, 2.0], [0.0, 0.0]])), 6)
-    2.0
-    """
-    start = np.random.default_rng(0).standard_normal(operator.shape[1])
-    return float(np.sqrt(largest_eigenvalue(_Gram(operator), start)))
-
-
-class _Gram:
-    r"""The operator :math:`a^T a`."""
-
-    def __init__(self, operator: Any) -> None:
-        self.operator = operator
-
-    def __matmul__(self, v: Array) -> Any:
-        return self.operator.T @ (self.operator @ v)
-
-
 def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
     """Distinct eigenvalues of a symmetric operator of largest magnitude, largest first, at most `count`.
 

@@ -32,10 +32,12 @@ def from_labels(given: StandardizedGraph) -> Signals:
 
     .. math::
 
-        \hat\lambda = \frac ND \sum_{i \ne j} (y_i \cdot y_j)\, a_{ij}, \qquad
+        \hat\lambda = \frac ND \sum_{i \ne j} (y_i \cdot y_j)\, \frac{A_{ij} - D_iD_j/2m}\nu, \qquad
         \hat\mu = \frac{N}{MD} \sum_{i \ne j} (y_i \cdot y_j)\, X_i \cdot X_j, \qquad D = \sum_{i \ne j} (y_i \cdot y_j)^2.
 
-    The variance of :math:`\hat\lambda` is :math:`\frac{2N}D (1 + \hat\lambda\kappa T/D)`, half of it on a directed graph, with
+    Edges are counted against what the degrees :math:`D_i` alone would give: with all labels of two classes,
+    :math:`\hat\lambda` is :math:`2\sqrt d` times Newman's modularity. Its variance is
+    :math:`\frac{2N}D (1 + \hat\lambda\kappa T/D)`, half of it on a directed graph, with
     :math:`T = \sum_{i \ne j} (y_i \cdot y_j)^3`: where edges are more frequent they also fluctuate more, by
     :math:`\kappa = (1 - 2p)/\sqrt{Np(1-p)}` per signal, and :math:`\hat\lambda` is shrunk here where it is not significant.
     :math:`T/D` is :math:`C - 2` for equal classes. The variance of :math:`\hat\mu`, which is unbiased and may be negative, is
@@ -46,8 +48,7 @@ def from_labels(given: StandardizedGraph) -> Signals:
     n, axes = Y.shape
     norms = np.sum(Y**2, axis=1)
     D = _pairs(given.labels)[0]
-    between = _between(given, R, Y) + given.shift * float(norms.sum())  # without the diagonal
-    lam = N * between / D
+    lam = N * _between(given) / D
     plain = (1.0 if given.directed else 2.0) * N / D
     sure = lam**2 / (lam**2 + plain)
     lam_error = math.sqrt(plain * max(1.0 + sure * lam * _unevenness(given), LEAST))
@@ -77,11 +78,13 @@ def _pairs(labels: Labels) -> tuple[float, float]:
     return float(np.sum(pairs * products**2)), float(np.sum(pairs * products**3))
 
 
-def _between(given: StandardizedGraph, R: Indices, Y: Array) -> float:
-    r"""Sum :math:`\sum_{ij \in R} (y_i \cdot y_j) a_{ij}`, the diagonal included."""
-    spread = np.zeros((given.nodes, Y.shape[1]))
-    spread[R] = Y
-    return float(np.sum(spread * (given.operator @ spread)))
+def _between(given: StandardizedGraph) -> float:
+    r"""Sum :math:`\sum_{i \ne j} (y_i \cdot y_j) (A_{ij} - D_iD_j/2m)/\nu` over labelled nodes."""
+    A, Y = given.operator.matrix, np.zeros((given.nodes, given.codes.shape[1]))
+    Y[given.labels.labelled] = given.codes
+    out, into = A.sum(axis=1), A.sum(axis=0)
+    by_chance = (Y.T @ out) @ (Y.T @ into) - np.sum(Y**2, axis=1) @ (out * into)
+    return float(np.sum(Y * (A @ Y)) - by_chance / A.sum())
 
 
 def _rows(given: StandardizedGraph, R: Indices) -> Array:

@@ -34,13 +34,12 @@ def as_labels(y: Any, nodes: int) -> Labels:
     ['a', 'b'] [0, 2] [0, 1]
     [0, 1] [0, 2] [0, 1]
     """
-    raw = _entries(y, nodes)
-    known = labelled_nodes(raw)
+    values, known = _entries(y, nodes)
     if not known.any():
         raise ParameterError(
             "y labels no node (-1, NaN and None mark unlabelled nodes); label two of each class at least"
         )
-    classes, codes = np.unique(_values(raw[known]), return_inverse=True)
+    classes, codes = np.unique(values, return_inverse=True)
     if classes.size < 2:
         raise ParameterError(
             f"y has one class, {classes[0]!s}, among its labelled nodes; two are needed (-1 marks an unlabelled node: "
@@ -55,9 +54,7 @@ def classes_of_nodes(y: Any, nodes: int) -> npt.NDArray[Any]:
     >>> classes_of_nodes([2.0, np.nan, 0.0], nodes=3).tolist(), classes_of_nodes(["b", None], nodes=2).tolist()
     ([2, -1, 0], ['b', ''])
     """
-    raw = _entries(y, nodes)
-    known = labelled_nodes(raw)
-    values = _values(raw[known])
+    values, known = _entries(y, nodes)
     if values.dtype.kind in "US":
         values = values.astype(str)
     elif values.size and not -_LARGEST <= values.min() <= values.max() <= _LARGEST:
@@ -89,19 +86,14 @@ def _is_class(value: Any) -> bool:
     return not math.isnan(value) and value != -1
 
 
-def _entries(y: Any, nodes: int) -> npt.NDArray[Any]:
-    if y is None:
-        raise ParameterError("y is None; give the class of each node, -1 or None where it is unknown")
-    if is_sparse(y):
-        raise ParameterError(f"y is a sparse matrix; it must be an array of one entry for each of the {nodes} nodes")
-    raw = plain_array("y", y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if raw.shape != (nodes,):
-        raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {nodes} nodes")
-    return raw
-
-
-def _values(known: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Classes as whole numbers or strings, of entries that name one."""
+def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
+    """Classes as whole numbers or strings, of the nodes that have one, and which do."""
+    raw = None if y is None or is_sparse(y) else plain_array("y", y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if raw is None or raw.shape != (nodes,):
+        got = f"is {type(y).__name__}" if raw is None else f"has shape {raw.shape}"
+        raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes, -1 where it is unknown")
+    mask = labelled_nodes(raw)
+    known = raw[mask]
     if known.dtype.kind == "O":
         words = {isinstance(value, str) for value in known}
         if len(words) > 1:
@@ -111,4 +103,4 @@ def _values(known: npt.NDArray[Any]) -> npt.NDArray[Any]:
         raise ParameterError(
             f"Unknown label type: y contains {known[fractions][0]:g}; classes are whole numbers or strings"
         )
-    return known
+    return known, mask

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._values import Array
+from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.graphs.eigenvalues import largest_eigenvalue
 
 
 @dataclass(frozen=True, eq=False)
 class SparsePlusRankOne:
-    r"""Operator :math:`S - u v^T`: a matrix, as a rule sparse, plus one of rank one.
+    r"""Operator :math:`S - u v^T`: a `matrix`, as a rule sparse, plus one of rank one.
 
-    Parameters
-    ----------
-    matrix
-        :math:`S`.
-    u, v
-        Vectors, or for `u` one number for all nodes, and for `v` None for ones. Without `u` there is no second part.
-    symmetric
-        Whether the operator equals its transpose.
+    `u` may be one number for all nodes and `v` None for ones; without `u` there is no second part. `symmetric` says that it
+    equals its transpose.
 
-    Examples
-    --------
     >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
     >>> a @ np.eye(2)
     array([[ 0.5, -0.5],
@@ -132,3 +126,54 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float
 
 def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
+
+
+def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
+    r"""Operator :math:`D^{-1/2} (A - DD^T/2m) D^{-1/2}` of a symmetric graph: normalized, less its top eigenvector.
+
+    Degrees below `least` count as this where they divide, since a few leaves have large eigenvalues of their own.
+    """
+    degrees = np.asarray(graph.sum(axis=1))
+    factor = _inverse_power(np.maximum(degrees, least), 0.5)
+    scale, mean = sparse.diags_array(factor), degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
+    return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
+
+
+class Propagation(NamedTuple):
+    """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
+
+    operator: SparsePlusRankOne
+    radius: float
+
+    def unit(self) -> Propagation:
+        """The operator over its radius, on which strengths are relative to the top eigenvalue."""
+        return self if self.radius == 1.0 else Propagation(self.operator / self.radius, 1.0)
+
+
+def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propagation:
+    r"""Operator :math:`S` of an adjacency matrix :math:`A` that has been checked; a directed one becomes :math:`\max(A, A^T)`.
+
+    - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
+      the identity is added, in the unit of the weights.
+    - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
+    - ``"paper"``: `centred`, of the whole graph alike (Eq. 1.3).
+
+    >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
+    >>> S = propagation(path, "normalized", loops=False)
+    >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
+    (array([1., 2., 1.]), 1.0)
+    """
+    graph = graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
+    if kind == "paper":
+        return _bounded(centred(graph, symmetric=True))
+    if loops:
+        graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
+    if kind == "normalized":
+        return Propagation(SparsePlusRankOne(normalized(graph), symmetric=True), 1.0)
+    return _bounded(without_degrees(graph))
+
+
+def _bounded(operator: SparsePlusRankOne) -> Propagation:
+    """The operator with its largest eigenvalue, to half a per cent from above."""
+    start = np.random.default_rng(0).standard_normal(operator.shape[0])
+    return Propagation(operator, max(1.005 * largest_eigenvalue(operator, start), 1e-6))

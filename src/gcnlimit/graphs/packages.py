@@ -33,31 +33,26 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {type(graph).__name__}")
     attributes = [own for _, own in graph.nodes(data=True)]
+    present = {name for own in attributes for name in own}
     columns = [features] if isinstance(features, str) else list(features)
-    _check_attributes(attributes, [*(columns if columns != ["x"] else []), *([label] if label != "label" else [])])
-    given = {name: [own.get(name) for own in attributes] for name in columns}
-    if len(columns) == 1 and any(np.ndim(value) for value in given[columns[0]]):
-        X, notes = _rows(columns[0], given[columns[0]])
-    else:
-        X, notes = features_of(given if columns != ["x"] or any(v is not None for v in given["x"]) else {})
+    for name in (*columns, label):
+        if name not in {*present, "x", "label"}:
+            shown = ", ".join(sorted(map(str, present))) or "none"
+            raise ParameterError(f"no node has the attribute {name!r}; those of the nodes are: {shown}")
+    X, notes = _features({name: [own.get(name) for own in attributes] for name in columns if name in present})
     y = np.empty(len(attributes), object)
     y[:] = [own.get(label) for own in attributes]
     return Dataset(graph, X, y, names=np.array([str(node) for node in graph]), notes=tuple(notes))
 
 
-def _check_attributes(attributes: list[dict[str, Any]], names: list[str]) -> None:
-    present = {name for own in attributes for name in own}
-    for name in names:
-        if name not in present:
-            shown = ", ".join(sorted(map(str, present))) or "none"
-            raise ParameterError(f"no node has the attribute {name!r}; those of the nodes are: {shown}")
-
-
-def _rows(name: str, given: list[Any]) -> tuple[Any, list[str]]:
-    """Rows of features, and nothing to say about them."""
-    if any(row is None for row in given):
+def _features(columns: dict[str, list[Any]]) -> tuple[Any, list[str]]:
+    """Matrix of features, rows of one attribute or a column of each; and sentences on what was encoded."""
+    name, cells = next(iter(columns.items()), ("", []))
+    if len(columns) > 1 or not any(np.ndim(value) for value in cells):
+        return features_of(columns)
+    if any(row is None for row in cells):
         raise ParameterError(f"some nodes have no attribute {name!r}; give features to all of them or to none")
-    return [np.ravel(row) for row in given], []
+    return [np.ravel(row) for row in cells], []
 
 
 def to_networkx(data: Dataset) -> Any:
@@ -82,10 +77,12 @@ def from_pyg(data: Any) -> Dataset:
         raise ParameterError(f"data must be a torch_geometric Data with an edge_index, got {type(data).__name__}")
     weight, x, y = (getattr(data, name, None) for name in ("edge_weight", "x", "y"))
     graph = from_edges(_numpy(index).T, data.num_nodes, None if weight is None else _numpy(weight))
-    X = None if x is None else _numpy(x)
     y = np.full(graph.shape[0], -1) if y is None else _numpy(y)
-    masks = {name: _mask(getattr(data, f"{name}_mask", None)) for name in SPLITS}
-    return Dataset(graph, X, y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, **masks)
+    given = {name: getattr(data, f"{name}_mask", None) for name in SPLITS}
+    masks: dict[str, Any] = {
+        name: np.atleast_2d(_numpy(mask).T) for name, mask in given.items() if mask is not None
+    }  # a row per split
+    return Dataset(graph, None if x is None else _numpy(x), y[:, 0] if y.shape[1:] == (1,) else y, **masks)
 
 
 def to_pyg(data: Dataset, split: int = 0) -> Any:
@@ -106,14 +103,6 @@ def to_pyg(data: Dataset, split: int = 0) -> Any:
         if (masks := getattr(data, name)) is not None:
             fields[f"{name}_mask"] = torch.from_numpy(masks[split].copy())
     return geometric.Data(**fields)
-
-
-def _mask(given: Any) -> Any:
-    """Masks with one row per split, from a vector or PyTorch Geometric's one column per split."""
-    if given is None:
-        return None
-    array = _numpy(given)
-    return array[None] if array.ndim == 1 else array.T
 
 
 def _numpy(tensor: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,17 +12,12 @@ from scipy.special import chdtrc
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import (
-    as_adjacency,
-    as_features,
-    column_spread,
-    is_complete,
-    is_sparse,
-    is_symmetric,
-)
+from gcnlimit.graphs.check import as_adjacency, as_features, column_spread, is_complete, is_sparse, is_symmetric
 from gcnlimit.graphs.eigenvalues import top_eigenvalues
 from gcnlimit.graphs.labels import Labels, as_labels
-from gcnlimit.graphs.operator import SparsePlusRankOne, centred
+from gcnlimit.graphs.operator import SparsePlusRankOne, centred, normalized, weight_unit, without_degrees
+
+LEAF = 0.25  # degree of a leaf, in units of the mean degree
 
 
 class StandardizedGraph(NamedTuple):
@@ -93,9 +89,44 @@ class StandardizedGraph(NamedTuple):
         matrix = (S.matrix + S.matrix.T).tocsr() / np.sqrt(2.0)
         return SparsePlusRankOne(matrix, np.sqrt(2.0) * self.shift, None, True)
 
+    @property
+    def degrees(self) -> Array:
+        """Number of edges of each node, whatever their weights; in and out together if directed."""
+        A = self.operator.matrix
+        into = np.bincount(A.indices, minlength=self.nodes) if self.directed else 0
+        return np.asarray(np.diff(A.indptr) + into, float)
+
+    @property
+    def has_hubs(self) -> bool:
+        """Whether degrees vary more than at random, where their variance is about their mean."""
+        return bool(np.var(self.degrees) > 3.0 * np.mean(self.degrees))
+
+    def both_ways(self) -> tuple[Any, float]:
+        """Adjacency matrix with both directions of an edge added, and the mean degree, in the unit of its weights."""
+        A = self.operator.matrix
+        both = (A + A.T).tocsr() if self.directed else A
+        return both, float(both.sum()) / weight_unit(both) / np.count_nonzero(self.degrees)
+
+    @property
+    def noise_level(self) -> float:
+        r"""Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator :math:`a_0 = (A - DD^T/2m)/\sqrt{D_iD_jN/2m}`.
+
+        It is 1 if propensities :math:`\theta_i = D_i/d` and classes are all that there is: more is other structure, less is
+        hubs that are joined to nearly all nodes. Nodes without an edge are left out.
+        """
+        both, degree = self.both_ways()
+        return degree * (float(np.sum(normalized(both).data ** 2)) - 1.0) / np.count_nonzero(self.degrees)
+
+    def spectral(self) -> SparsePlusRankOne:
+        """Symmetrized operator whose noise fills the semicircle: where there are hubs, with the degrees divided out."""
+        if not self.has_hubs:
+            return self.symmetrized()
+        both, degree = self.both_ways()
+        return without_degrees(both, LEAF * float(both.sum()) / self.nodes) / (1.0 / math.sqrt(degree))
+
     def top_eigenvalues(self, count: int) -> Array:
-        """Eigenvalues of the symmetrized operator of largest magnitude, largest first, at most `count`."""
-        return top_eigenvalues(self.symmetrized(), count)
+        """Eigenvalues of that operator of largest magnitude, largest first, at most `count`."""
+        return top_eigenvalues(self.spectral(), count)
 
 
 def _features(X: Any) -> SparsePlusRankOne | None:

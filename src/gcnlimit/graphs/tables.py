@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
-import importlib
 import os
 import re
 import zlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,6 @@ from gcnlimit.graphs.npz import Location
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
 Columns = dict[str, list[Any]]
-Indices = npt.NDArray[np.int64]
 
 
 def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.ArrayLike | None = None) -> Any:
@@ -57,7 +55,7 @@ def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.Arra
     return as_adjacency(_matrix(array, count, data))
 
 
-def _matrix(pairs: Indices, nodes: int, weights: Any) -> Any:
+def _matrix(pairs: npt.NDArray[Any], nodes: int, weights: Any) -> Any:
     """Weights of an edge listed twice are added; without weights it is one edge."""
     data = np.ones(len(pairs)) if weights is None else weights
     matrix = sparse.coo_array((data, (pairs[:, 0], pairs[:, 1])), shape=(nodes, nodes)).tocsr()
@@ -67,111 +65,81 @@ def _matrix(pairs: Indices, nodes: int, weights: Any) -> Any:
 
 
 def read_tables(
-    edges: Any,
-    nodes: Any = None,
-    *,
-    label: str | None = None,
-    id: str | None = None,  # noqa: A002
-    drop: str | Sequence[str] = (),
-    undirected: bool = False,
+    edges: Any, nodes: Any, *, label: str | None, key: str | None, drop: str | Sequence[str], undirected: bool
 ) -> Dataset:
     """Data set of a list of edges and a table of nodes; see `gcnlimit.real.read`."""
-    left_out = (drop,) if isinstance(drop, str) else tuple(drop)
+    left_out = {drop} if isinstance(drop, str) else {*drop}
     table = {} if nodes is None else _table(nodes, "nodes", lambda rows: True)
-    known = _NodeTable.of(table, _shown(nodes, "nodes"), label, id, left_out)
-    given = _table(edges, "edges", lambda rows: _headed(rows, known.names))
-    if absent := [name for name in left_out if name not in table and name not in given]:
-        raise ParameterError(f"drop = {absent[0]!r} is not a column; there are {', '.join([*table, *given])}")
-    source, target, weights = _edges(given, _shown(edges, "edges"), left_out)
-    names, pairs = _placed(known.names, source, target)
-    graph, notes = _graph(pairs, len(names), weights, undirected)
-    if others := len(names) - len(known.names) if table else 0:
-        lacking = f"The table of nodes lacks {counted(others, 'node')} of the edges"
-        notes.append(f"{lacking}; label and features are missing.")
-    rest = [None] * others
-    y, unlabelled = classes_of([*known.label, *rest]) if known.label else ([None] * len(names), [])
-    X, encoded = features_of({name: [*cells, *rest] for name, cells in known.features.items()})
-    return Dataset(graph, X, np.array(y, object), names=names, notes=(*notes, *unlabelled, *encoded))
-
-
-def _placed(known: list[str], source: list[str], target: list[str]) -> tuple[npt.NDArray[Any], Indices]:
-    """Names of all nodes, those of the table first, and the places of both ends of each edge among them."""
-    listed = {*source, *target}
-    names = [*known, *sorted(listed - {*known}, key=_natural)]
+    if not table and (label is not None or key is not None):
+        raise ParameterError("label and id name columns of a table of nodes; give one by nodes")
+    known, classes, features = _nodes(table, _shown(nodes, "nodes"), label, key, left_out) if table else ([], [], {})
+    given = _table(edges, "edges", lambda rows: _headed(rows, known))
+    if absent := left_out - {*table, *given}:
+        raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {', '.join([*table, *given])}")
+    columns = {name: cells for name, cells in given.items() if name not in left_out}
+    source, target, weights = _edges(columns, _shown(edges, "edges"))
+    names = [*known, *sorted({*source, *target} - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
-    return np.array(names), np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
+    pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
+    graph, notes = _graph(pairs, len(names), weights, undirected)
+    rest: list[Any] = [None] * (len(names) - len(known) if table else 0)
+    if rest:
+        lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
+        notes.append(f"{lacking}; label and features are missing.")
+    y, unlabelled = classes_of([*classes, *rest]) if classes else ([None] * len(names), [])
+    X, encoded = features_of({name: [*cells, *rest] for name, cells in features.items()})
+    return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=(*notes, *unlabelled, *encoded))
 
 
-class _NodeTable(NamedTuple):
+def _nodes(
+    table: Columns, shown: str, label: str | None, key: str | None, drop: set[str]
+) -> tuple[list[str], list[Any], Columns]:
     """Names of the nodes, cells of the column of their classes, empty if there is none, and other columns by name."""
-
-    names: list[str]
-    label: list[Any]
-    features: Columns
-
-    @classmethod
-    def of(cls, table: Columns, shown: str, label: str | None, key: str | None, drop: tuple[str, ...]) -> _NodeTable:
-        """Parts of the columns of a table."""
-        if not table:
-            if label is not None or key is not None:
-                raise ParameterError("label and id name columns of a table of nodes; give one by nodes")
-            return cls([], [], {})
-        key = next(iter(table)) if key is None else _column("id", key, table, shown)
-        names = [text(cell) for cell in table[key]]
-        name, times = Counter(names).most_common(1)[0]
-        if times > 1:
-            raise ParameterError(f"{shown} names the node {name!r} {times} times; each must have one row")
-        chosen = _label_column(table, shown, label, {key, *drop})
-        features = {name: cells for name, cells in table.items() if name not in {key, chosen, *drop}}
-        return cls(names, table[chosen] if chosen is not None else [], features)
-
-
-def _label_column(table: Columns, shown: str, label: str | None, others: set[str]) -> str | None:
-    if label is not None:
-        return _column("label", label, table, shown)
-    found = [name for name in table if name.lower() in LABEL and name not in others]
+    for parameter, column in (("id", key), ("label", label)):
+        if column is not None and column not in table:
+            raise ParameterError(f"{parameter} = {column!r} is not a column of {shown}, which has {', '.join(table)}")
+    key = next(iter(table)) if key is None else key
+    names = [text(cell) for cell in table[key]]
+    name, times = Counter(names).most_common(1)[0]
+    if times > 1:
+        raise ParameterError(f"{shown} names the node {name!r} {times} times; each must have one row")
+    found = [name for name in table if name.lower() in LABEL and name not in {key, *drop}] if label is None else [label]
     if len(found) > 1:
         raise ParameterError(
             f"{shown} has the columns {' and '.join(map(repr, found))}; say which holds the classes, such as label={found[0]!r}, "
             "and name the other in drop if it is no feature"
         )
-    return found[0] if found else None
+    features = {name: cells for name, cells in table.items() if name not in {key, *found, *drop}}
+    return names, table[found[0]] if found else [], features
 
 
-def _column(parameter: str, name: str, table: Columns, shown: str) -> str:
-    if name not in table:
-        raise ParameterError(f"{parameter} = {name!r} is not a column of {shown}, which has {', '.join(table)}")
-    return name
-
-
-def _edges(table: Columns, shown: str, drop: tuple[str, ...]) -> tuple[list[str], list[str], Any]:
+def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
     """Names of both ends of each edge, and weights if there are."""
-    columns = {name: cells for name, cells in table.items() if name not in drop}
     if len(columns) not in (2, 3):
         raise ParameterError(
             f"{shown} has {len(columns)} columns; keep two (source, target) or three (plus a numeric weight), "
             f"and name the others in drop: {', '.join(columns)}"
         )
-    (first, a), (second, b), *third = columns.items()
-    source, target = ([text(cell) for cell in cells] for cells in (a, b))
+    first, second, *third = columns
+    source, target = ([text(cell) for cell in columns[name]] for name in (first, second))
     for name, ends in ((first, source), (second, target)):
         if "" in ends:
             raise ParameterError(f"{shown} names no node in row {ends.index('') + 1} of its column {name!r}")
-    for name, cells in third:
-        if wrong := [cell for cell in cells if not is_number(cell)]:
-            raise ParameterError(
-                f"column {name!r} of {shown} contains {text(wrong[0])!r}; the third column of a list of edges is their "
-                "weight, a number: name the column in drop to leave it out"
-            )
-    return source, target, np.array([float(cell) for cell in third[0][1]]) if third else None
+    if not third:
+        return source, target, None
+    if wrong := [cell for cell in columns[third[0]] if not is_number(cell)]:
+        raise ParameterError(
+            f"column {third[0]!r} of {shown} contains {text(wrong[0])!r}; the third column of a list of edges is their "
+            "weight, a number: name the column in drop to leave it out"
+        )
+    return source, target, np.array(columns[third[0]], float)
 
 
-def _graph(pairs: Indices, nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
+def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
     """Adjacency matrix without self-loops, and sentences on what was joined or dropped."""
     kept = pairs[:, 0] != pairs[:, 1]
-    matrix = listed = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
-    if undirected:
-        matrix = listed.maximum(listed.T).tocsr()
+    listed = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
+    matrix = listed.maximum(listed.T).tocsr() if undirected else listed
     loops, duplicates = int((~kept).sum()), int(kept.sum()) - listed.nnz
     both = listed.astype(bool).multiply(listed.T.astype(bool)).nnz // 2
     if undirected and weights is None:
@@ -193,16 +161,13 @@ def write_tables(data: Dataset, edges: Location, nodes: Location) -> None:
     names = [str(k) for k in range(data.nodes)] if data.names is None else data.names.tolist()
     coo = data.graph.tocoo()
     rows = ([names[i], names[j], repr(float(w))] for i, j, w in zip(coo.row, coo.col, coo.data, strict=True))
-    _write(edges, ["source", "target", "weight"], rows)
     X = np.zeros((data.nodes, 0)) if data.X is None else dense(data.X)
     label = ["" if c in ("", -1) else str(c) for c in data.y.tolist()]
     body = ([name, c, *map(repr, row)] for name, c, row in zip(names, label, X.tolist(), strict=True))
-    _write(nodes, ["node", "label", *(f"x{k}" for k in range(X.shape[1]))], body)
-
-
-def _write(path: Location, head: list[str], rows: Any) -> None:
-    with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([head, *rows])
+    head = ["node", "label", *(f"x{k}" for k in range(X.shape[1]))]
+    for path, table in ((edges, [["source", "target", "weight"], *rows]), (nodes, [head, *body])):
+        with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(table)
 
 
 def _shown(source: Any, kind: str) -> str:
@@ -214,14 +179,14 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
     if hasattr(source, "columns"):
         frame = source if type(source.index).__name__ == "RangeIndex" else source.reset_index()
         return {str(name): frame[name].tolist() for name in frame.columns}
+    suffix, shown = Path(source).suffix.lower(), _shown(source, kind)
+    if suffix in (".parquet", ".pq"):
+        return _parquet(source)
     try:
-        if Path(source).suffix.lower() in (".parquet", ".pq"):
-            return _parquet(source)
-        opener = gzip.open if Path(source).suffix.lower() == ".gz" else open
-        with opener(source, "rt", encoding="utf-8-sig") as file:
-            return _csv(file, _shown(source, kind), headed)
+        with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
+            return _csv(file, shown, headed)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
-        raise ParameterError(f"{_shown(source, kind)} cannot be read as a table: {error}") from None
+        raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
 
 
 def _csv(file: Any, shown: str, headed: Any) -> Columns:
@@ -252,14 +217,13 @@ def _headed(rows: list[list[str]], names: list[str]) -> bool:
 
 def _parquet(path: Location) -> Columns:
     try:
-        parquet = importlib.import_module("pyarrow.parquet")
+        from pyarrow import parquet
+
+        return parquet.read_table(path).to_pydict()  # type: ignore[no-any-return]
     except ModuleNotFoundError:
         raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow") from None
-    try:
-        columns: Columns = parquet.read_table(path).to_pydict()
     except Exception as error:  # pyarrow has its own
         raise ParameterError(f"{os.fspath(path)!r} cannot be read as Parquet: {error}") from None
-    return columns
 
 
 def _natural(name: str) -> tuple[int, int, str]:

@@ -12,9 +12,8 @@ import torch
 from scipy import sparse
 
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
-from gcnlimit.graphs.operator import centring
+from gcnlimit.graphs.operator import centring, propagation
 from gcnlimit.graphs.tables import from_edges
-from gcnlimit.real.operators import propagation
 
 
 class Edges(NamedTuple):

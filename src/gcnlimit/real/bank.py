@@ -13,14 +13,13 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.leave_one_out import Ridge, targets
-from gcnlimit.real.views import Views
+from gcnlimit.real.views import LARGE, Views
 
 Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
 LANDMARKS = 1000
 UNITS, DRAWS = 100, 3  # random units of a member for few features, and number of such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
-LARGE = 20_000  # nodes above which outputs are kept in single precision
 BLOCK = 4096  # nodes whose outputs are computed at once
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which features are few
@@ -76,7 +75,8 @@ def _beside(*blocks: Array) -> Callable[[Nodes], Array]:
 def _units(columns: Array, count: int, rng: np.random.Generator) -> Array:
     """Random rectified units."""
     weights = rng.standard_normal((columns.shape[1], count)) / np.sqrt(columns.shape[1])
-    return np.asarray(np.maximum(columns @ weights + rng.standard_normal(count), 0.0))
+    shift = rng.standard_normal(count).astype(columns.dtype)
+    return np.asarray(np.maximum(columns @ weights.astype(columns.dtype) + shift, 0.0))
 
 
 def _averaged(views: Views, units: Array) -> list[Array]:
@@ -155,7 +155,7 @@ class Fitted(NamedTuple):
     @classmethod
     def of(cls, member: Member, labels: Labels, weights: Array, nodes: int) -> Fitted:
         """Ridge regression on the labelled nodes, at each regularization of the bank."""
-        Z, Y = member.columns(labels.labelled), targets(labels.codes, labels.classes.size)
+        Z, Y = member.columns(labels.labelled).astype(float), targets(labels.codes, labels.classes.size)
         ridge, share = Ridge(Z, weights), weights / weights.sum()
         W = np.concatenate([Z.T @ ridge.dual(Y, reg) for reg in REG], axis=1)
         intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W

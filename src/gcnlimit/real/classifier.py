@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
-from gcnlimit._validation import flag, real
+from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import SparsePlusRankOne
+from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
 from gcnlimit.real.networks import HOPS, NO_GRAPH, choose, networks
-from gcnlimit.real.operators import DIRECTIONS, OPERATORS, Propagation, propagation
 from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
 from gcnlimit.results.plot import ready_axes
+
+OPERATORS = ("auto", "normalized", "centred")
 
 
 class GraphClassifier(GraphEstimator):
@@ -41,18 +41,15 @@ class GraphClassifier(GraphEstimator):
     Parameters
     ----------
     filter
-        ``"auto"``, the average; ``"pagerank"``, ``"diffusion"``, ``"residual"`` or ``"hops"`` (ridge on
-        :math:`X, SX, S^2X, \dots`), whose strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
+        ``"auto"``, the average; ``"pagerank"``, ``"diffusion"`` or ``"hops"`` (ridge on :math:`X, SX, S^2X, \dots`), whose
+        strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
     strengths
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     operator
         :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
         that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
-        of the two leave-one-out prefers; or ``"paper"`` (Eq. 1.3), which suits graphs without hubs.
-    self_loops
-        Whether the identity is added to :math:`A`; self-loops of the graph itself are dropped.
-    direction
-        Of a directed graph: ``"both"`` uses edges both ways, ``"out"`` and ``"in"`` follow them or go against them.
+        leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
+        edges apart; self-loops of the graph itself are dropped.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
     reg
@@ -116,8 +113,6 @@ class GraphClassifier(GraphEstimator):
         *,
         strengths: npt.ArrayLike | None = None,
         operator: str = "auto",
-        self_loops: bool = True,
-        direction: str = "both",
         hops: int | None = None,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
@@ -126,8 +121,6 @@ class GraphClassifier(GraphEstimator):
         self.filter = filter
         self.strengths = strengths
         self.operator = operator
-        self.self_loops = self_loops
-        self.direction = direction
         self.hops = hops
         self.reg = reg
         self.scale = scale
@@ -149,14 +142,11 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        _among("operator", self.operator, ("auto", *OPERATORS))
-        _among("direction", self.direction, DIRECTIONS)
-        flag("self_loops", self.self_loops)
+        _among("operator", self.operator, OPERATORS)
         weights = class_weights(labels, self.class_weight)
         share = weights / weights.sum()
-        outputs = self._average(features, labels, adjacency, weights) if self._averages() else None
-        if outputs is None:
-            outputs = self._single(features, labels, adjacency, weights)
+        learn = self._average if self._averages() else self._single
+        outputs = learn(features, labels, adjacency, weights)
         right = correct(self._left_out, labels.codes)
         self.loo_score_ = min(float(share @ right), 1.0)
         self.loo_score_error_ = float(np.sqrt(share**2 @ (right - self.loo_score_) ** 2))
@@ -165,11 +155,11 @@ class GraphClassifier(GraphEstimator):
         return outputs
 
     def _averages(self) -> bool:
-        free = (self.strengths, self.hops, self.reg)
-        return self.filter == "auto" and self.operator == "auto" and self.self_loops and all(v is None for v in free)
+        chosen = (self.strengths, self.hops, self.reg)
+        return self.filter == self.operator == "auto" and all(value is None for value in chosen)
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
-        model = Ensemble(features, labels, adjacency, weights, self.scale, self.direction)
+        model = Ensemble(features, labels, adjacency, weights, self.scale)
         self._model, self.table_, self._sharpness = model, model.table(), 1.0
         self._left_out = _margin(model.left_out)
         self.uses_graph_ = model.uses_graph
@@ -183,10 +173,11 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        names = ("normalized", "centred") if self.operator == "auto" else (self.operator,)
-        operators = {name: self._propagation(adjacency, name) for name in names}
+        operators = {
+            name: self._propagation(adjacency, name) for name in OPERATORS[1:] if self.operator in ("auto", name)
+        }
         if adjacency is None:
-            operators, offered = {"none": _identity(scaled.shape[0])}, [NO_GRAPH]
+            operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
         self.uses_graph_ = choice.network is not NO_GRAPH
         self._choice, self.table_, self.graph_gain_ = choice, [], None
@@ -198,16 +189,15 @@ class GraphClassifier(GraphEstimator):
         self._sharpness = float(even.sharpness[0])
         return choice.outputs(scaled, operators[choice.operator])
 
-    def _propagation(self, adjacency: Any, name: str) -> Propagation:
+    def _propagation(self, adjacency: Any, name: str) -> Any:
         if adjacency is None:
-            return _identity(1)
-        S = propagation(adjacency, name, self.self_loops, self.direction)
+            return None
+        S = propagation(adjacency, name)
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
         if not self._averages():
-            S = _identity(features.shape[0]) if adjacency is None else self._propagation(adjacency, self.operator_)
-            return self._choice.outputs(self._scaling(features), S)
+            return self._choice.outputs(self._scaling(features), self._propagation(adjacency, self.operator_))
         if adjacency is not None and same_graph(adjacency, self._graph):
             return self._outputs  # the nodes of the fit are known by name
         return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency))
@@ -238,10 +228,6 @@ def same_graph(one: Any, other: Any) -> bool:
 def _margin(logs: Array) -> Array:
     """Scores as the classifier gives them: for two classes one column, the log-odds of the second."""
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
-
-
-def _identity(nodes: int) -> Propagation:
-    return Propagation(SparsePlusRankOne(sparse.eye_array(nodes, format="csr")), 1.0, True)
 
 
 def _among(name: str, value: object, allowed: tuple[str, ...]) -> None:

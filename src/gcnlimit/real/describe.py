@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,12 @@ class Description:
     homophily, adjusted_homophily
         Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
         give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
+    noise_level
+        Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; more is structure
+        beyond degrees and classes.
     outliers
-        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first.
+        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first; where
+        degrees vary more than at random, those with the degrees divided out.
     spectrum
         Eigenvalues and weights that stand for the whole spectrum (Lanczos' method from random vectors).
     estimate, likelihood
@@ -55,6 +59,7 @@ class Description:
     labelled: int
     homophily: float
     adjusted_homophily: float
+    noise_level: float
     outliers: Array
     spectrum: tuple[Array, Array]
     estimate: Estimate
@@ -63,10 +68,8 @@ class Description:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What speaks against the model, one sentence each."""
-        found = list(self.estimate.warnings)
-        if self.likelihood is not None:
-            found += [sentence for sentence in self.likelihood.warnings if "eigenvalues" not in sentence]
-        return (*found, *degree_doubts(self.degree, self.degree_spread))
+        more = () if self.likelihood is None else self.likelihood.warnings
+        return (*self.estimate.warnings, *(sentence for sentence in more if "eigenvalues" not in sentence))
 
     @property
     def holds(self) -> bool:
@@ -75,10 +78,8 @@ class Description:
 
     def as_dict(self) -> dict[str, Any]:
         """Numbers of the description by name, for a table or a file."""
-        skipped = {"spectrum", "estimate", "likelihood", "outliers", "classes"}
-        plain = {name: value for name, value in asdict(self).items() if name not in skipped}
-        signals = {"lam": self.estimate.lam, "lam_error": self.estimate.lam_error}
-        signals |= {"mu": self.estimate.mu, "mu_error": self.estimate.mu_error}
+        plain = {name: value for name, value in vars(self).items() if isinstance(value, int | float)}
+        signals = {name: getattr(self.estimate, name) for name in ("lam", "lam_error", "mu", "mu_error")}
         return plain | signals | {"top_eigenvalue": float(self.outliers[0]) if self.outliers.size else 2.0}
 
     def plot(self, axes: Any = None) -> Any:
@@ -86,14 +87,8 @@ class Description:
         axes = ready_axes(axes)
         values, weights = self.spectrum
         edge = max(2.5, 1.1 * float(np.max(np.abs(values))))
-        axes.hist(
-            values,
-            bins=np.arange(-edge, edge + 0.2, 0.2),
-            weights=weights,
-            density=True,
-            color="0.75",
-            label="this graph",
-        )
+        bins = np.arange(-edge, edge + 0.2, 0.2)
+        axes.hist(values, bins=bins, weights=weights, density=True, color="0.75", label="this graph")
         x = np.linspace(-2.0, 2.0, 201)
         axes.plot(x, np.sqrt(4.0 - x**2) / (2.0 * np.pi), color="C0", label="semicircle")
         if self.outliers.size:
@@ -113,32 +108,16 @@ class Description:
             f"homophily {_known(self.homophily)}, adjusted for degrees {_known(self.adjusted_homophily)}",
             f"lam {e.lam:.2f} +- {e.lam_error:.2f}, mu {e.mu:.2f} +- {e.mu_error:.2f} (from labels)",
         ]
-        if self.likelihood is not None:
-            m = self.likelihood
+        if (m := self.likelihood) is not None:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
+        if e.degrees is not None:
+            lines.append(
+                f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
+            )
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
-        verdict = (
-            ["the model holds as far as can be seen"] if self.holds else ["the model does not hold:", *self.doubts]
-        )
-        return "\n".join(lines + verdict)
-
-
-def degree_doubts(mean: float, spread: float) -> tuple[str, ...]:
-    """What the degrees say against the model, in which their variance is about their mean.
-
-    >>> degree_doubts(mean=30.0, spread=5.5)
-    ()
-    """
-    if spread**2 <= 3.0 * mean:
-        return ()
-    return (f"degrees vary more than at random: standard deviation {spread:.1f} at mean {mean:.1f}",)
-
-
-def degrees(adjacency: Any, directed: bool) -> Array:
-    """Number of edges of each node, whatever their weights; in and out together if directed."""
-    out, into = np.diff(adjacency.indptr), np.bincount(adjacency.indices, minlength=adjacency.shape[0])
-    return np.asarray(out + (into if directed else 0), float)
+        verdict = "the model does not hold:" if self.doubts else "the model holds as far as can be seen"
+        return "\n".join([*lines, verdict, *self.doubts])
 
 
 def _known(value: float) -> str:
@@ -164,7 +143,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
     """
     adjacency = as_adjacency(graph)
     given = StandardizedGraph.of(X, y, adjacency)
-    degree = degrees(adjacency, given.directed)
+    degree = given.degrees
     tops = given.top_eigenvalues(min(OUTLIERS, given.nodes - 1))
     counts = np.bincount(given.labels.codes)
     same, adjusted = homophily(adjacency, given.labels)
@@ -181,6 +160,7 @@ def describe(X: Any, y: Any, graph: Any) -> Description:
         labelled=given.labels.labelled.size,
         homophily=same,
         adjusted_homophily=adjusted,
+        noise_level=given.noise_level,
         outliers=tops[np.abs(tops) > 2.2],
         spectrum=_spectrum(given),
         estimate=estimate_standard(given),
@@ -212,10 +192,6 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
 
 def _spectrum(given: StandardizedGraph) -> tuple[Array, Array]:
     """Nodes and weights of the spectral density, by Lanczos' method from random vectors."""
-    S, rng = given.symmetrized(), np.random.default_rng(0)
-    nodes, weights = [], []
-    for _ in range(VECTORS):
-        values, shares = quadrature(S, rng.standard_normal(given.nodes), STEPS)
-        nodes.append(values)
-        weights.append(shares / VECTORS)
-    return np.concatenate(nodes), np.concatenate(weights)
+    S, rng = given.spectral(), np.random.default_rng(0)
+    rules = [quadrature(S, rng.standard_normal(given.nodes), STEPS) for _ in range(VECTORS)]
+    return np.concatenate([values for values, _ in rules]), np.concatenate([shares / VECTORS for _, shares in rules])

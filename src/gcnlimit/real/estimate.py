@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.from_labels import Signals, from_labels
@@ -22,14 +22,15 @@ from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict
 
-DRAWS = 400  # of the signals
-SHARES = 40  # of the class fractions, where these are unequal
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
+SPARSE = (
+    10.0  # mean degree d below which no eigenvalue is far outside once degrees are divided out: they are up to sqrt(d)
+)
 
 
 class Interval(NamedTuple):
-    """A predicted accuracy, and the interval that holds it in 95 of 100 cases, given the errors of the estimates."""
+    """A predicted accuracy, and the interval of two standard errors around it, given the errors of the estimates."""
 
     value: float
     low: float
@@ -52,6 +53,8 @@ class Estimate:
         Names of the classes, their fractions (equal, unless the labelled nodes refute it), and number of labelled nodes.
     directed
         Whether the graph is directed.
+    degrees
+        Law of the degrees, None where they vary no more than at random. :math:`\lambda` accounts for them.
     method
         ``"labels"`` or ``"likelihood"``.
     free_entropy, other_sign
@@ -71,6 +74,7 @@ class Estimate:
     fractions: Array
     labelled: int
     directed: bool
+    degrees: Degrees | None
     method: str
     free_entropy: float | None
     other_sign: float | None
@@ -78,52 +82,35 @@ class Estimate:
 
     @property
     def data(self) -> EstimatedCSBM:
-        """The model with its errors; a negative estimate of the features' signal counts as 0."""
-        signals = {"lam": self.lam, "mu": max(self.mu, 0.0), "lam_error": self.lam_error, "mu_error": self.mu_error}
+        """The model with its errors; a negative estimate of the features' signal counts as 0.
+
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes.
+        """
+        signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
+        signals |= {
+            "lam_error": self.lam_error,
+            "mu_error": self.mu_error,
+            "degrees": None if np.ptp(self.fractions) else self.degrees,
+        }
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:
-        """Predicted accuracy of a network with the interval that the errors of the estimates imply.
+        """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
 
-        The signals are drawn from Gaussians of these errors, unequal class fractions from their posterior given the
-        labelled nodes, and the 2.5 and 97.5 per cent quantiles are returned. On a graph that is not one of the model, see
-        `warnings` and trust leave-one-out.
+        On a graph that is not one of the model, see `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
         if gcn.shape:
             raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        drawn = [predict(model, gcn, throw=False).test_accuracy for model in self._draws()]
-        low, high = np.nanquantile(np.concatenate(drawn), [0.025, 0.975])
-        return Interval(
-            float(predict(self._model(self.lam, max(self.mu, 0.0)), gcn).test_accuracy), float(low), float(high)
-        )
-
-    def _draws(self) -> Iterator[CSBM]:
-        """Models around the estimate: signals in one array, for each draw of the fractions."""
-        if not (math.isfinite(self.lam_error) and math.isfinite(self.mu_error)):
+        if not math.isfinite(self.lam_error + self.mu_error):
             raise ParameterError("the estimates have no finite errors; label more nodes")
-        rng = np.random.default_rng(0)
-        equal = np.ptp(self.fractions) == 0.0
-        shares = [self.fractions] if equal else rng.dirichlet(self.labelled * self.fractions + 0.5, SHARES)
-        for fractions in shares:
-            normal = rng.standard_normal((2, DRAWS // len(shares)))
-            lam = self.lam + self.lam_error * normal[0]
-            yield self._model(lam, np.maximum(self.mu + self.mu_error * normal[1], 0.0), fractions)
-
-    def _model(self, lam: npt.ArrayLike, mu: npt.ArrayLike, fractions: Array | None = None) -> CSBM:
-        """The model without errors, at these signals."""
-        shares = self.fractions if fractions is None else fractions
-        return CSBM(self.alpha, lam, mu, self.rho, self.directed, classes=shares)
+        found = predict(self.data, gcn)
+        value, error = float(found.test_accuracy), 2.0 * float(found.standard_error.test_accuracy)
+        return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
 
     def __str__(self) -> str:
-        lines = [
-            f"alpha  {self.alpha:.4g}",
-            f"lam    {self.lam:.3g} +- {self.lam_error:.2g}",
-            f"mu     {self.mu:.3g} +- {self.mu_error:.2g}",
-            f"rho    {self.rho:.4g}",
-            *self.warnings,
-        ]
-        return "\n".join(lines)
+        signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
+        return "\n".join([f"alpha  {self.alpha:.4g}", signals, f"rho    {self.rho:.4g}", *self.warnings])
 
 
 def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
@@ -166,7 +153,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
         raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
     by_labels = from_labels(given)
     if method == "labels":
-        return _result(given, by_labels, method, None, None, _of_spectrum(given, by_labels))
+        return _result(given, by_labels, method, (None, None), tuple(_of_spectrum(given, by_labels)))
     if given.labels.classes.size != 2:
         raise ParameterError(
             f"method = 'likelihood' is for two classes and there are {given.labels.classes.size}; use 'labels'"
@@ -179,78 +166,75 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     best, other = from_likelihood(given)
     ahead = best.free_entropy - other.free_entropy
     found = (*_of_likelihood(best, ahead, by_labels), *_of_spectrum(given, best.signals))
-    return _result(given, best.signals, method, best.free_entropy, ahead, found)
+    if given.has_hubs:
+        found = ("degrees vary more than at random, of which the likelihood knows nothing; use method='labels'", *found)
+    return _result(given, best.signals, method, (best.free_entropy, ahead), found)
 
 
 def best_method(given: StandardizedGraph) -> str:
-    """``"likelihood"`` where it applies, two classes of equal size; else ``"labels"``."""
-    return "likelihood" if given.labels.classes.size == 2 and np.ptp(given.fractions) == 0.0 else "labels"
+    """``"likelihood"`` where it applies, two classes of equal size and no hubs; else ``"labels"``."""
+    equal = given.labels.classes.size == 2 and np.ptp(given.fractions) == 0.0
+    return "likelihood" if equal and not given.has_hubs else "labels"
 
 
-def _result(  # noqa: PLR0917
-    given: StandardizedGraph,
-    signals: Signals,
-    method: str,
-    phi: float | None,
-    ahead: float | None,
-    found: tuple[str, ...],
+def _result(
+    given: StandardizedGraph, signals: Signals, method: str, likelihood: tuple[Any, Any], found: tuple[str, ...]
 ) -> Estimate:
-    values = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
-    return Estimate(
-        *values,
-        given.labels.classes,
-        given.fractions,
-        given.labels.labelled.size,
-        given.directed,
-        method,
-        phi,
-        ahead,
-        found,
-    )
+    numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
+    labels = (given.labels.classes, given.fractions, given.labels.labelled.size)
+    law = Degrees(given.degrees) if given.has_hubs else None
+    return Estimate(*numbers, *labels, given.directed, law, method, *likelihood, found)
 
 
-def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> tuple[str, ...]:
+def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
-    s, found = best.signals, []
+    s, o = best.signals, by_labels
     if not best.converged:
-        found.append("message passing did not converge; the estimates may be biased")
+        yield "message passing did not converge; the estimates may be biased"
     if ahead < SURE:
-        found.append(
+        yield (
             "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "
             "predictions from this estimate are unreliable"
         )
     if not math.isfinite(s.lam_error):
-        found.append("the likelihood has no curvature at its maximum; the errors are unknown")
-    for name, value, error, other, other_error in (
-        ("lam", s.lam, s.lam_error, by_labels.lam, by_labels.lam_error),
-        ("mu", s.mu, s.mu_error, by_labels.mu, by_labels.mu_error),
-    ):
+        yield "the likelihood has no curvature at its maximum; the errors are unknown"
+    both = (("lam", s.lam, s.lam_error, o.lam, o.lam_error), ("mu", s.mu, s.mu_error, o.mu, o.mu_error))
+    for name, value, error, other, other_error in both:
         apart = math.hypot(error, other_error)
         if math.isfinite(apart) and abs(value - other) > APART * apart:
-            found.append(
+            yield (
                 f"{name} is {value:.2f} by likelihood and {other:.2f} +- {other_error:.2f} by labels: "
                 "the strongest structure is not that of the classes"
             )
-    return tuple(found)
 
 
-def _of_spectrum(given: StandardizedGraph, signals: Signals) -> tuple[str, ...]:
-    """What the outliers of the spectrum say against the signal of the graph."""
-    axes, factor = given.codes.shape[1], math.sqrt(2.0) if given.directed else 1.0
+def _of_spectrum(given: StandardizedGraph, signals: Signals) -> Iterator[str]:
+    """What the outliers of the spectrum, and degrees that vary, say against the model."""
+    factor = math.sqrt(2.0) if given.directed else 1.0
     size, error = factor * abs(signals.lam), factor * signals.lam_error
-    values = np.abs(given.top_eigenvalues(min(axes + 4, given.nodes - 1)))
-    top = values[0]
-    found = []
+    top = float(np.abs(given.top_eigenvalues(1))[0])
     if size - 2.0 * error > 1.3 and top < EDGE:
-        found.append(
-            f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f} but the largest is {top:.2f}"
-        )
+        yield f"lam = {signals.lam:.2f} should give an eigenvalue at {size + 1 / size:.2f} but the largest is {top:.2f}"
     expected = size + 2.0 * error
     beyond = 1.15 * max(expected + 1.0 / expected if expected > 1.0 else EDGE, EDGE + 0.2)
-    many = int(np.sum(values > beyond))
-    if many:
-        found.append(
-            "the graph has structure that the classes do not explain, such as hubs or other communities "
+    if top > beyond:
+        yield (
+            "the graph has structure that classes and degrees do not explain, such as other communities "
             f"(eigenvalues up to {top:.2f}; the model allows {beyond:.2f})"
         )
-    return tuple(found)
+    if given.has_hubs:
+        yield from _of_degrees(given)
+
+
+def _of_degrees(given: StandardizedGraph) -> Iterator[str]:
+    """What speaks against a model whose degrees are heterogeneous and explain all but the classes."""
+    mean, square = float(np.mean(given.degrees)), given.noise_level
+    if mean < SPARSE:
+        yield f"a mean degree of {mean:.1f} is small for a graph with hubs: below {SPARSE:g} other structure cannot be seen"
+    if not 0.8 < square < 1.25:
+        why = (
+            "the graph has structure that degrees do not explain"
+            if square > 1
+            else "hubs are joined to nearly all nodes"
+        )
+        yield f"{why} (mean square {square:.2f} with the degrees divided out; 1 in the model)"

@@ -55,14 +55,13 @@ def read(
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name)
     if hasattr(path, "columns") or _suffix(path) in TABLES:
-        return read_tables(path, nodes, label=label, id=id, drop=drop, undirected=undirected)
+        return read_tables(path, nodes, label=label, key=id, drop=drop, undirected=undirected)
     if _suffix(path) != ".npz":
         raise ParameterError(
             f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"
         )
-    options = {"nodes": nodes, "label": label, "id": id, "drop": drop or None, "undirected": undirected or None}
-    if given := [name for name, value in options.items() if value is not None]:
-        raise ParameterError(f"{' and '.join(given)} goes with a list of edges; an .npz file holds its nodes")
+    if nodes is not None or label is not None or id is not None or drop or undirected:
+        raise ParameterError("nodes, label, id, drop and undirected go with a list of edges; an .npz file has its own")
     return Instance.load(path).to_dataset() if "model" in read_arrays(path, "a graph") else load(path)
 
 

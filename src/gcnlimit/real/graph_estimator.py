@@ -86,7 +86,8 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
-            _no_gaps(y)
+            if y is not None and any(value is None for value in np.ravel(np.asarray(y, object))):
+                raise ParameterError("y has nodes without a class but there is no graph; write fit(X, y, graph=...)")
             X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
@@ -108,9 +109,6 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if graph is not None:
                 raise ParameterError("graph is given but the model was fitted without one; fit it with a graph")
             return self._apply(validate_data(self, _whole(X), accept_sparse="csr", dtype=np.float64, reset=False), None)
-        return self._apply(*self._elsewhere(X, graph))
-
-    def _elsewhere(self, X: Any, graph: Any) -> tuple[Any, Any]:
         if graph is None:
             raise ParameterError(
                 "X is given without a graph but the model was fitted with one; predict() answers for the nodes of the fit, "
@@ -120,7 +118,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = as_features(X, adjacency.shape[0])
         if X.shape[1] != self.n_features_in_:
             raise ParameterError(f"X has {X.shape[1]} features but the model was fitted with {self.n_features_in_}")
-        return X, adjacency
+        return self._apply(X, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
         return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])
@@ -141,14 +139,6 @@ def _whole_graph(graph: Any, X: Any) -> Any:
             "GridSearchCV cannot cut a graph; use gcnlimit.cross_validate, which hides labels, or loo_score_ of one fit"
         )
     return as_adjacency(graph, None if X is None else _rows(X))
-
-
-def _no_gaps(y: Any) -> None:
-    """Without a graph every row needs a class: say so where some are marked as unknown."""
-    if y is not None and np.asarray(y).dtype.kind == "O" and any(value is None for value in np.ravel(np.asarray(y))):
-        raise ParameterError(
-            "y has nodes without a class but there is no graph; write fit(X, y, graph=...), or drop them"
-        )
 
 
 def _whole(X: Any) -> Any:

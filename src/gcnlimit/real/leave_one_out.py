@@ -26,15 +26,6 @@ class Ridge:
     and the prediction of a node by the fit without it is :math:`y_i - (y_i - \hat y_i)/(1 - H_{ii})`.
     :math:`P` comes from the eigenvectors of the smaller of :math:`Z_c Z_c^T` and :math:`Z_c^T Z_c`.
 
-    Parameters
-    ----------
-    rows
-        Matrix of :math:`n \times M`.
-    weights
-        Positive weights of the rows.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> Z, y = rng.standard_normal((20, 3)), rng.standard_normal((20, 1))
     >>> ridge = Ridge(Z)
@@ -50,14 +41,10 @@ class Ridge:
         n = len(rows)
         self.weights = np.ones(n) if weights is None else weights
         centred = np.sqrt(self.weights)[:, None] * (rows - self.weights @ rows / self.weights.sum())
-        if rows.shape[1] < n:
-            squares, V = np.linalg.eigh(centred.T @ centred)
-            self.squares = np.maximum(squares, 0.0)
-            self.P = centred @ V
-        else:
-            squares, U = np.linalg.eigh(centred @ centred.T)
-            self.squares = np.maximum(squares, 0.0)
-            self.P = U * np.sqrt(self.squares)
+        few = rows.shape[1] < n
+        squares, vectors = np.linalg.eigh(centred.T @ centred if few else centred @ centred.T)
+        self.squares = np.maximum(squares, 0.0)
+        self.P = centred @ vectors if few else vectors * np.sqrt(self.squares)
         self.scale = max(float(self.squares.sum()) / n, 1e-300)
         """Mean squared norm of a centred row, the unit of the regularization."""
 

@@ -24,7 +24,7 @@ class Likelihood(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Posterior means of the labels, those of the step before, log-odds and centroid."""
+    """Posterior means of the labels, those of the step before, and centroid."""
 
     m: Array
     old: Array
@@ -51,41 +51,38 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     one = _climb(fixed, first, -math.inf)
     two = _climb(fixed, -first, one.free_entropy)
     best, other = (one, two) if one.free_entropy >= two.free_entropy else (two, one)
-    return best, other._replace(free_entropy=max(other.free_entropy, _without_graph(fixed, best.signals.mu)))
+    mu = best.signals.mu  # at a vanishing signal of the graph, which either sign attains
+    without_graph = fixed.free_entropy(fixed.run(fixed.start, 0.0, mu)[0], 0.0, mu)
+    return best, other._replace(free_entropy=max(other.free_entropy, without_graph))
 
 
 class _Fixed:
-    """Message passing on one graph, its signals free."""
+    """Message passing on one graph for two classes, its signals free: `gcnlimit.amp` in their two numbers for each node."""
 
     def __init__(self, given: StandardizedGraph) -> None:
         self.a, self.X = given.symmetrized(), given.features
-        self.XT = None if self.X is None else self.X.T
         self.N, self.M, self.directed = given.nodes, given.width, given.directed
         self.known = given.labels.labelled
         self.y = np.where(given.labels.codes == 1, 1.0, -1.0)
-        self.free = np.ones(self.N, bool)
-        self.free[self.known] = False
-
-    def start(self) -> _State:
         m = np.zeros(self.N)
         m[self.known] = self.y
-        return _State(m, np.zeros(self.N), np.zeros(self.M))
+        self.start = _State(m, np.zeros(self.N), np.zeros(self.M))
 
     def step(self, state: _State, lam: float, mu: float) -> _State:
-        """One iteration of approximate message passing; the centroid is that of the same step, so that its reaction is on `m`."""
+        """One iteration; the centroid is that of the same step, so that its reaction is on `m`."""
         m, old, u = state
         unsure = float(np.sum(1.0 - m**2))
         h = lam * (self.a @ m) - lam**2 * unsure / self.N * old
-        if self.X is not None and self.XT is not None:
+        if self.X is not None:
             precision = 1.0 + mu / self.N * float(m @ m)
             root = math.sqrt(mu / self.N)
-            u = (root * (self.XT @ m) - mu / self.N * unsure * u) / precision
+            u = (root * (self.X.T @ m) - mu / self.N * unsure * u) / precision
             h = h + root * (self.X @ u) - mu / self.N * self.M / precision * m
         new = np.tanh(h)
         new[self.known] = self.y
         return _State(new, m, u)
 
-    def run(self, state: _State, lam: float, mu: float, steps: int) -> tuple[_State, bool]:
+    def run(self, state: _State, lam: float, mu: float, steps: int = STEPS) -> tuple[_State, bool]:
         """Iterate until the means stand still."""
         for _ in range(steps):
             state = self.step(state, lam, mu)
@@ -97,9 +94,8 @@ class _Fixed:
         r""":math:`m^Tam/N`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
         m, _, u = state
         q = float(m @ m) / self.N
-        graph = float(m @ (self.a @ m)) / self.N
         cross = 0.0 if self.X is None else float(m @ (self.X @ u)) / math.sqrt(self.N)
-        return graph, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
+        return float(m @ (self.a @ m)) / self.N, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
 
     def gradient(self, state: _State, lam: float, mu: float) -> Array:
         r"""Derivatives of the free entropy in :math:`\lambda` and :math:`\sqrt\mu`."""
@@ -108,62 +104,46 @@ class _Fixed:
 
     def free_entropy(self, state: _State, lam: float, mu: float) -> float:
         graph, q, cross, size = self.averages(state, mu)
-        p = 0.5 * (1.0 + state.m[self.free])
-        s = 1.0 / (1.0 + mu * q)
+        p, s = 0.5 * (1.0 + np.delete(state.m, self.known)), 1.0 / (1.0 + mu * q)
         labels = float(np.sum(entr(p) + entr(1.0 - p) - math.log(2.0)))
         edges = 0.5 * lam * self.N * graph + 0.25 * self.N * lam**2 * ((1.0 - q) ** 2 - 1.0)
-        u2 = float(state.u @ state.u)
-        centroid = math.sqrt(mu) * cross - 0.5 * mu * size + 0.5 * self.M * (math.log(s) + 1.0 - s) - 0.5 * u2
-        return labels + edges + centroid
+        centroid = math.sqrt(mu) * cross - 0.5 * mu * size - 0.5 * float(state.u @ state.u)
+        return labels + edges + centroid + 0.5 * self.M * (math.log(s) + 1.0 - s)
 
 
 def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
-    """Maximum for one sign, given up where it falls short of the `other` by far."""
-    lam, mu, state = sign, 1.0 if fixed.M else 0.0, fixed.start()
+    """Maximum for one sign, given up where it falls short of the `other` by far.
+
+    Each round sets the signals to where the derivatives vanish, the posterior held; that of the graph keeps its sign.
+    """
+    lam, root, state = sign, 1.0 if fixed.M else 0.0, fixed.start
     for k in range(ROUNDS):
-        state, _ = fixed.run(state, lam, mu, steps=10)
-        new_lam, new_mu = _update(fixed, state, sign, mu)
-        moved = abs(new_lam - lam) + abs(math.sqrt(new_mu) - math.sqrt(mu))
-        lam, mu = new_lam, new_mu
-        if moved < 1e-4:
+        state, _ = fixed.run(state, lam, root**2, steps=10)
+        graph, q, cross, size = fixed.averages(state, root**2)
+        before = lam, root
+        lam = sign * max(sign * graph / (1.0 - (1.0 - q) ** 2), 1e-3)
+        root = max(cross / size, 1e-2) if fixed.M else 0.0
+        if abs(lam - before[0]) + abs(root - before[1]) < 1e-4:
             break
-        if k % 5 == 4 and fixed.free_entropy(state, lam, mu) < other - HOPELESS - 400.0 / (k + 1):
+        if k % 5 == 4 and fixed.free_entropy(state, lam, root**2) < other - HOPELESS - 400.0 / (k + 1):
             break
-    state, steady = fixed.run(state, lam, mu, STEPS)
-    phi = fixed.free_entropy(state, lam, mu)
-    errors = _errors(fixed, state, lam, mu) if phi > other - HOPELESS else (math.inf, math.inf)
+    state, steady = fixed.run(state, lam, root**2)
+    phi = fixed.free_entropy(state, lam, root**2)
+    errors = _errors(fixed, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
     half = math.sqrt(0.5) if fixed.directed else 1.0  # of the symmetrized signal
-    signals = Signals(half * lam, mu, half * errors[0], 2.0 * math.sqrt(mu) * errors[1])
-    return Likelihood(signals, phi, steady)
+    return Likelihood(Signals(half * lam, root**2, half * float(errors[0]), 2.0 * root * float(errors[1])), phi, steady)
 
 
-def _without_graph(fixed: _Fixed, mu: float) -> float:
-    """Free entropy at a vanishing signal of the graph, which either sign attains."""
-    state, _ = fixed.run(fixed.start(), 0.0, mu, STEPS)
-    return fixed.free_entropy(state, 0.0, mu)
-
-
-def _update(fixed: _Fixed, state: _State, sign: float, mu: float) -> tuple[float, float]:
-    """Signals at which the derivatives vanish, the posterior held; the signal of the graph keeps its sign."""
-    graph, q, cross, size = fixed.averages(state, mu)
-    lam = sign * max(sign * graph / (1.0 - (1.0 - q) ** 2), 1e-3)
-    return lam, max(cross / size, 1e-2) ** 2 if fixed.M else 0.0
-
-
-def _errors(fixed: _Fixed, state: _State, lam: float, mu: float) -> tuple[float, float]:
+def _errors(fixed: _Fixed, state: _State, lam: float, root: float) -> Array:
     r"""Standard errors of :math:`\lambda` and :math:`\sqrt\mu` from the curvature; infinite where there is none."""
-    h = 1e-2
-    size = 2 if fixed.M else 1
-    H = np.zeros((size, size))
-    for k in range(size):
-        sides = []
-        for sign in (1.0, -1.0):
-            there = (lam + sign * h * (k == 0), max(math.sqrt(mu) + sign * h * (k == 1), 0.0) ** 2)
-            moved, _ = fixed.run(state, *there, STEPS)
-            sides.append(fixed.gradient(moved, *there))
-        H[k] = (sides[0] - sides[1])[:size] / (2.0 * h)
+    size, h = 2 if fixed.M else 1, 1e-2
+
+    def slope(shift: Array) -> Array:
+        there = lam + shift[0], max(root + shift[1], 0.0) ** 2
+        return fixed.gradient(fixed.run(state, *there)[0], *there)
+
+    H = np.array([(slope(e) - slope(-e)) / (2.0 * h) for e in h * np.eye(2)[:size]])[:, :size]
     curvature = -0.5 * (H + H.T)
     if np.linalg.eigvalsh(curvature)[0] <= 0.0:
-        return math.inf, math.inf
-    errors = np.sqrt(np.diag(np.linalg.inv(curvature)))
-    return float(errors[0]), float(errors[1]) if size == 2 else 0.0
+        return np.full(2, math.inf)
+    return np.append(np.sqrt(np.diag(np.linalg.inv(curvature))), 0.0)[:2]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,18 +10,16 @@ import numpy.typing as npt
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
+from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
-from gcnlimit.real.operators import Propagation
 
+FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {
     "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, -0.3, -0.5, -0.7, -0.8, -0.9, -0.95),
     "diffusion": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, -0.5, -1.0, -2.0, -4.0, -8.0, -12.0),
-    "residual": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, -1.0, -1.5, -2.0, -4.0),  # negative ones decrease along the spectrum
 }
-DEPTHS = (1, 2, 3, 4)
 HOPS = 4
 ACCURACY = 1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
 
@@ -33,21 +29,19 @@ class Network(NamedTuple):
 
     family: str
     strength: float
-    filter: Filter | None
+    filter: Filter | None = None
     hops: int = 0
 
-    def blocks(self, S: Propagation, block: Array, transposed: bool = False) -> list[Array]:
-        """Products :math:`g_b(S) B`, or those of the transposed operator."""
-        operator = S.transposed if transposed else S.operator
+    def blocks(self, S: Any, block: Array) -> list[Array]:
+        """Products :math:`g_b(S) B` with a `Propagation`."""
         if self.filter is not None:
-            radius = S.radius if S.symmetric else None
-            return [np.asarray(self.filter.apply(operator, block, radius=radius, accuracy=ACCURACY))]
+            return [np.asarray(self.filter.apply(S.operator, block, radius=S.radius, accuracy=ACCURACY))]
         powers = [block]
         for _ in range(self.hops):
-            powers.append(operator @ powers[-1])
+            powers.append(S.operator @ powers[-1])
         return powers
 
-    def sum(self, S: Propagation, blocks: list[Array]) -> Array:
+    def sum(self, S: Any, blocks: list[Array]) -> Array:
         r"""Sum :math:`\sum_b g_b(S) B_b`, one block of columns for each filter."""
         if self.filter is not None:
             return self.blocks(S, blocks[0])[0]
@@ -57,7 +51,7 @@ class Network(NamedTuple):
         return np.asarray(total)
 
 
-NO_GRAPH = Network("no graph", 0.0, Polynomial(np.ones(1)))
+NO_GRAPH = Network("no graph", 0.0)
 
 
 class Choice(NamedTuple):
@@ -70,7 +64,7 @@ class Choice(NamedTuple):
     intercept: Array
     left_out: Array
 
-    def outputs(self, features: Any, S: Propagation) -> Array:
+    def outputs(self, features: Any, S: Any) -> Array:
         """Outputs on the nodes of a graph."""
         return self.network.sum(S, [np.asarray(features @ W) for W in self.coefficients]) + self.intercept
 
@@ -78,45 +72,48 @@ class Choice(NamedTuple):
 def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS) -> list[Network]:
     r"""Networks of a family on an operator whose top eigenvalue is 1, the one without a graph first.
 
-    The strength is :math:`\theta` for PageRank, :math:`t` for diffusion, :math:`c` for residual networks of one to four
-    layers. By default both signs are among the strengths, and no graph; strengths that are given are all there is, and 0
-    among them means without a graph (but a network of its own for residual ones). A `Filter` is taken as it is.
+    The strength is :math:`\theta` for PageRank and :math:`t` for diffusion. By default both signs are among the strengths,
+    and no graph; strengths that are given are all there is, and 0 among them means without a graph. A `Filter` is taken as
+    it is.
 
     >>> [n.filter for n in networks("pagerank", strengths=[0.5, -0.5])]
     [PageRank(theta=0.5), PageRank(theta=-0.5)]
     """
     hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
-        return [_given(filter, strengths)]
+        if strengths is not None:
+            raise ParameterError("strengths go with a family such as 'pagerank'; a filter has its own parameter")
+        if np.shape(filter(0.0)):
+            raise ParameterError(f"filter = {filter!r} has several parameters; give one, or a family with strengths")
+        return [Network(type(filter).__name__.lower(), np.nan, filter)]
     if filter == "hops":
         return [NO_GRAPH, *(Network("hops", k, None, k) for k in range(1, hops + 1))]
-    if filter not in STRENGTHS:
-        names = ", ".join(map(repr, (*STRENGTHS, "hops")))
+    if filter not in FAMILIES:
         raise ParameterError(
-            f"filter = {filter!r} is not a family; use 'auto', {names} or a filter such as PageRank(0.5)"
+            f"filter = {filter!r} is not a family; use 'auto', 'pagerank', 'diffusion', 'hops' or a filter such as PageRank(0.5)"
         )
     given = STRENGTHS[filter] if strengths is None else np.ravel(np.asarray(real("strengths", strengths))).tolist()
     if filter == "pagerank" and any(abs(s) >= 1.0 for s in given):
         raise ParameterError(f"strengths = {given} are not allowed; those of PageRank are between -1 and 1")
-    kept = [s for s in given if s != 0.0 or filter == "residual"]
-    alone = [NO_GRAPH] if strengths is None or len(kept) < len(given) else []
-    return [*alone, *(Network(filter, s, build(s)) for build in _builders(filter) for s in kept)]
+    alone = [NO_GRAPH] if strengths is None or 0.0 in given else []
+    return [*alone, *(Network(filter, s, FAMILIES[filter](s)) for s in given if s != 0.0)]
 
 
 def choose(  # noqa: PLR0917
     features: Any,
     labels: Labels,
     weights: Array,
-    operators: dict[str, Propagation],
+    operators: dict[str, Any],
     offered: list[Network],
     reg: npt.ArrayLike = REG,
 ) -> Choice:
     """Network, operator and regularization of the largest leave-one-out accuracy less square error."""
     reg = np.ravel(np.asarray(real("reg", reg, low=0, open_low=True)))
     Y, share = targets(labels.codes, labels.classes.size), weights / weights.sum()
+    first = next(iter(operators))
     best: Any = None
-    for name, S, network in _offers(operators, offered):
-        blocks = _rows(features, labels, S, network)
+    for name, network in ((o, n) for o in operators for n in offered if o == first or n is not NO_GRAPH):
+        blocks = _rows(features, labels, operators[name], network)
         ridge = Ridge(np.hstack(blocks), weights)
         for r, left_out in zip(reg.tolist(), ridge.left_out(Y, reg), strict=True):
             score = share @ (correct(left_out, labels.codes) - np.mean((left_out - Y) ** 2, axis=1))
@@ -129,34 +126,14 @@ def choose(  # noqa: PLR0917
     return Choice(network, name, r, coefficients, intercept, left_out)
 
 
-def _offers(operators: dict[str, Propagation], offered: list[Network]) -> Iterator[tuple[str, Propagation, Network]]:
-    """Every network on every operator; the one without a graph once."""
-    for k, (name, S) in enumerate(operators.items()):
-        yield from ((name, S, network) for network in offered if k == 0 or network is not NO_GRAPH)
-
-
-def _rows(features: Any, labels: Labels, S: Propagation, network: Network) -> list[Array]:
+def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
     r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes.
 
-    Where there are more features than labelled nodes, as :math:`(X^T g_b(S)^T E_R)^T`: the indicators are propagated.
+    Where there are more features than labelled nodes, as :math:`(X^T g_b(S) E_R)^T`: the indicators are propagated.
     """
     R = labels.labelled
     if R.size > features.shape[1]:
         return [block[R] for block in network.blocks(S, dense(features))]
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
-    return [np.asarray(features.T @ block).T for block in network.blocks(S, E, transposed=True)]
-
-
-def _builders(family: str) -> list[Any]:
-    if family == "residual":
-        return [partial(Residual.constant, depth=depth) for depth in DEPTHS]
-    return [PageRank if family == "pagerank" else Diffusion]
-
-
-def _given(filter: Filter, strengths: npt.ArrayLike | None) -> Network:
-    if strengths is not None:
-        raise ParameterError("strengths go with a family such as 'pagerank'; a filter has its own parameter")
-    if np.shape(filter(0.0)):
-        raise ParameterError(f"filter = {filter!r} has several parameters; give one, or a family with strengths")
-    return Network(type(filter).__name__.lower(), np.nan, filter)
+    return [np.asarray(features.T @ block).T for block in network.blocks(S, E)]

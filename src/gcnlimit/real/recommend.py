@@ -11,7 +11,6 @@ import numpy as np
 from gcnlimit._runtime.extras import need
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.real.describe import degree_doubts, degrees
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.real.scores import FEW, Expected, stratified
@@ -60,11 +59,6 @@ class Recommendation:
     reason: str
     estimate: Estimate
     doubts: tuple[str, ...]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of `GraphClassifier` for what is recommended: none, since it does this by itself."""
-        return {}
 
     def to_dataframe(self) -> pandas.DataFrame:
         """The table, a row for each member."""
@@ -121,8 +115,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=2, lam=-1.8, mu=2.0, rho=0.2, directed=False), nodes=600, degree=30, seed=0)
     >>> advice = gl.recommend(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
-    >>> advice.network, advice.options
-    ('the average of graph and features', {})
+    >>> advice.network
+    'the average of graph and features'
     """
     from gcnlimit.real.classifier import GraphClassifier
 
@@ -130,15 +124,15 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     given = StandardizedGraph.of(X, y, adjacency)
     model = GraphClassifier().fit(X, y, graph=adjacency)
     estimate = estimate_standard(given, best_method(given))
-    degree = degrees(adjacency, given.directed)
-    doubts = (*estimate.warnings, *degree_doubts(float(degree.mean()), float(degree.std())))
+    doubts = estimate.warnings
+    if given.has_hubs and np.ptp(given.fractions):
+        doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
     network = "the average of graph and features" if model.uses_graph_ else "the features alone"
     told = "\n".join(_sentences(model, network, half, estimate, doubts))
-    return Recommendation(
-        network, model.expected_accuracy_, gain, error, half, tuple(model.table_), told, estimate, doubts
-    )
+    expected, table = model.expected_accuracy_, tuple(model.table_)
+    return Recommendation(network, expected, gain, error, half, table, told, estimate, doubts)
 
 
 def _with_half(X: Any, given: StandardizedGraph, adjacency: Any) -> float:
@@ -181,9 +175,9 @@ def _expect(model: Any) -> str:
 
 
 def _graph(model: Any) -> str:
-    gain, error = (100.0 * part for part in model.graph_gain_)
     if model.labelled_.size < FEW:
         return f"{model.labelled_.size} labelled nodes are too few to measure what the graph adds."
+    gain, error = (100.0 * part for part in model.graph_gain_)
     told = f"Using the graph changes the accuracy by {gain:+.1f} +- {error:.1f} points"
     if not model.uses_graph_:
         return f"{told}: no measurable benefit, so it is left out."

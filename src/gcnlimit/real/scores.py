@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
@@ -52,27 +51,17 @@ def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
     >>> scores(np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 3.0]]), np.array([0, 1, 1]))
     {'accuracy': 1.0, 'balanced_accuracy': 1.0, 'macro_f1': 1.0, 'auc': 1.0}
     """
+    from sklearn.metrics import f1_score, roc_auc_score
+
     found, present = outputs.argmax(axis=1), np.unique(classes)
-    recalls, f1, auc = [], [], []
-    for c in present:
-        truth, said = classes == c, found == c
-        recalls.append(float(np.mean(said[truth])))
-        f1.append(2.0 * float(np.sum(truth & said)) / float(truth.sum() + said.sum()))
-        auc.append(_auc(outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1), truth))
-    accuracy = float(np.mean(found == classes))
+    apart = ((c, outputs[:, c] - np.delete(outputs, c, axis=1).max(axis=1)) for c in present)
+    auc = [roc_auc_score(classes == c, margin) for c, margin in apart] if present.size > 1 else [math.nan]
     return {
-        "accuracy": accuracy,
-        "balanced_accuracy": float(np.mean(recalls)),
-        "macro_f1": float(np.mean(f1)),
+        "accuracy": float(np.mean(found == classes)),
+        "balanced_accuracy": float(np.mean([np.mean(found[classes == c] == c) for c in present])),
+        "macro_f1": float(f1_score(classes, found, labels=present, average="macro")),
         "auc": float(np.mean(auc)),
     }
-
-
-def _auc(margin: Array, truth: npt.NDArray[np.bool_]) -> float:
-    ones = int(truth.sum())
-    if ones in (0, truth.size):
-        return math.nan
-    return float((rankdata(margin)[truth].sum() - 0.5 * ones * (ones + 1)) / (ones * (truth.size - ones)))
 
 
 def cross_validate(

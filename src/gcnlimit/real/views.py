@@ -13,28 +13,22 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, is_symmetric, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.real.operators import propagation
+from gcnlimit.graphs.operator import normalized, propagation
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
 HOPS = 4
+LARGE = 20_000  # nodes above which views of many columns and outputs are kept in single precision
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 
 
 class Scaling(NamedTuple):
-    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are.
+    r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None.
 
-    Parameters
-    ----------
-    how
-        ``"rows"``, ``"columns"`` or None.
-    mean, spread
-        Mean and standard deviation of each column; 0 and 1 where a column is not centred or is constant.
+    `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
 
-    Examples
-    --------
     >>> Scaling.of(np.eye(3), "auto").how, Scaling.of(np.ones((3, 2)), "auto").how
     ('rows', 'columns')
     >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
@@ -61,10 +55,8 @@ class Scaling(NamedTuple):
 
     def __call__(self, X: Any) -> Any:
         """Scaled features."""
-        if self.how is None:
-            return X
-        if self.how == "rows":
-            return unit_rows(X)
+        if self.how != "columns":
+            return X if self.how is None else unit_rows(X)
         if is_sparse(X):
             return (X @ sparse.diags_array(1.0 / self.spread)).tocsr()
         return (X - self.mean) / self.spread
@@ -97,38 +89,21 @@ def principal_directions(X: Any) -> Array | None:
 
 
 class Views:
-    r"""Views of the nodes of one graph, each computed when it is first asked for.
+    r"""Views of the nodes of one graph (or none) with scaled features, each computed when it is first asked for.
 
-    Parameters
-    ----------
-    features
-        Scaled features.
-    adjacency
-        Checked adjacency matrix, or None.
-    unit
-        Whether rows of the views have unit norm, as suits counts; else they keep their relative norms.
-    fit
-        Views of the graph of the fit, whose directions, means and norms are used on this one.
-    direction
-        Which way the neighbours of a directed graph are averaged: ``"out"``, ``"in"``, or ``"both"`` apart.
+    If `unit`, their rows have unit norm, as suits counts; else they keep their relative norms. `fit` holds the views of the
+    graph of the fit, whose directions, means and norms are used on this one.
     """
 
-    def __init__(
-        self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None, direction: str = "both"
-    ) -> None:
-        self.X, self.unit, self.fit = features, unit, fit
+    def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
+        self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
+        self.dtype = np.float64 if self.nodes <= LARGE else np.float32
         self.graph, self.arrows = adjacency, [adjacency]
         if adjacency is not None and not is_symmetric(adjacency):
             self.graph = adjacency.maximum(adjacency.T).tocsr()
-            ways = {"out": [adjacency], "in": [adjacency.T.tocsr()]}
-            self.arrows = ways.get(direction, [adjacency, adjacency.T.tocsr()])
+            self.arrows = [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes."""
-        return int(self.X.shape[0])
 
     @cached_property
     def base(self) -> Array:
@@ -148,7 +123,7 @@ class Views:
     @cached_property
     def walks(self) -> list[Any]:
         r"""Averages over neighbours, :math:`D^{-1}A`: one, or those along and against the edges."""
-        return [row_average(A) for A in self.arrows]
+        return [normalized(A, 1.0, 0.0).astype(self.dtype) for A in self.arrows]
 
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
@@ -171,13 +146,13 @@ class Views:
 
     def degree_profile(self) -> Array:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
-        walk, log = row_average(self.graph), np.log1p(self.degrees)
+        walk, log = normalized(self.graph, 1.0, 0.0), np.log1p(self.degrees)
         near = walk @ log
         return self._standard("degrees", np.column_stack([log, near, walk @ near, self.degrees == 0])) / 2.0
 
     def hops(self, most: int = HOPS) -> Array:
         """Features and the logarithm of the degree, and their averages one to `most` steps away."""
-        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]])
+        first = np.hstack([self.base, np.log1p(self.degrees)[:, None]]).astype(self.dtype)
         blocks = [first]
         for walk in self.walks:
             block = first
@@ -211,7 +186,7 @@ class Views:
             hidden = np.bincount(group)[group] if k == 0 else 1
             block[labels.labelled, labels.codes] *= counts / np.maximum(counts - hidden, 1)
         blocks[0] = np.asarray(unit_rows(blocks[0]))
-        return self._standard("labels", np.hstack(blocks))
+        return self._standard("labels", np.hstack(blocks)).astype(self.dtype)
 
     def _scaled(self, name: str, view: Array) -> Array:
         """Rows of unit norm, or of the same mean square as in the fit."""
@@ -221,17 +196,17 @@ class Views:
         return view / size
 
     def _standard(self, name: str, view: Array) -> Array:
-        """Columns of mean 0 and variance 1 in the fit."""
-        mean, _ = self._moments_of(name, view)
-        _, spread = self._moments_of(f"{name}, centred", view - mean)
-        return (view - mean) / spread
+        """Columns of mean 0 and variance 1 in the fit, in place."""
+        view -= self._moments_of(name, view)[0]
+        view /= self._moments_of(f"{name}, centred", view)[1]
+        return view
 
     def _moments_of(self, name: str, view: Array) -> tuple[Array, Array]:
         """Mean and root mean square of each column in the fit; 1 for a column of zeros."""
         if self.fit is not None:
             return self.fit._moments[name]
-        size = np.sqrt(np.mean(view**2, axis=0))
-        self._moments[name] = view.mean(axis=0), np.where(size > 1e-9, size, 1.0)
+        size = np.sqrt(np.einsum("ij,ij->j", view, view, dtype=float) / self.nodes)
+        self._moments[name] = view.mean(axis=0, dtype=float), np.where(size > 1e-9, size, 1.0)
         return self._moments[name]
 
 
@@ -242,12 +217,6 @@ def grouped(labels: Labels, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArr
     parts = max(most // labels.classes.size, 2)
     place = np.random.default_rng(0).permutation(labels.codes.size) % parts
     return labels.codes * parts + place, np.repeat(np.arange(labels.classes.size), parts)
-
-
-def row_average(A: Any) -> Any:
-    """Rows over their sums: a node without neighbours has none."""
-    sums = np.asarray(np.abs(A).sum(axis=1)).ravel()
-    return (sparse.diags_array(np.divide(1.0, sums, out=np.zeros(sums.size), where=sums > 0)) @ A).tocsr()
 
 
 def returning(walk: Any) -> Array:

@@ -253,7 +253,7 @@ class OrderParameters:
     Parameters
     ----------
     test_margin, train_margin
-        Argument of :math:`\Phi` in the accuracies (Eq. 3.12).
+        Argument of :math:`\Phi` in the accuracies (Eq. 3.12); of the mean accuracies where degrees are heterogeneous.
     output
         Law of the output of a test node. None if all points are at infinite regularization, where it vanishes.
     weights
@@ -289,6 +289,7 @@ class OrderParameters:
     bias: float | Array | None = None
     nonzero: float | Array | None = None
     sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
+    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, repr=False)
 
     @cached_property
     def layers(self) -> OrderFunctions | None:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Numbers
+from gcnlimit.errors import ParameterError
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.result import Result, status_names
 
@@ -66,7 +67,8 @@ class Performance(Result):
     balanced_accuracy
         Best average over the classes of the accuracy in each.
     roc_auc
-        Area under the receiver operating characteristic of two classes; None for more.
+        Area under the receiver operating characteristic of two classes; None for more, and for predictions on heterogeneous
+        degrees.
     """
 
     test_accuracy: Numbers
@@ -142,6 +144,22 @@ class Prediction(Performance):
     status: Status | npt.NDArray[np.int64]
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
+
+    def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
+        """Accuracy on test nodes of given propensities, that is degrees over their mean.
+
+        It has the shape of the points, then that of `theta`.
+
+        >>> import gcnlimit as gl
+        >>> data = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False, degrees=gl.Gamma(0.5))
+        >>> gl.bayes_optimal(data).accuracy_by_degree([0.2, 1.0, 5.0]).round(3)  # hubs know more
+        array([0.758, 0.876, 0.991])
+        """
+        if self.order_parameters.by_degree is None:
+            raise ParameterError(
+                "accuracy_by_degree is known under a law of degrees, at large mean degree; write CSBM(..., degrees=...)"
+            )
+        return scalar_or_array(self.order_parameters.by_degree(theta))  # type: ignore[no-any-return]
 
     def _shown(self) -> dict[str, Any]:
         return self.distinct() | {"status": status_names(Status, self.status)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,6 +89,9 @@ def simulate(  # noqa: PLR0917
     trials = whole("trials", trials, low=1, high=10**6)
     if flag("throw", throw):
         size.check_signals(data)
+    few = data.degrees and size.degree and gcn.normalization.leaves(data.degrees, size.degree)
+    if few:
+        warnings.warn(few, stacklevel=2)
     workers = workers if workers is None else whole("workers", workers, low=1, high=10**6)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
@@ -152,7 +156,8 @@ class _Trial:
     def _each(self, instance: Instance) -> Array:
         """Performance of each network by itself, where one of them has no answer."""
         filters, reg = self.gcn.filter.ravel(self.gcn.shape), np.broadcast_to(self.gcn.reg, self.gcn.shape).ravel()
-        radius = instance.observation.operator(self.gcn.symmetrize).radius or 0.0
+        operator = instance.observation.operator(self.gcn.symmetrize, normalization=self.gcn.normalization)
+        radius = operator.radius or 0.0
         rows = np.repeat(_without_answer(ParameterError(""), 1), reg.size, axis=1)
         for k in np.flatnonzero(filters.defined(radius)):
             one = slice(k, k + 1)

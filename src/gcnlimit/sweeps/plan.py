@@ -11,9 +11,11 @@ import numpy as np
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import as_degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import as_loss
 from gcnlimit.network import GCN
+from gcnlimit.normalization import as_normalization
 from gcnlimit.parameters import (
     DATA,
     FAMILIES,
@@ -27,6 +29,7 @@ from gcnlimit.parameters import (
     filter_names,
     layered,
     network_names,
+    real_names,
     starts,
 )
 from gcnlimit.penalties import as_penalty
@@ -36,6 +39,7 @@ from gcnlimit.sweeps.producers import Producer
 from gcnlimit.sweeps.store import block_key, point_seed
 
 _ADDED_PARAMETERS = [("normalize", False)]  # at values that change nothing: seeds stay what they were
+_UNSAID = [("degrees", None), ("normalization", as_normalization("symmetric"))]  # left out: keys stay what they were
 _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point each: seconds at most
 
 Axes = Mapping[str, Sequence[Any]]
@@ -82,7 +86,9 @@ class Plan:
         first = next(self.grid.blocks())
         point = first.common | {name: float(values[0]) for name, values in first.arrays.items()}
         changes = [
-            {axis.name: value} for axis in self.grid.axes for value in ((axis.labels,) if axis.numeric else axis.values)
+            {axis.name: value}
+            for axis in self.grid.axes
+            for value in ((axis.labels,) if axis.numeric and axis.name in real_names() else axis.values)
         ]
         for change in (*changes, {}):
             if not change or set(change) & set(DATA):
@@ -164,15 +170,16 @@ def flatten(
         if value is not None and not isinstance(value, kind):
             raise ParameterError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         if value is not None:
-            kept = [field for field in names if field not in axes]
+            kept = [field for field in names if field not in axes and hasattr(value, field)]
             flat |= {field: _single(field, getattr(value, field)) for field in kept}
     _check_once(fixed, axes, (*flat, *(filter_names() if gcn is not None else ())))
     flat |= dict(fixed) | _rest_of_filter(gcn, fixed, axes)
     usual = defaults(CSBM, DATA) | (defaults(GCN, LEARNING) if network else {})
     flat |= {name: value for name, value in usual.items() if name not in flat and name not in axes}
-    named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of}
-    named |= {"loss": as_loss, "penalty": as_penalty} if network else {}
-    return flat | {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
+    named: dict[str, Any] = {"features": as_spectrum, "classes": Classes.of, "degrees": as_degrees}
+    named |= {"loss": as_loss, "penalty": as_penalty, "normalization": as_normalization} if network else {}
+    flat |= {name: value_of(flat[name]) for name, value_of in named.items() if name in flat}
+    return dict(item for item in flat.items() if item not in _UNSAID)
 
 
 def _rest_of_filter(gcn: GCN | None, fixed: Mapping[str, Any], axes: Axes) -> dict[str, Any]:

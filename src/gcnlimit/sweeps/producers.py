@@ -52,7 +52,8 @@ def as_producer(what: Callable[..., Any] | str) -> Producer:
     """Producer of that name, of that function of the library, or made of your own function.
 
     >>> as_producer("bayes_optimal").allowed
-    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degree')
+    ('alpha', 'lam', 'mu', 'rho', 'directed', 'classes', 'features', 'degrees', 'degrees_variance', 'degrees_law',
+    'degree')
     """
     name = what if isinstance(what, str) else getattr(what, "__name__", "")
     ours = isinstance(what, str) or str(getattr(what, "__module__", "")).startswith("gcnlimit.")

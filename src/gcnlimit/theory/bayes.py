@@ -21,6 +21,7 @@ from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, FixedPoints, StateEvolution
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.degrees.ceiling import heterogeneous_ceiling
 from gcnlimit.theory.points import with_errors
 
 _BLOCK = 4096  # points solved together, whose numbers fit in a cache
@@ -41,7 +42,8 @@ def bayes_optimal(
     the margin :math:`\sqrt m`. `test_loss` is the expected cross-entropy of the posterior, in nats: the best that any
     calibrated classifier can reach. On the labelled nodes nothing is left to infer. With five classes or more, or two of very
     unequal sizes, and few labels, there may be two stable roots: the better one is the answer, and `algorithmic` is what
-    message passing reaches from the labels alone.
+    message passing reaches from the labels alone. Under a law of degrees there are two overlaps, one weighted by degree
+    (Eq. 11.13), and `accuracy_by_degree` says who gains.
 
     On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18, and each point is solved by itself: to about
     1e-11 for three classes, 1e-8 for four, and 1e-6 to 3e-5 for five to ten, by random nodes whose scatter is the
@@ -83,6 +85,8 @@ def bayes_optimal(
     )
     if degree is not None:
         return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
+    if data.degrees is not None:
+        return labelled(with_errors(heterogeneous_ceiling(data, data.degrees), data, bayes_optimal), data)
     if not data.classes.equal and data.classes.count > 2:
         return labelled(with_errors(unequal_ceiling(data), data, bayes_optimal, directions=4), data)  # seconds each
     rho = np.broadcast_to(data.rho, data.shape).ravel()

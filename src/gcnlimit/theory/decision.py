@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -42,13 +42,20 @@ def from_margins(
     train_loss: Array,
     *,
     offset: Array | None = None,
+    weight: Array | None = None,
 ) -> Performance:
     """Return the performance from margins in units of their standard deviation.
 
     `offset` is the bias of a network on two unequal classes, over the standard deviation of its output. Without it, where it
     is NaN, and if they are more than two, unequal classes are decided by the posterior, which is the best threshold of two.
+    With the `weight` of nodes of different degrees the margins have a last axis over them, and the classes are equal.
     """
-    if classes.equal:
+    if weight is not None:
+        log_test_error = logsumexp(log_error(test_margin, classes.count), axis=-1, b=weight)
+        own = balanced = accuracy(test_margin, classes.count) @ weight
+        accuracies = own, accuracy(train_margin, classes.count) @ weight
+        best = np.maximum(own, accuracy(-test_margin, classes.count) @ weight)
+    elif classes.equal:
         log_test_error = log_error(test_margin, classes.count)
         own = ndtr(test_margin) if classes.two else -np.expm1(log_test_error)  # quicker than another table
         accuracies = own, accuracy(train_margin, classes.count)
@@ -56,17 +63,25 @@ def from_margins(
     else:
         log_test_error, accuracies = _unequal_decision(classes, test_margin, train_margin, offset)
         balanced = _balanced_accuracy(test_margin, classes)
-    curve = roc_auc(test_margin, classes)
+    if weight is None:
+        best = _best_accuracy(test_margin, classes, accuracies[0])
+    curve = roc_auc(test_margin, classes) if weight is None else None
     return Performance(
         test_accuracy=scalar_or_array(accuracies[0]),
         train_accuracy=scalar_or_array(accuracies[1]),
         test_loss=scalar_or_array(test_loss),
         train_loss=scalar_or_array(train_loss),
         log_test_error=scalar_or_array(log_test_error),
-        best_accuracy=scalar_or_array(_best_accuracy(test_margin, classes, accuracies[0])),
+        best_accuracy=scalar_or_array(best),
         balanced_accuracy=scalar_or_array(balanced),
         roc_auc=None if curve is None else scalar_or_array(curve),
     )
+
+
+def mean_margin(performance: Performance) -> tuple[Array, Array]:
+    """Margins of which one node would have the accuracies on test and train nodes, of two classes."""
+    test = -ndtri_exp(np.asarray(performance.log_test_error))
+    return test, ndtri(np.asarray(performance.train_accuracy))
 
 
 def _unequal_decision(

@@ -72,6 +72,8 @@ def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransf
     [0.9147, 0.9081, 0.9127]
     """
     check_types("bayes_elsewhere", data=(data, CSBM), to=(to, CSBM))
+    for graph_model in (data, to):
+        graph_model.require_alike("bayes_elsewhere")
     signal, _ = feature_signal(data, to), common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
     shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)

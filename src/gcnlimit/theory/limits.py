@@ -67,6 +67,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     True
     """
     check_types("no_residual_margin", data=(data, CSBM))
+    data.require_alike("no_residual_margin")
     check_range(data)
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
@@ -129,6 +130,7 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     True
     """  # noqa: D400
     check_types("short_diffusion_margin", data=(data, CSBM))
+    data.require_alike("short_diffusion_margin")
     check_range(data)
     t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
     broadcast(data=data.shape, t=t.shape)
@@ -198,6 +200,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     array([0.1667, 0.1   ])
     """
     check_types("one_layer_rate", data=(data, CSBM))
+    data.require_alike("one_layer_rate")
     check_range(data)
     gain = 2.0 if data.directed and flag("symmetrize", symmetrize) else 1.0
     c = np.asarray(real("c", c, low=-_LARGEST, high=_LARGEST))

@@ -28,6 +28,7 @@ from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.penalties import Penalty
 from gcnlimit.results.performance import Performance, Prediction, same_everywhere, scalar_or_array
 from gcnlimit.spectrum import Spectrum
+from gcnlimit.theory.propensity_spectrum import radius
 
 _LARGEST = 1e50  # of a parameter or its inverse: products of several must be floating-point numbers
 
@@ -65,7 +66,8 @@ class Points(NamedTuple):
         )
         operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
         network = (gcn.loss, gcn.normalize, gcn.penalty)
-        return cls(alpha, mu, rho, reg, operator, filter, *network, data.classes, data.features)
+        laws = (data.classes, data.features, data.degrees)
+        return cls(alpha, mu, rho, reg, operator, filter, *network, *laws, gcn.normalization)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -116,8 +118,10 @@ class Points(NamedTuple):
 
     @property
     def radius(self) -> Array:
-        """Spectral radius of the operator, spike included."""
-        return self.operator.radius
+        """Spectral radius of the operator, spike included; that of degrees that are alike for the symmetric normalisation."""
+        if self.degrees is None or self.normalization.plain:
+            return self.operator.radius
+        return radius(self.normalization, self.degrees, *self.operator)
 
     @property
     def size(self) -> int:

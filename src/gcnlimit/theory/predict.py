@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Never
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from typing import Any, NamedTuple, Never, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +15,14 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import LOOSEST, broadcast, flag, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ConvergenceError
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
-from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
+from gcnlimit.theory.degrees.solve import solve as solve_by_degree
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
@@ -50,7 +55,8 @@ def predict(
 
     At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (Eqs. 3.11 to 3.19), for all points together.
+    (Eqs. 3.11 to 3.19), for all points together. Under a law of degrees each propensity has its margin, and the accuracy is the
+    mean over them (Eqs. 11.5 to 11.11).
 
     Parameters
     ----------
@@ -80,20 +86,19 @@ def predict(
     array([0.78477, 0.7969 ])
     """
     check_problem("predict", data, gcn)
+    gcn.require_gain(data)
     tol = tolerance("tol", tol, high=LOOSEST)
     max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
-    infinite = np.isinf(points.reg)
-    usable = np.ones_like(infinite) if throw else points.usable()
-    at_infinity = _pinned if points.class_loss.is_pinned else _explicit
-    found = [
-        *_refused(np.flatnonzero(~usable)),
-        *at_infinity(points, np.flatnonzero(usable & infinite)),
-        *_self_consistent(points, np.flatnonzero(usable & ~infinite), tol, max_iterations, progress),
-    ]
+    usable = np.ones(points.size, bool) if throw else points.usable()
+    search = tol, max_iterations, progress
+    found = _found(points, usable, *search)
     prediction = _prediction(points, found, shape)
+    if points.degrees is not None:
+        by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
+        prediction = replace(prediction, order_parameters=replace(prediction.order_parameters, by_degree=by_degree))
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
@@ -115,11 +120,56 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
-def _refused(rows: Rows) -> Iterator[_Found]:
+def _found(
+    points: Points, usable: npt.NDArray[np.bool_], tol: float, max_iterations: int, progress: bool | None
+) -> list[_Found]:
+    """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
+    infinite = np.isinf(points.reg)
+    refused = _refused(np.flatnonzero(~usable), points.degrees)
+    far, near = np.flatnonzero(usable & infinite), np.flatnonzero(usable & ~infinite)
+    if points.degrees is not None:
+        solved = (_by_degree(points, rows, tol, max_iterations) for rows in (far, near))
+        return [*refused, *chain.from_iterable(solved)]
+    at_infinity = _pinned if points.class_loss.is_pinned else _explicit
+    return [*refused, *at_infinity(points, far), *_self_consistent(points, near, tol, max_iterations, progress)]
+
+
+def _refused(rows: Rows, law: DegreeLaw | None) -> Iterator[_Found]:
     """Points at which the filter is not defined."""
     if rows.size:
         nothing, none = np.full(rows.size, np.nan), np.zeros(rows.size, np.int64)
-        yield _Found(rows, nothing, nothing, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+        margin = nothing if law is None else np.full((rows.size, law.theta.size), np.nan)
+        yield _Found(rows, margin, margin, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
+
+
+def _by_degree(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
+    """Heterogeneous degrees: margins with a last axis over the propensities, chunk by chunk."""
+    if not rows.size:
+        return
+    points = points.take(rows)
+    filter = points.filter
+    cost = filter.quadrature_nodes() if points.symmetric else filter.layers(radius=points.radius)
+    for where, chunk in points.chunks(cost, _CHUNK):
+        found = solve_by_degree(chunk, tol=tol, max_iterations=max_iterations)
+        test, train, *rest = found
+        yield _Found(rows[where], test, train, 0.0 * found.residual, *cast("tuple[Any, ...]", rest))
+
+
+def _accuracy_by_degree(
+    points: Points,
+    usable: npt.NDArray[np.bool_],
+    shape: tuple[int, ...],
+    search: tuple[float, int, bool | None],
+    theta: npt.ArrayLike,
+) -> Array:
+    """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
+    assert points.degrees is not None
+    asked = points.degrees.asked(theta)
+    found = _found(points._replace(degrees=asked), usable, *search)
+    margin = np.empty((points.size, np.size(theta)))
+    for part in found:
+        margin[part.rows] = part.test_margin[:, -np.size(theta) :]
+    return accuracy(margin, points.classes.count).reshape(shape + np.shape(theta))
 
 
 def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
@@ -202,9 +252,15 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
     order = np.argsort(np.concatenate([part.rows for part in found]))
 
     def column(name: str) -> npt.NDArray[Any]:
-        return np.concatenate([getattr(part, name) for part in found])[order].reshape(shape)
+        values = np.concatenate([getattr(part, name) for part in found])[order]
+        return values.reshape(shape + values.shape[1:])
 
     margin = column("test_margin"), column("train_margin")
+    weight = None if points.degrees is None else points.degrees.weight
+    losses = column("test_loss"), column("train_loss")
+    performance = from_margins(points.classes, *margin, *losses, offset=column("offset"), weight=weight)
+    if weight is not None:
+        margin = mean_margin(performance)
     solved = [(part.rows, part.solution) for part in found if part.solution is not None]
     output = gathered(((rows, s.output) for rows, s in solved), order.size).reshape(shape) if solved else None
     weights = gathered(((rows, s.weights) for rows, s in solved), order.size).reshape(shape) if solved else None
@@ -220,9 +276,7 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
     )
     status = column("status")
     return Prediction(
-        **vars(
-            from_margins(points.classes, *margin, column("test_loss"), column("train_loss"), offset=column("offset"))
-        ),
+        **vars(performance),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=order_parameters,
         status=status if shape else Status(int(status)),

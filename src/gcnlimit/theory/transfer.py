@@ -73,6 +73,8 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM, *, test_filter: Filter | None = Non
     0.821
     """
     check_types("transfer", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
+    for graph_model in (data, to):
+        graph_model.require_alike("transfer")
     there = Points.unchecked(to, gcn.replaced(filter=test_filter or gcn.filter, reg=1.0)).checked()
     here = Trained.of(data, gcn, tol)
     outside = broadcast(to=to.shape, test_filter=(test_filter or gcn.filter).shape)
@@ -126,6 +128,8 @@ def best_test_filter(data: CSBM, gcn: GCN, to: CSBM, *, tol: float = 1e-10) -> P
     True
     """
     check_types("best_test_filter", data=(data, CSBM), gcn=(gcn, GCN), to=(to, CSBM))
+    for graph_model in (data, to):
+        graph_model.require_alike("best_test_filter")
     square = feature_signal(data, to) * Trained.of(data, gcn, tol).slope ** 2
     return _pagerank(to, gcn.symmetrize, square)
 
@@ -143,6 +147,7 @@ def best_training_filter(data: CSBM, *, symmetrize: bool = True) -> PageRank:
     0.546
     """
     check_types("best_training_filter", data=(data, CSBM))
+    data.require_alike("best_training_filter")
     with np.errstate(divide="ignore"):
         return _pagerank(data, symmetrize, np.asarray(data.rho) / (1.0 - np.asarray(data.rho)))
 

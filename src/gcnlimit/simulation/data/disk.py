@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.check import as_adjacency
@@ -47,6 +50,8 @@ from gcnlimit.simulation.data.observation import (
 )
 from gcnlimit.spectrum import Spectrum
 
+_LAWS: dict[str, Callable[..., DegreeLaw]] = {kind.__name__: kind for kind in (Gamma, LogNormal, Pareto, Degrees)}
+
 
 def save(observation: Observation, latents: Latents, path: Location) -> None:
     """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
@@ -59,6 +64,8 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
         "labels": np.where(np.isnan(latents.labels), _unknown(data.classes), latents.labels).astype(np.int32),
         "centroid": latents.centroid,
     } | _law(data)
+    if latents.theta is not None:
+        fields["theta"] = latents.theta
     A = o.adjacency
     fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
     if isinstance(data, EstimatedCSBM):
@@ -71,8 +78,12 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
 
 
 def _law(data: CSBM) -> Stored:
-    """Classes and spectrum of the features, where they are not the default."""
-    law, fields = data.features, {}
+    """Classes, spectrum of the features and law of the degrees, where they are not the default."""
+    law = data.features
+    fields: Stored = {}
+    if data.degrees is not None:
+        numbers = [getattr(data.degrees, f.name) for f in dataclasses.fields(data.degrees)]  # type: ignore[arg-type]
+        fields |= {"degrees_law": np.array(type(data.degrees).__name__), "degrees": np.array(numbers)}
     if not data.classes.two:
         fields["classes"] = np.array(data.classes.value)
     if not law.is_white:
@@ -104,17 +115,32 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     directions = data.fractions.size - 1
     centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
     unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
-    return seen, Latents(labels, centroid.astype(float) if unknown else np.array(real("centroid", centroid)))
+    centroid = centroid.astype(float) if unknown else np.array(real("centroid", centroid))
+    theta = np.array(real("theta", field(stored, "theta", nodes), low=0)) if "theta" in stored else None
+    return seen, Latents(labels, centroid, theta)
 
 
 def _model(stored: Stored) -> CSBM:
     parameters = (*field(stored, "model", 4), field(stored, "directed").item())
     classes = stored.get("classes", np.array(2)).tolist()
+    degrees = _degrees(stored)
     if "model_error" in stored:
         lam_error, mu_error = field(stored, "model_error", 2)
-        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error)
+        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error, degrees=degrees)
     law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
-    return CSBM(*parameters, classes=classes, features=law)
+    return CSBM(*parameters, classes=classes, features=law, degrees=degrees)
+
+
+def _degrees(stored: Stored) -> DegreeLaw | None:
+    """Law of the degrees, None if they are alike."""
+    if "degrees_law" not in stored:
+        return None
+    name = str(field(stored, "degrees_law").item())
+    if name not in _LAWS or not stored["degrees"].ndim:
+        raise ParameterError(
+            f"degrees_law = {name!r} is not known; it must be one of {', '.join(_LAWS)}, with its numbers"
+        )
+    return _LAWS[name](*stored["degrees"])
 
 
 def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:

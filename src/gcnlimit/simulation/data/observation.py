@@ -16,8 +16,10 @@ from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.operator import weight_unit
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
+from gcnlimit.simulation.data.normalized import normalized_operator, propensities
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.spectrum import Spectrum
 
@@ -89,18 +91,32 @@ class Observation(Brief):
         """Whether a network has a free bias: the classes are unequal."""
         return not self.classes.equal
 
-    def operator(self, symmetrize: bool, device: Device = "cpu") -> Operator:
-        """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once."""
-        key = (symmetrize and self.data.directed, device)
+    @cached_property
+    def theta(self) -> Array | None:
+        """Measured propensities, degrees over their mean; None if the model has all nodes alike."""
+        return None if self.data.degrees is None else propensities(self.edge_counts)
+
+    def operator(
+        self, symmetrize: bool, device: Device = "cpu", normalization: Normalization | None = None
+    ) -> Operator:
+        """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once.
+
+        The normalisation, symmetric by default, counts where the model has heterogeneous degrees.
+        """
+        both, given = symmetrize and self.data.directed, normalization or as_normalization("symmetric")
+        key = (both, device, None if self.theta is None else given)
         if key not in self._operators:
+            settings = both, not self.data.directed, self.features.dtype, device
             with backend_of(device).guard(self.nodes):
-                self._operators[key] = Operator.of(
-                    self.adjacency, self.degree, key[0], not self.data.directed, self.features.dtype, device
-                )
+                if self.theta is None:
+                    self._operators[key] = Operator.of(self.adjacency, self.degree, *settings)
+                else:
+                    signal = float(self.data.effective_signal(both))
+                    self._operators[key] = normalized_operator(self.edge_counts, self.theta, given, signal, *settings)
         return self._operators[key]
 
     @cached_property
-    def _operators(self) -> dict[tuple[bool, Device], Operator]:
+    def _operators(self) -> dict[tuple[bool, Device, Normalization | None], Operator]:
         return {}
 
     def device(self, wanted: Device | None) -> Device:
@@ -118,7 +134,7 @@ class Observation(Brief):
 
 @dataclass(frozen=True, eq=False)
 class Latents(Brief):
-    r"""What a learner must not see: the labels of all nodes, and the directions :math:`u` of the features.
+    r"""What a learner must not see: the labels of all nodes, the directions :math:`u` of the features, and propensities.
 
     The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known, such as the
     labels that the owner of a real graph has yet to find.
@@ -126,6 +142,7 @@ class Latents(Brief):
 
     labels: Array
     centroid: Array
+    theta: Array | None = None
 
 
 def streamed(features: Features) -> TypeGuard[StreamedFeatures]:

@@ -12,6 +12,7 @@ from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
@@ -48,7 +49,8 @@ def sample(
     :math:`X = \sqrt{\mu/N}\, Y u^T + W\Sigma^{1/2}`, with :math:`u` and :math:`W` Gaussian and :math:`M = N/\alpha`
     columns (Eqs. 1.2 and 8.2). The codes :math:`y_i` are :math:`\pm 1` for two equal classes; other classes have vectors
     (Eq. 8.1), and labels :math:`0 \dots C - 1`. Each node draws its class by itself. The labels of :math:`\rho N` nodes, chosen
-    at random, are revealed.
+    at random, are revealed. Under a law of degrees the nodes draw propensities :math:`\theta_i`, of mean 1 on the graph, and the
+    probability is multiplied by :math:`\theta_i\theta_j`, up to 1 (Eq. 11.1).
 
     Parameters
     ----------
@@ -107,12 +109,14 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
 
     labels, codes = data.classes.labels_of(kinds), data.classes.codes[kinds]
     lam, backend = float(data.lam), backend_of(size.device)
+    theta = None if data.degrees is None else _draw_propensities(data.degrees, nodes, seed.spawn(1)[0])
     if size.degree is None:
         adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
     else:
         probabilities = edge_probabilities(lam, nodes, size.degree, data.classes)
         with backend.guard(nodes):
-            adjacency = bernoulli_graph(kinds, probabilities, data.directed, backend.rng(streams[1]), backend)
+            edges = backend.rng(streams[1])
+            adjacency = bernoulli_graph(kinds, probabilities, data.directed, edges, backend, theta=theta)
     centroid, features = _draw_features(data, size, codes, streams[2:])
     observation = Observation(
         data=data,
@@ -122,7 +126,7 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence) -> Instance:
         train_mask=mask,
         train_labels=revealed(labels, mask, data.classes),
     )
-    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid))
+    return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid, theta))
 
 
 def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Indices:
@@ -130,6 +134,12 @@ def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Ind
     last = fractions.size - 1
     before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
     return np.asarray(last - np.minimum(before, last), np.int64)
+
+
+def _draw_propensities(law: DegreeLaw, nodes: int, seed: np.random.SeedSequence) -> Array:
+    """Propensities of the nodes, of mean 1 on this graph."""
+    theta = law.draw(np.random.default_rng(seed), nodes)
+    return np.asarray(theta / np.mean(theta))
 
 
 def _draw_features(

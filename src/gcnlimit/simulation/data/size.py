@@ -55,6 +55,8 @@ class Size:
             dtype = np.float64 if device == "cpu" else np.float32
         nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
+        if degree is None and data.degrees is not None:
+            raise ParameterError("degree = None is a dense graph, which has no degrees to vary; give the mean degree")
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
         width, directions = nodes / float(np.min(data.alpha)), data.fractions.size - 1

@@ -11,6 +11,7 @@ from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
 from gcnlimit.errors import ParameterError
+from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
@@ -45,7 +46,8 @@ def amp(
     and the posterior of a node, :math:`P(k) \propto p_k \exp(B_y \cdot y_k - \frac12 y_k^T A_y y_k)`: for two equal classes
     :math:`\hat y = \tanh B_y`. Labelled nodes keep their codes. Features of noise :math:`\sigma_\nu^2` and signal
     :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their centroids have the prior variance
-    :math:`\Gamma_\nu/\sigma_\nu^2` in place of 1. Only observations enter; the latents of an instance serve to measure the
+    :math:`\Gamma_\nu/\sigma_\nu^2` in place of 1. Under a law of degrees the measured propensities of the nodes weigh the
+    terms of the graph (Eq. 11.16). Only observations enter; the latents of an instance serve to measure the
     result. Its accuracy in the large-size limit is that of the state evolution, Eqs. 5.1 and 8.8.
 
     Parameters
@@ -95,7 +97,8 @@ class _Iteration:
     def __init__(self, observation: Observation, device: Device) -> None:
         self.observation, self.backend = observation, backend_of(device)
         self.signal = float(observation.data.effective_signal(symmetrize=True))
-        self.S = observation.operator(True, device)
+        self.S = observation.operator(True, device, as_normalization("none"))
+        self.theta = observation.theta
         self.codes, self.prior = observation.classes.codes, log_prior(observation)
         self.features = FeatureMessages(observation, self.codes, device)
         self.evidence = np.zeros(self.prior.shape)
@@ -138,7 +141,7 @@ class _Iteration:
         """  # noqa: D400
         total = self.prior + self.evidence
         marginals = normalized(total)
-        means, second, squares = code_moments(marginals, self.codes)
+        means, second, squares = code_moments(marginals, self.codes, self.theta)
         square = self.signal * self.signal / len(means)
         entries = square * np.sum(squares * (second - squares + 0.25 * squares)) - 0.5 * np.vdot(
             means, self._neighbours(means)
@@ -149,9 +152,10 @@ class _Iteration:
     def _graph(self, marginals: Array) -> Array:
         """Evidence of the graph on the classes of the nodes."""
         y, square = self.codes, self.signal * self.signal / len(marginals)
-        means, second, squares = code_moments(marginals, y)
-        field = self._neighbours(means) - square * (self.old @ (second - squares))
-        return np.asarray(field @ y.T - 0.5 * square * np.sum((y @ squares) * y, axis=1))
+        means, second, squares = code_moments(marginals, y, self.theta)
+        own = square if self.theta is None else square * self.theta[:, None]
+        field = self._neighbours(means) - own * (self.old @ (second - squares))
+        return np.asarray(field @ y.T - 0.5 * own * np.sum((y @ squares) * y, axis=1))
 
     def _neighbours(self, means: Array) -> Array:
         """Signal times the operator times the means."""

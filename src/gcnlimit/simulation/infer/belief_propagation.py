@@ -42,27 +42,35 @@ class AbsentEdges:
         :math:`c`, 2 on a directed graph, else 1.
     codes
         Codes :math:`y_k`, one in each row.
+    weight
+        Propensities of the nodes, a column, by which the pull of a pair is multiplied; 1 if they are alike.
     """
 
     repulsion: float
     observations: float
     codes: Array
+    weight: Array | float = 1.0
 
     def field(self, marginals: Array, old: Array) -> Array:
         """Logarithm of the evidence on each class of each node; `old` are the marginals one step before."""
         y, theta = self.codes, self.repulsion
         pull = self.observations * theta
-        means, second, squares = code_moments(marginals, y)
+        means, second, squares = self._moments(marginals)
         spread = second - squares
         square = np.sum((y @ (pull * theta * second + pull**2 * spread)) * y, axis=1)
-        return np.asarray(-pull * (y @ np.sum(means, axis=0)) - 0.5 * square + pull**2 * (old @ y) @ spread @ y.T)
+        first, own = -pull * (y @ np.sum(self.weight * means, axis=0)), self.weight * self.weight
+        return np.asarray(self.weight * first - own * 0.5 * square + own * pull**2 * (old @ y) @ spread @ y.T)
+
+    def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
+        weight = None if isinstance(self.weight, float) else self.weight[:, 0] ** 2
+        return code_moments(marginals, self.codes, weight)
 
     def free_entropy(self, marginals: Array) -> float:
         """Bethe term: energy of the absent edges, less their field on the nodes."""
         pull = self.observations * self.repulsion
-        means, second, squares = code_moments(marginals, self.codes)
+        means, second, squares = self._moments(marginals)
         quadratic = pull * self.repulsion * np.sum(second**2) + pull**2 * np.sum((second - squares) ** 2)
-        energy = -0.5 * pull * np.sum(np.sum(means, axis=0) ** 2) - 0.25 * quadratic
+        energy = -0.5 * pull * np.sum(np.sum(self.weight * means, axis=0) ** 2) - 0.25 * quadratic
         return float(energy - np.sum(marginals * self.field(marginals, marginals)))
 
 
@@ -127,7 +135,8 @@ class _Iteration:
         fractions = data.fractions
         self.codes = data.classes.codes
         affinity = Affinity.of(float(data.lam), nodes, observation.degree, fractions)
-        self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes)
+        weight = 1.0 if observation.theta is None else observation.theta[:, None]
+        self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight)
         self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)  # type: ignore[arg-type]
         self.features = FeatureMessages(observation, self.codes, device)
         self.prior = log_prior(observation)

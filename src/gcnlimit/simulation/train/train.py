@@ -86,6 +86,7 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
+    gcn.require_gain(observation.data)
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
         return _train(observation, gcn, tol, place)
@@ -94,7 +95,7 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
 def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Trained:
     apart = device != "cpu" or streamed(observation.features)
     by_products = apart and _trains_by_products(gcn, observation.classes)
-    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu")
+    operator = observation.operator(gcn.symmetrize, device if by_products else "cpu", gcn.normalization)
     filters = gcn.filter.ravel(gcn.shape)
     check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
     check_size(filters, operator, observation.features.dtype)

@@ -72,6 +72,7 @@ def message_passing(
     array([0.6726, 0.7612, 0.8195, 0.8517, 0.8672, 0.8742])
     """
     check_types("message_passing", data=(data, CSBM))
+    data.require_alike("message_passing")
     if not data.classes.equal or not data.features.is_white:
         raise ParameterError(
             f"message_passing needs equal classes and white features, got {data!r}; bayes_optimal takes others"

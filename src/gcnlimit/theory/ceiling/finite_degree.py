@@ -11,6 +11,7 @@ from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
@@ -33,6 +34,8 @@ class _Start(NamedTuple):
 
 def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed: int) -> BayesPrediction:
     """Bayes-optimal performance at a finite mean degree, with the same randomness at each point; see `bayes_optimal`."""
+    if data.degrees is not None and not data.classes.equal:
+        raise ParameterError(f"degrees need equal classes, got classes = {data.classes}; leave out one of the two")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
     _require_memory(data, degree, population)

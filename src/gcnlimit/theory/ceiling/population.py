@@ -3,6 +3,7 @@ r"""Population dynamics: the law of the messages of belief propagation on a larg
 A node of class :math:`k` has a Poisson number of neighbours, of mean :math:`D`; each is of class :math:`l` with probability
 :math:`p_l w_{kl}`, labelled with probability :math:`\rho`, and otherwise sends a message drawn from the population of its class.
 The features give Gaussian evidence, whose size is a function of the overlap of the population, as in the state evolution.
+With propensities :math:`\theta` the mean is :math:`D\theta`, and a neighbour is chosen in proportion to its own.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy.special import pdtr
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.numerics.linear import matrix_function
@@ -54,6 +56,8 @@ class SparseModel:
         Fraction of labelled nodes.
     features
         Evidence of the features, without that of the graph.
+    degrees
+        Law of the propensities; None if all nodes are alike.
     """
 
     fractions: Array
@@ -62,6 +66,7 @@ class SparseModel:
     neighbours: float
     rho: float
     features: Evidence
+    degrees: DegreeLaw | None = None
 
     @classmethod
     def of(cls, data: CSBM, degree: float) -> Self:
@@ -77,7 +82,8 @@ class SparseModel:
                 "take a larger degree or a weaker signal"
             )
         features = replace(Evidence.of(data), graph=np.zeros(1))
-        return cls(p, simplex_codes(p), strength, degree * (2.0 if data.directed else 1.0), float(data.rho), features)
+        neighbours = degree * (2.0 if data.directed else 1.0)
+        return cls(p, simplex_codes(p), strength, neighbours, float(data.rho), features, data.degrees)
 
     def evidence(self, overlap: Array) -> Array:
         r"""Evidence :math:`\langle a\, aQ (1 + aQ)^{-1}\rangle/\alpha` of the features at the overlap :math:`Q`, a matrix."""
@@ -132,6 +138,7 @@ class Population:
         weight = 1.0 if informed else _HINT
         start = weight * np.eye(C) + (1.0 - weight) * model.fractions
         self.members: Array = np.repeat(start[:, None], self.each, axis=1)
+        self.sent = self.members
 
     def _run(self) -> int:
         """Messages in a run: with so many the draws are fewest; one if a single message may weigh much."""
@@ -148,13 +155,28 @@ class Population:
 
     def sweep(self) -> None:
         """Draw the posteriors of new nodes."""
-        total = np.log(self.model.fractions) + self._features() + self._absent() + self._present()
+        theta = self._propensities()
+        absent = self._absent() if theta is None else theta * self._absent()
+        total = np.log(self.model.fractions) + self._features() + absent + self._present(theta)
         top = np.max(total, axis=2, keepdims=True)
         self.members = np.exp(total - top)
         size = np.sum(self.members, axis=2, keepdims=True)
         self.members /= size
+        self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
         scale = top + np.log(size)
         self.logarithms, self.scale = total - scale, scale[..., 0]
+
+    def _propensities(self) -> Array | None:
+        """Propensities of new nodes, None if they are alike."""
+        law, shape = self.model.degrees, (self.model.fractions.size, self.each, 1)
+        return None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
+
+    def _in_proportion(self, theta: Array) -> Array:
+        """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
+        ends = np.cumsum(theta, axis=1)
+        even = (np.arange(self.each) + self.rng.random()) / self.each
+        rows = [np.searchsorted(end[:-1], end[-1] * even, side="right") for end in ends]
+        return np.take_along_axis(self.members, self.rng.permuted(rows, axis=1)[..., None], axis=1)
 
     def measure(self) -> Draw:
         """One sweep, and what is seen in it."""
@@ -179,13 +201,14 @@ class Population:
             rho * mean(known) + (1.0 - rho) * mean(self.scale) + elsewhere,
         )
 
-    def _present(self) -> Array:
+    def _present(self, theta: Array | None) -> Array:
         """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
         p, strength = self.model.fractions, self.model.strength
         known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
-        pieces = np.stack(np.divmod(self.unlabelled.draw(self.each), self.run), axis=-1)
+        labelled, unlabelled = (kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled))
+        pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
         drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
-        return np.asarray(self.labelled.draw(self.each) @ known + drawn.reshape(self.members.shape))
+        return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
 
     def _tables(self) -> Array:
         r"""Logarithms of the factors of an edge, of each class those of runs of messages and those of single ones.
@@ -194,7 +217,7 @@ class Population:
         :math:`\sqrt{(n - r)/(n - 1)}` times as much as :math:`r` independent ones; it is scaled to scatter as these do.
         """
         p, strength, each, run = self.model.fractions, self.model.strength, self.each, self.run
-        single = _log_factors(1.0 - strength + strength * self.members / p)
+        single = _log_factors(1.0 - strength + strength * self.sent / p)
         sums = np.cumsum(np.concatenate([single, single[:, :run]], axis=1), axis=1)
         mean = single.mean(axis=1, keepdims=True)
         scatter = (sums[:, run:] - sums[:, :each]) - run * mean
@@ -220,7 +243,7 @@ class Population:
         Here :math:`x = \varepsilon\, \hat y \cdot \hat y'`. The mean of :math:`x - x^2/2` is one over all pairs of messages;
         only the rest is drawn, a pair for each node.
         """
-        y, strength = self.members @ self.model.codes, self.model.strength
+        y, strength = self.sent @ self.model.codes, self.model.strength
         joint = self.model.fractions[:, None] * self.rates
         mean, square = self._moments(y)
         orders = strength * mean @ mean.T
@@ -255,7 +278,7 @@ class Population:
         """Evidence of the absent edges, which cancels what all neighbours have in common by the chance of a finite population."""
         y, p = self.model.codes, self.model.fractions
         pull = self.model.neighbours * self.model.strength * (1.0 - self.model.rho)
-        return np.asarray(-pull * (y @ (y.T @ (p @ self.members.mean(axis=1)))))
+        return np.asarray(-pull * (y @ (y.T @ (p @ self.sent.mean(axis=1)))))
 
     def _features(self) -> Array:
         """Logarithm of the evidence of the features on each class of new nodes."""
@@ -278,14 +301,16 @@ class _Poisson:
 
     def __init__(self, means: Array, rng: np.random.Generator) -> None:
         distinct, self.kinds = np.unique(means.astype(np.float32), return_inverse=True)
-        self.rng = rng
+        self.rng, self.means = rng, means
         places = (np.arange(_QUANTILES) + rng.random()) / _QUANTILES
         numbers = np.arange(distinct[-1] + 10.0 * math.sqrt(distinct[-1]) + 40.0)
         found = [np.searchsorted(pdtr(numbers, mean), places) for mean in distinct]
         self.quantiles = np.array(found, dtype=np.int32)
 
-    def draw(self, each: int) -> Places:
-        """Numbers of so many nodes of each row: an array of row, node and column."""
+    def draw(self, each: int, theta: Array | None) -> Places:
+        """Numbers of so many nodes of each row, of means times the propensities: an array of row, node and column."""
+        if theta is not None:
+            return np.asarray(self.rng.poisson(theta * self.means[:, None]), dtype=np.int32)
         shape = (len(self.kinds), each, len(self.kinds))
         places = self.rng.integers(_QUANTILES, size=shape, dtype=np.int32)
         return np.asarray(self.quantiles[self.kinds[:, None], places])

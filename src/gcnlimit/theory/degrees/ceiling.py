@@ -1,34 +1,37 @@
-r"""The ceiling with propensities: two overlaps in place of one.
+r"""The ceiling with propensities: two overlaps in place of one (Eq. 11.13).
 
-The field on a node of propensity :math:`\theta` has the evidence :math:`m_\theta`, with the overlap :math:`q_s` that the graph
-weights by degree and the plain one :math:`q`, which the features see,
-
-.. math::
-    m_\theta = \lambda_s^2\,\theta\,q_s + M_X(q), \qquad q_s = \rho + (1-\rho)\,\mathbb E[\theta\,T(m_\theta)], \qquad
-    q = \rho + (1-\rho)\,\mathbb E\,T(m_\theta),
-
-:math:`M_X` the evidence of the features (Eq. 8.8) and :math:`T` the overlap of the posterior. :math:`T` is concave for up to four
-classes, and then the solution above 0 is the only one; with more there may be two that are stable.
+The graph weights the overlap by degree, the features do not. For up to four classes the solution above 0 is the only one; with
+more there may be two that are stable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.performance import BayesPrediction, Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
+from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
 
 _SWEEPS = 3000  # of the map itself at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
 _LITTLE = 1e-6  # overlap from which evidence grows where there are no labels
 _STEPS = 60  # of Newton's method
+_BLOCK = 256  # points solved together
+_APART = 1e-9  # overlaps by which two fixed points differ
 
 
 class Overlaps(NamedTuple):
@@ -41,27 +44,26 @@ class Overlaps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PropensityEvolution:
-    """State evolution of a batch of points under a law of degrees.
-
-    `received` are the propensities whose evidence a neighbour passes on: `theta`, or less one edge over the mean degree where
-    the law is that of the raw degrees of a sparse graph.
-    """
+    r"""State evolution of a batch of points under a law of degrees; `signal` is :math:`\lambda_s^2`."""
 
     evidence: Evidence
     signal: Array
     rho: Array
     law: DegreeLaw
-    received: Array
     tables: Posterior
 
     @classmethod
-    def of(cls, data: CSBM, law: DegreeLaw, degree: float | None = None) -> Self:
-        """State evolution of the data; `degree` is the mean degree if the law is that of raw degrees."""
+    def of(cls, data: CSBM, law: DegreeLaw) -> Self:
+        """State evolution of the data under that law."""
         evidence = Evidence.of(data)
-        received = law.theta if degree is None else np.maximum(law.theta - 1.0 / degree, 0.0)
         rho = np.broadcast_to(data.rho, data.shape).ravel()
         features = replace(evidence, graph=np.zeros_like(evidence.graph))
-        return cls(features, evidence.graph, rho, law, received, posterior(data.classes))
+        return cls(features, evidence.graph, rho, law, posterior(data.classes))
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Self:
+        """State evolution of some of the points."""
+        evidence, signal, rho = self.evidence.take(rows), self.signal[rows], self.rho[rows]
+        return replace(self, evidence=evidence, signal=signal, rho=rho)
 
     def at(self, overlaps: Overlaps, theta: Array) -> Array:
         """Evidence on nodes of each propensity, points along the first axis."""
@@ -100,15 +102,11 @@ class PropensityEvolution:
         """Overlaps that follow from overlaps, rows of two, and their derivatives."""
         here = Overlaps(x[:, 0], x[:, 1], x[:, 0])
         theta, weight = self.law.theta, self.law.weight
-        sides = ((theta * weight, self.received), (weight, theta))
-        gain = self.evidence.gain(here.features)
-        image, slope = np.empty_like(x), np.empty((len(x), 2, 2))
-        for i, (share, known) in enumerate(sides):
-            T = self.tables.at(self.at(here, known))
-            image[:, i] = self.rho + (1.0 - self.rho) * (T.overlap @ share)
-            slope[:, i, 0] = (1.0 - self.rho) * self.signal * (T.slope @ (known * share))
-            slope[:, i, 1] = (1.0 - self.rho) * gain * (T.slope @ share)
-        return image, slope
+        shares = np.stack([theta * weight, weight], axis=1)
+        T, hidden = self.tables.at(self.at(here, theta)), 1.0 - self.rho[:, None]
+        rise = self.signal[:, None], self.evidence.gain(here.features)[:, None]
+        slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
+        return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(slope, axis=2)
 
     def free_entropy(self, overlaps: Overlaps) -> Array:
         """Free entropy, extremal at a fixed point."""
@@ -122,3 +120,58 @@ class PropensityEvolution:
         """Where evidence grows from nothing, without any label: the threshold of the features and of the degrees."""
         slope = self._map(np.zeros((self.rho.size, 2)))[1]
         return np.asarray(np.max(np.abs(np.linalg.eigvals(slope)), axis=1) > 1.0)
+
+
+@np.errstate(all="ignore")  # evidence beyond the largest number is infinite
+def heterogeneous_ceiling(data: CSBM, law: DegreeLaw) -> BayesPrediction:
+    """Bayes-optimal performance under a law of degrees, and that which message passing reaches (Eq. 11.13)."""
+    if not data.classes.equal:
+        raise ParameterError(
+            f"degrees = {law!r} need equal classes, got classes = {data.classes}; leave out one of the two"
+        )
+    evolution = PropensityEvolution.of(data, law)
+    parts = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
+    best, reached = (Overlaps(*map(np.concatenate, zip(*side, strict=True))) for side in zip(*parts, strict=True))
+    hard = reached.features < best.features - _APART
+    return BayesPrediction(
+        **vars(_prediction(data, evolution, best)),
+        algorithmic=labelled(_prediction(data, evolution, reached), data),
+        hard=scalar_or_array(hard.reshape(data.shape)),
+        free_entropy=scalar_or_array(evolution.free_entropy(best).reshape(data.shape)),
+    )
+
+
+def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) -> Prediction:
+    """Prediction at these overlaps."""
+    shape, law = data.shape, evolution.law
+    m = evolution.at(overlaps, law.theta)
+    margin, loss = np.sqrt(m).reshape(*shape, -1), (evolution.tables.information(m)[1] @ law.weight).reshape(shape)
+    known = np.full(margin.shape, np.inf)
+    performance = from_margins(data.classes, margin, known, loss, np.zeros(shape), weight=law.weight)
+    test_margin, train_margin = mean_margin(performance)
+
+    def shaped(values: npt.NDArray[Any]) -> Any:
+        return scalar_or_array(np.reshape(values, shape))
+
+    return Prediction(
+        **vars(performance),
+        standard_error=same_everywhere(0.0, shape),
+        order_parameters=OrderParameters(
+            test_margin=shaped(test_margin),
+            train_margin=shaped(train_margin),
+            overlap=shaped(overlaps.features),
+            by_degree=partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count),
+        ),
+        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        residual=shaped(overlaps.residual),
+        iterations=shaped(np.zeros(overlaps.residual.shape, np.int64)),
+    )
+
+
+def _accuracy_by_degree(
+    evolution: PropensityEvolution, overlaps: Overlaps, shape: tuple[int, ...], classes: int, theta: npt.ArrayLike
+) -> Array:
+    """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
+    asked = np.asarray(real("theta", theta, low=0))
+    margin = np.sqrt(evolution.at(overlaps, np.ravel(asked)))
+    return accuracy(margin, classes).reshape(shape + asked.shape)

@@ -23,8 +23,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.theory.degrees.layers import LayerEquations, Layers, outer
-from gcnlimit.theory.degrees.spectrum import resolvent
 from gcnlimit.theory.finite_reg.equations import WeightGain, weight_gain
+from gcnlimit.theory.propensity_spectrum import resolvent
 
 
 def far_layers(equations: LayerEquations) -> Layers:

@@ -1,15 +1,8 @@
-r"""Infinite regularization with the symmetric normalisation: the law of the degrees enters through one number.
+r"""Infinite regularization with the symmetric normalisation: the law enters through one number (Eqs. 11.4 and 11.5).
 
-The labels split into :math:`y = b\,s + y_\perp` with the spike :math:`s = \sqrt\theta\,y` of the operator and
-:math:`b = \mathbb E\sqrt\theta`. The spike sees the averages :math:`e`, all that is across it the averages :math:`\tau`, so that
-:math:`\bar e = b^2 e + (1 - b^2)\tau` takes the place of :math:`e` in Eq. 4.7. With the common drive :math:`\mu\,\bar e(g)` and
-:math:`F = g^2 + \mu\,\bar e(g)\,g`, a node of propensity :math:`\theta` has
-
-.. math::
-    \text{mean} = \bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b), \qquad
-    \text{coherent} = b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F .
-
-Nothing else changes, and :math:`b = 1` is the homogeneous theory.
+In the terms of `gcnlimit.theory.large_reg`, with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
+:math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance
+:math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
 """
 
 from __future__ import annotations

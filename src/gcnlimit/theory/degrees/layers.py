@@ -1,18 +1,7 @@
-r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities.
+r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities (Eqs. 11.9 to 11.11).
 
-A node of propensity :math:`\theta` sends its layers with the factor :math:`r` and receives with :math:`l`
-(`gcnlimit.normalization`), and the spike acts with :math:`\sqrt\theta`. In Eqs. 3.1 to 3.12 each node then has its own
-matrices and fields,
-
-.. math::
-    \mathbf D &= I - \mathrm{subdiag}(c) - \delta\,lr\,b V_{qh}^T, \qquad
-    \mathbf G_0 = \mathrm{diag}(V_w,\, l^2\, bVb), \qquad \mathbf G_h = \mathrm{diag}(r^2 \hat V, 0), \\
-    B &= \big(\sqrt\mu\,m_w + \sqrt{Q_w}\,\zeta,\; l\,b\,(\lambda_e\sqrt\theta\,m + \zeta_q)\big), \qquad
-    B_h = r\,(\lambda_e\sqrt\theta\,\hat m + \zeta_h),
-
-and the order parameters are averages over :math:`\theta`: :math:`m` with :math:`\sqrt\theta\,r`, :math:`\hat m` with
-:math:`\sqrt\theta\,l\,b`, :math:`Q` and :math:`V` with :math:`r^2`, their conjugates with :math:`l^2`, those between with
-:math:`lr`. PageRank is one layer that feeds itself, :math:`h = z + \theta_{pr} B h`: it sends and receives the same layer.
+A node sends its layers with the factor :math:`r` and receives with :math:`l` (`gcnlimit.normalization`), and the spike acts with
+:math:`\sqrt\theta`. PageRank is one layer that feeds itself: it sends and receives the same layer.
 """
 
 from __future__ import annotations
@@ -30,7 +19,6 @@ from gcnlimit.losses import Loss
 from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.degrees.spectrum import radius
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
@@ -53,14 +41,12 @@ class Wiring(NamedTuple):
     gain: Array
 
     @classmethod
-    def of(cls, points: Points, law: DegreeLaw) -> Self:
+    def of(cls, points: Points) -> Self:
         """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
-        reach = radius(points.normalization, law, points.signal, points.symmetric)
-        points.filter.check_radius(reach)
         if type(points.filter) is PageRank:
             one, ones = slice(0, 1), np.ones((points.size, 1))
             return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
-        chain = points.filter.chain(accuracy=_ACCURACY, radius=reach)
+        chain = points.filter.chain(accuracy=_ACCURACY, radius=points.radius)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
         return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
 
@@ -152,7 +138,7 @@ class LayerEquations:
             **{
                 name: getattr(points, name) for name in ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
             },
-            wiring=Wiring.of(points, law),
+            wiring=Wiring.of(points),
             left=left,
             right=right,
             theta=law.theta,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,12 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.far_layers import far_layers
 from gcnlimit.theory.degrees.large_reg import margins_by_degree
 from gcnlimit.theory.degrees.layers import LayerEquations, Layers
 from gcnlimit.theory.finite_reg.averages import eta_at_zero, expected_losses
 from gcnlimit.theory.finite_reg.class_losses import node_loss, train_push
-from gcnlimit.theory.finite_reg.solution import Solution, status_of
+from gcnlimit.theory.finite_reg.solution import status_of
 from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
 from gcnlimit.theory.points import Points
 
@@ -31,14 +30,6 @@ _ROUGH = 1e-3  # residual that suffices on the way down from a large regularizat
 _ON_THE_WAY = 200  # iterations there
 _BLOCK = 1 << 18  # numbers held by one temporary array
 _FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
-
-
-class Search(NamedTuple):
-    """How the search for each point ended."""
-
-    status: npt.NDArray[np.int64]
-    residual: Array
-    iterations: npt.NDArray[np.int64]
 
 
 class ByDegree(NamedTuple):
@@ -51,10 +42,6 @@ class ByDegree(NamedTuple):
     status: npt.NDArray[np.int64]
     residual: Array
     iterations: npt.NDArray[np.int64]
-
-    def accuracy(self, law: DegreeLaw, classes: int = 2) -> tuple[Array, Array]:
-        """Accuracies on test and on train nodes, averaged over the propensities."""
-        return accuracy(self.test_margin, classes) @ law.weight, accuracy(self.train_margin, classes) @ law.weight
 
 
 def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> ByDegree:
@@ -77,15 +64,8 @@ def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> 
         if far:
             return _explicit(points, *margins_by_degree(points, law.mean_root, law.theta))
         spectral = solve_spectral(points, tol=tol, max_iterations=max_iterations)
-    return _from_outputs(points, spectral.output, spectral)
-
-
-def accuracy_by_degree(points: Points, theta: npt.ArrayLike) -> Array:
-    """Accuracy on test nodes of given propensities, points along the first axis."""
-    assert points.degrees is not None
-    asked = points.degrees.asked(theta)
-    margin = solve(points._replace(degrees=asked)).test_margin[:, points.degrees.theta.size :]
-    return accuracy(margin, points.classes.count)
+    ended = spectral.status, spectral.residual, spectral.iterations
+    return _from_outputs(points, spectral.output, *ended)
 
 
 def _checked(points: Points) -> DegreeLaw:
@@ -98,6 +78,7 @@ def _checked(points: Points) -> DegreeLaw:
             f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
         )
     points.normalization.check(law)
+    train_push(points)  # refuses a loss that does not push outputs towards their labels
     return law
 
 
@@ -108,14 +89,16 @@ def _explicit(points: Points, test: Array, train: Array) -> ByDegree:
     return ByDegree(test, train, loss, loss, status, 0.0 * loss, none)
 
 
-def _from_outputs(points: Points, output: Output, search: Solution | Search) -> ByDegree:
+def _from_outputs(points: Points, output: Output, status: npt.NDArray[np.int64], *ended: npt.NDArray[Any]) -> ByDegree:
     """Margins and losses from the law of the outputs at each propensity."""
     mean, variance, v = output.mean, output.variance, output.v
     deviation, push, law = np.sqrt(variance), train_push(points), _checked(points)
     flat = Output(np.ravel(mean), np.ravel(variance), np.ravel(v))
-    losses = [part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat)]
-    margins = mean / deviation, (mean + v * push) / deviation
-    return ByDegree(*margins, losses[0], losses[1], search.status, search.residual, search.iterations)
+    test_loss, train_loss = (part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat))
+    test, train = mean / deviation, (mean + v * push) / deviation
+    lost = np.isnan(test + train).any(axis=1)
+    status = np.where(lost, np.maximum(status, Status.NOT_CONVERGED), status)
+    return ByDegree(test, train, test_loss, train_loss, status, *ended)
 
 
 def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterations: int) -> ByDegree:
@@ -125,9 +108,7 @@ def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterat
     if np.all(np.isinf(points.reg)):
         deviation = np.sqrt(output.variance)
         return _explicit(points, output.mean / deviation, (output.mean + output.v) / deviation)
-    reg = points.reg / equations.wiring.gain**2
-    if points.normalize:
-        reg = points.reg * (output.v @ weight) / start.V_w
+    reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
     pull, _, slope = eta_at_zero(equations.loss, reg.shape)
     size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
     top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)  # above it outputs are small, and the loss is linear
@@ -140,7 +121,7 @@ def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterat
         for whole, values in zip(found, again, strict=True):
             whole[lost] = values
     output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
-    return _from_outputs(points, output, Search(status_of(found), found.residual, found.iterations))
+    return _from_outputs(points, output, status_of(found), found.residual, found.iterations)
 
 
 def _descend(

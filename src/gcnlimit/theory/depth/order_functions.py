@@ -81,6 +81,7 @@ def order_functions(
     True
     """
     check_problem("order_functions", data, gcn)
+    data.require_alike("order_functions")
     shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
     infinite = _regularization(points)

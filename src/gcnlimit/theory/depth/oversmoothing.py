@@ -69,6 +69,7 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
         raise ParameterError(
             f"learning_rate needs a CSBM and a GCN or nothing, got {type(data).__name__} and {type(gcn).__name__}"
         )
+    data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
         raise ParameterError(f"learning_rate needs one network, got parameters of shape {gcn.shape}")
     lam = np.atleast_1d(real("signals", signals, low=0, open_low=True))
@@ -142,6 +143,7 @@ def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = T
     True
     """
     check_types("oversmoothing", data=(data, CSBM), filters=(filters, Sequence))
+    data.require_alike("oversmoothing")
     if isinstance(filters, Filter) or not filters or not all(isinstance(f, Filter) and not f.shape for f in filters):
         raise ParameterError("filters must be a sequence of at least one filter, each with parameters of one network")
     blind = data.replaced(mu=0.0 * np.asarray(data.mu))

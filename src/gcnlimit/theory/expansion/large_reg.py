@@ -50,6 +50,7 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     check_problem("large_reg_expansion", data, gcn)
     order = whole("order", order, low=0, high=_HIGHEST)
     gcn.require_l2("large_reg_expansion")
+    data.require_alike("large_reg_expansion")
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)

@@ -1,10 +1,7 @@
-r"""Finite regularization with heterogeneous degrees, symmetric normalisation: which averages change.
+r"""Finite regularization with heterogeneous degrees, symmetric normalisation: which averages change (Eqs. 11.6 to 11.8).
 
-The stiffness, the responses and the averages over the spectrum stay. The output of a node is linear in the root of its
-propensity, :math:`\bar\omega(\theta) = \bar\omega_0 + \bar\omega_1\sqrt\theta`, and the operator sees the pull
-:math:`\beta(\theta)` through three averages: :math:`\beta_s = \mathbb E\sqrt\theta\,\beta` along its spike (the drive),
-:math:`\beta_y = \mathbb E\beta` along the labels, and :math:`\mathbb E\beta^2`. The *tilt* :math:`\beta_y - b\beta_s`, with
-:math:`b = \mathbb E\sqrt\theta`, is what lies along the labels and across the spike: it vanishes if all degrees are alike.
+The drive is :math:`\beta_s`, and the *tilt* :math:`\beta_y - b\beta_s` lies along the labels and across the spike: it vanishes
+if all degrees are alike.
 """
 
 from __future__ import annotations

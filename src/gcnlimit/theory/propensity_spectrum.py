@@ -1,11 +1,4 @@
-r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows.
-
-The operator :math:`\mathrm{diag}(l)\,a_0\,\mathrm{diag}(r)` has the spectrum of :math:`\phi^{1/2} a_0 \phi^{1/2}` with
-:math:`\phi = lr`. With :math:`m(\theta) = 1/(z - \phi M)` and :math:`M = \mathbb E[\phi m]`,
-
-.. math::
-    \text{edge: } \mathbb E[\phi^2 m^2] = 1, \qquad \text{outlier: } \lambda_e\,\mathbb E[\theta\phi m] = 1, \qquad
-    \mathrm{Acc} = \mathbb E\,\Phi(x\sqrt\theta), \quad x^2 = \frac{1 - \mathbb E[\phi^2m^2]}{\mathbb E[\theta\phi^2m^2]} .
+r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows (Eq. 11.12).
 
 In :math:`u = z/M` all is explicit: :math:`M^2 = \mathbb E[\phi/(u - \phi)]` and :math:`z = uM`.
 """
@@ -20,7 +13,6 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.normalization import Normalization
-from gcnlimit.theory.decision import accuracy
 
 _HALVES = 8  # halvings of the interval before the search for a root
 _STEPS = 100  # of the search at most
@@ -37,10 +29,6 @@ class Spectrum(NamedTuple):
     outlier: Array
     critical: Array
     margin: Array
-
-    def eigenvector_accuracy(self, law: DegreeLaw, classes: int = 2) -> Array:
-        """Accuracy of the leading eigenvector, up to its sign."""
-        return accuracy(self.margin[:, None] * np.sqrt(law.theta), classes) @ law.weight
 
 
 def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spectrum:
