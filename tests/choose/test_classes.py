@@ -79,7 +79,10 @@ def test_comparisons_follow_the_classes(classes):
     """What is chosen is that of two classes; the accuracies are those of its margins, below the ceiling of these classes."""
     data = gl.CSBM(**PARAMETERS, classes=classes)
     two, more = (gl.compare(d, depth=1, order=2, reg=math.inf) for d in (DATA, data))
-    assert [entry.chosen for entry in two.entries] == [entry.chosen for entry in more.entries]
+    chosen = {
+        entry.method: entry.chosen for entry in two.entries
+    }  # the best of several filters is known for two classes only
+    assert all(chosen[entry.method] == entry.chosen for entry in more.entries)
     assert np.all(more.gap >= 0.0)
     for entry in (entry for entry in more.entries if entry.gcn is not None):
         assert entry.test_accuracy == gl.predict(data, entry.gcn).best_accuracy

@@ -137,7 +137,7 @@ def test_ceilings(row):
 
 def test_ceiling_at_finite_degree_approaches_that_of_large_degree():
     data = gl.CSBM(4.0, 1.0, 2.0, 0.1, directed=False, degrees=Degrees([0.4, 2.0], weight=[0.7, 0.3]))
-    found = gl.bayes_optimal(data, degree=40, population=400, sweeps=20)
+    found = gl.bayes_optimal(data, degree=40, population=1500, sweeps=20)
     expected = gl.bayes_optimal(data)
     assert abs(found.test_accuracy - expected.test_accuracy) < 4 * found.standard_error.test_accuracy
     assert found.free_entropy == pytest.approx(expected.free_entropy, rel=0.1)

@@ -70,6 +70,31 @@ def test_belief_propagation_reaches_it_on_large_graphs(degree, lam, options):
     assert abs(np.mean(values) - ceiling.free_entropy) < 4 * np.std(values, ddof=1) / math.sqrt(5)
 
 
+@pytest.mark.parametrize(
+    "degree, signals, options, accuracy, loss",
+    [
+        (4, (4, 1.0, 2.0, 0.1), {}, (0.91856, 0.00036), (0.19773, 0.00076)),
+        (10, (4, -0.7, 2.0, 0.1), {"directed": False, "classes": 5}, (0.75776, 0.0008), (0.62836, 0.00181)),
+        (
+            10,
+            (20, -0.7, 2.0, 0.2),
+            {"directed": False, "classes": (0.2, 0.3, 0.5)},
+            (0.62713, 0.00082),
+            (0.79390, 0.00075),
+        ),
+        (40, (2, 0.8, 2.0, 0.2), {"directed": False, "classes": 3}, (0.81690, 0.00057), (0.45559, 0.00117)),
+        (20, (4, 0.9, 1.0, 0.05), {"directed": False, "classes": (0.2, 0.8)}, (0.83704, 0.00035), (0.37979, 0.0008)),
+    ],
+    ids=["two", "five", "three unequal", "three", "two unequal"],
+)
+def test_drawing_every_neighbour_by_itself_finds_the_same(degree, signals, options, accuracy, loss):
+    """Values and standard errors of the recursion without runs of messages or tables of Poisson numbers."""
+    found = gl.bayes_optimal(gl.CSBM(*signals, **options), degree=degree, population=1000, sweeps=20)
+    for name, (value, error) in {"test_accuracy": accuracy, "test_loss": loss}.items():
+        both = math.hypot(error, getattr(found.standard_error, name))
+        assert abs(getattr(found, name) - value) < 4 * both
+
+
 @pytest.mark.parametrize("classes, degree", [(4, 10), ((0.2, 0.8), 16)])
 def test_beyond_two_equal_classes_the_correction_has_the_opposite_sign_of_the_signal(classes, degree):
     """The third moment of the codes, which vanishes for two equal classes, takes evidence from the edges of homophilic graphs."""

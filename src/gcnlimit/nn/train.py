@@ -46,6 +46,8 @@ def train(
     """
     known, hidden = _halves(labels, network.classes, maskings, seed)
     known, target = known.to(x.dtype), labels[:, None].expand(-1, maskings)[hidden]
+    if network.sizes:
+        _set_sizes(network, labels)
     start = [p.detach().clone() for p in network.parameters()]
     weight = 0.5 / max(int((labels >= 0).sum()), 1)
 
@@ -62,6 +64,13 @@ def train(
     _, sign, best = min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)
     _set(network, best)
     return _descend(network, lambda: objective(sign), iterations)
+
+
+def _set_sizes(network: MessagePassing, labels: Any) -> None:
+    """Start from the sizes of the classes among the labelled nodes, one more in each."""
+    counts = torch.bincount(labels[labels >= 0], minlength=network.classes) + 1.0
+    with torch.no_grad():
+        network.bias.copy_(torch.log(counts / counts.sum()))
 
 
 def _halves(labels: Any, classes: int, maskings: int, seed: int) -> tuple[Any, Any]:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
+from scipy.special import pdtr
 
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
@@ -29,7 +31,13 @@ _HINT = (
     0.05  # weight of the true class in the start from below, without which no evidence at all would be a fixed point
 )
 
+_RUNS = 64  # runs of messages in a class, at least
+_WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
+
+_QUANTILES = 2**14  # of a Poisson number
+
 Indices = npt.NDArray[np.intp]
+Places = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +95,11 @@ class SparseModel:
         parts = sum(w * np.sum(a * q / (1.0 + a * q) - np.log1p(a * q)) for a, w in self.features.levels())
         return 0.5 * float(parts / self.features.alpha[0])
 
-    def neighbour_table(self) -> Array:
-        """Cumulative probabilities of the class of a neighbour, increasing through the rows, one for each class."""
-        C = self.fractions.size
-        chances = self.fractions * (1.0 - self.strength) + self.strength * np.eye(C)
-        return np.asarray((np.cumsum(np.maximum(chances, 0.0), axis=1) + np.arange(C)[:, None]).ravel())
+    def rates(self) -> Array:
+        """Mean number of neighbours of each class, columns, of a node of each class, rows."""
+        p, strength = self.fractions, self.strength
+        chances = p * (1.0 - strength) + strength * np.eye(p.size)
+        return np.asarray(self.neighbours * np.maximum(chances, 0.0))
 
 
 class Draw(NamedTuple):
@@ -106,7 +114,7 @@ class Draw(NamedTuple):
 
 
 class Population:
-    """Posteriors of unlabelled nodes of each class.
+    """Posteriors of unlabelled nodes: an array of true class, node and class.
 
     Parameters
     ----------
@@ -123,102 +131,186 @@ class Population:
     def __init__(self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator) -> None:
         C = model.fractions.size
         self.model, self.rng, self.each = model, rng, max(1, size // C)
-        self.truth = np.repeat(np.arange(C), self.each)
-        self.table = model.neighbour_table()
-        self.theta = self._propensities()
+        self.rates = model.rates()
+        self.run = self._run()
+        self.labelled = _Poisson(model.rho * self.rates, rng)
+        self.unlabelled = _Poisson((1.0 - model.rho) * self.rates, rng)
         weight = 1.0 if informed else _HINT
-        certain = np.arange(C)[:, None] == self.truth
-        self.members = weight * certain + (1.0 - weight) * model.fractions[:, None]
-        self.logarithms = np.log(self.members, where=self.members > 0.0, out=np.full(self.members.shape, -np.inf))
+        start = weight * np.eye(C) + (1.0 - weight) * model.fractions
+        self.members: Array = np.repeat(start[:, None], self.each, axis=1)
+        self.sent = self.members
+
+    def _run(self) -> int:
+        """Messages in a run: with so many the draws are fewest; one if a single message may weigh much."""
+        least = np.min(self.rates / self.model.fractions) / self.model.neighbours
+        fewest = math.sqrt(2.0 * float(np.mean(self.rates)))
+        return int(min(fewest, self.each // _RUNS)) or 1 if least > _WEAK else 1
 
     @property
     def overlap(self) -> Array:
         r"""Overlap :math:`Q = \rho + (1 - \rho)\, \mathbb E\, \hat y y^T`, a symmetric matrix."""
         y, p, rho = self.model.codes, self.model.fractions, self.model.rho
-        mean = self.members.reshape(p.size, p.size, self.each).mean(axis=2)  # posterior, then true class
-        found = y.T @ (mean * p) @ y
+        found = y.T @ (p[:, None] * self.members.mean(axis=1)) @ y
         return np.asarray(rho * np.eye(y.shape[1]) + 0.5 * (1.0 - rho) * (found + found.T))
+
+    def sweep(self) -> None:
+        """Draw the posteriors of new nodes."""
+        theta = self._propensities()
+        absent = self._absent() if theta is None else theta * self._absent()
+        total = np.log(self.model.fractions) + self._features() + absent + self._present(theta)
+        top = np.max(total, axis=2, keepdims=True)
+        self.members = np.exp(total - top)
+        size = np.sum(self.members, axis=2, keepdims=True)
+        self.members /= size
+        self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
+        scale = top + np.log(size)
+        self.logarithms, self.scale = total - scale, scale[..., 0]
 
     def _propensities(self) -> Array | None:
         """Propensities of new nodes, None if they are alike."""
-        law = self.model.degrees
-        return None if law is None else law.draw(self.rng, self.truth.size)
+        law, shape = self.model.degrees, (self.model.fractions.size, self.each, 1)
+        return None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
 
-    def sweep(self, edges: bool = False) -> float:
-        """Draw the posteriors of new nodes; returns the Bethe term of their edges per node, if asked for."""
-        p, strength, nodes = self.model.fractions, self.model.strength, self.truth.size
-        theta = self._propensities()
-        share = 1.0 if theta is None else theta
-        field = self._features() + share * self._absent()
-        owner = np.repeat(np.arange(nodes), self.rng.poisson(share * self.model.neighbours, nodes))
-        own = self.truth[owner]
-        other = np.searchsorted(self.table, self.rng.random(owner.size) + own, side="right") - own * p.size
-        received = self._messages(np.clip(other, 0, p.size - 1))
-        factors = np.log(np.maximum(1.0 - strength + strength * received / p[:, None], _TINY))
-        term = self._edge_term(own, received) if edges else 0.0
-        sums = np.stack([np.bincount(owner, weights=row, minlength=nodes) for row in factors])
-        total = np.log(p)[:, None] + field + sums
-        self.scale = np.logaddexp.reduce(total, axis=0)
-        self.logarithms = total - self.scale
-        self.members, self.theta = np.exp(self.logarithms), theta
-        return term
-
-    def _edge_term(self, own: Indices, received: Array) -> float:
-        r"""Mean over the nodes of :math:`\frac12 \sum_l \log \sum_{km} \psi_k w_{km} \psi'_m` over their edges."""
-        p, strength = self.model.fractions, self.model.strength
-        both = np.sum(received * self._messages(own) / p[:, None], axis=0)
-        terms = np.log(np.maximum(1.0 - strength + strength * both, _TINY))
-        return 0.5 * float(np.sum(terms * p[own])) / self.each
+    def _in_proportion(self, theta: Array) -> Array:
+        """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
+        ends = np.cumsum(theta, axis=1)
+        even = (np.arange(self.each) + self.rng.random()) / self.each
+        rows = [np.searchsorted(end[:-1], end[-1] * even, side="right") for end in ends]
+        return np.take_along_axis(self.members, self.rng.permuted(rows, axis=1)[..., None], axis=1)
 
     def measure(self) -> Draw:
         """One sweep, and what is seen in it."""
-        p, rho, truth, nodes = self.model.fractions, self.model.rho, self.truth, np.arange(self.truth.size)
-        overlap, edges = self.overlap, self.sweep(edges=True)
+        p, rho, C = self.model.fractions, self.model.rho, self.model.fractions.size
+        elsewhere = self.model.feature_entropy(self.overlap) - self._edge_term()
+        self.sweep()
 
         def mean(values: npt.NDArray[Any]) -> float:
-            return float(p @ values.reshape(p.size, self.each).mean(axis=1))
+            return float(p @ values.mean(axis=1))
 
-        right = self.logarithms[truth, nodes]
-        decided = np.argmax(self.logarithms - np.log(p)[:, None], axis=0) == truth
-        known = self.scale + right - np.log(p)[truth]
-        entropy = rho * mean(known) + (1.0 - rho) * mean(self.scale) - edges + self.model.feature_entropy(overlap)
+        truth = np.arange(C)[:, None]
+        right = self.logarithms[np.arange(C), :, np.arange(C)]
+        decided = np.argmax(self.logarithms - np.log(p), axis=2) == truth
+        known = self.scale + right - np.log(p)[:, None]
+        odds = self.logarithms[..., 0] - self.logarithms[..., 1]
         return Draw(
-            mean(np.argmax(self.logarithms, axis=0) == truth),
+            mean(np.argmax(self.logarithms, axis=2) == truth),
             -mean(right),
             float(np.mean(decided)),
-            roc_area(self.logarithms[0] - self.logarithms[1], truth) if p.size == 2 else math.nan,
-            float(np.trace(self.overlap)) / (p.size - 1),
-            entropy,
+            roc_area(odds.ravel(), np.repeat([0, 1], self.each)) if C == 2 else math.nan,
+            float(np.trace(self.overlap)) / (C - 1),
+            rho * mean(known) + (1.0 - rho) * mean(self.scale) + elsewhere,
         )
 
-    def _messages(self, classes: Indices) -> Array:
-        """Messages of nodes of these classes, certain if the node is labelled; classes along the first axis."""
-        members: Array = self.members[:, self._chosen(classes)]
-        labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
-        members[:, labelled] = np.arange(len(members))[:, None] == classes[labelled]
-        return members
+    def _present(self, theta: Array | None) -> Array:
+        """Evidence of the edges: the sum over a Poisson number of neighbours of each class, labelled and not."""
+        p, strength = self.model.fractions, self.model.strength
+        known = _log_factors(1.0 - strength + strength * np.eye(p.size) / p)
+        labelled, unlabelled = (kind.draw(self.each, theta) for kind in (self.labelled, self.unlabelled))
+        pieces = np.stack(np.divmod(unlabelled, self.run), axis=-1)
+        drawn = self._drawn(pieces.reshape(-1, 2 * p.size)) @ self._tables()
+        return np.asarray(labelled @ known + drawn.reshape(self.members.shape))
 
-    def _chosen(self, classes: Indices) -> Indices:
-        """Members of these classes, each in proportion to its propensity."""
-        if self.theta is None:
-            return classes * self.each + self.rng.integers(self.each, size=classes.size)
-        line = np.cumsum(self.theta.reshape(-1, self.each), axis=1)
-        line = (line / line[:, -1:] + np.arange(len(line))[:, None]).ravel()
-        place = np.searchsorted(line, classes + self.rng.random(classes.size), side="right")
-        return np.clip(place, classes * self.each, classes * self.each + self.each - 1)
+    def _tables(self) -> Array:
+        r"""Logarithms of the factors of an edge, of each class those of runs of messages and those of single ones.
+
+        A run is the sum over :math:`r` of the :math:`n` messages of a class, in a row. As none is taken twice, it scatters
+        :math:`\sqrt{(n - r)/(n - 1)}` times as much as :math:`r` independent ones; it is scaled to scatter as these do.
+        """
+        p, strength, each, run = self.model.fractions, self.model.strength, self.each, self.run
+        single = _log_factors(1.0 - strength + strength * self.sent / p)
+        sums = np.cumsum(np.concatenate([single, single[:, :run]], axis=1), axis=1)
+        mean = single.mean(axis=1, keepdims=True)
+        scatter = (sums[:, run:] - sums[:, :each]) - run * mean
+        runs = run * mean + math.sqrt((each - 1.0) / (each - run)) * scatter if run > 1 else single
+        return np.stack([runs, single], axis=1).reshape(-1, p.size)
+
+    def _drawn(self, pieces: Places) -> sparse.csr_array:
+        """Random rows of the tables, a number of each kind for each node: an array of ones, of node and row."""
+        nodes, kinds = pieces.shape
+        ends = np.append(0, np.cumsum(pieces)[kinds - 1 :: kinds])
+        first = np.tile(np.arange(kinds, dtype=np.int32) * self.each, nodes)
+        rows = np.repeat(first, pieces.ravel())
+        rows += self._places(rows.size)
+        return sparse.csr_array((np.ones(rows.size), rows, ends), shape=(nodes, kinds * self.each))
+
+    def _places(self, number: int) -> Places:
+        """Random places in a class."""
+        return self.rng.integers(self.each, size=number, dtype=np.int32)
+
+    def _edge_term(self) -> float:
+        r"""Mean over the nodes of :math:`\frac12 \sum \log(1 + x)` over their edges.
+
+        Here :math:`x = \varepsilon\, \hat y \cdot \hat y'`. The mean of :math:`x - x^2/2` is one over all pairs of messages;
+        only the rest is drawn, a pair for each node.
+        """
+        y, strength = self.sent @ self.model.codes, self.model.strength
+        joint = self.model.fractions[:, None] * self.rates
+        mean, square = self._moments(y)
+        orders = strength * mean @ mean.T
+        orders -= 0.5 * strength**2 * np.einsum("kij,lij->kl", square, square)
+        one, other = (self._sent(y, ends) for ends in self._pairs(joint))
+        x = strength * np.sum(one * other, axis=1)
+        rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2
+        return 0.5 * float(np.sum(joint * orders) + joint.sum() * np.mean(rest))
+
+    def _moments(self, estimates: Array) -> tuple[Array, Array]:
+        """First two moments of the estimates of the codes that nodes of each class send."""
+        rho, y = self.model.rho, self.model.codes
+        mean = (1.0 - rho) * estimates.mean(axis=1) + rho * y
+        square = (1.0 - rho) / self.each * np.swapaxes(estimates, 1, 2) @ estimates
+        return mean, square + rho * y[:, :, None] * y[:, None, :]
+
+    def _pairs(self, joint: Array) -> tuple[Indices, Indices]:
+        """Classes at the ends of as many edges as nodes, in proportion to these numbers of edges."""
+        nodes = joint.shape[0] * self.each
+        places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
+        cells = np.searchsorted(np.cumsum(joint)[:-1], places, side="right")
+        return np.divmod(cells, joint.shape[0])
+
+    def _sent(self, estimates: Array, classes: Indices) -> Array:
+        """Estimates of the codes by random nodes of these classes, certain if the node is labelled."""
+        sent = estimates[classes, self._places(classes.size)]
+        labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
+        sent[labelled] = self.model.codes[classes[labelled]]
+        return np.asarray(sent)
 
     def _absent(self) -> Array:
         """Evidence of the absent edges, which cancels what all neighbours have in common by the chance of a finite population."""
         y, p = self.model.codes, self.model.fractions
-        members = self.members.reshape(p.size, p.size, self.each)
-        weight = None if self.theta is None else np.broadcast_to(self.theta.reshape(-1, self.each), members.shape)
-        mean = (members.mean(axis=2) if weight is None else np.average(members, axis=2, weights=weight)) @ p
         pull = self.model.neighbours * self.model.strength * (1.0 - self.model.rho)
-        return np.asarray(-pull * (y @ (y.T @ mean)))[:, None]
+        return np.asarray(-pull * (y @ (y.T @ (p @ self.sent.mean(axis=1)))))
 
     def _features(self) -> Array:
         """Logarithm of the evidence of the features on each class of new nodes."""
         y, M = self.model.codes, self.model.evidence(self.overlap)
         values, vectors = np.linalg.eigh(M)
-        noise = vectors * np.sqrt(np.maximum(values, 0.0)) @ self.rng.standard_normal((y.shape[1], self.truth.size))
-        return np.asarray(y @ (M @ y.T[:, self.truth] + noise) - 0.5 * np.sum((y @ M) * y, axis=1)[:, None])
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        noise = self.rng.standard_normal((*self.members.shape[:2], y.shape[1])) @ root
+        return np.asarray(((y @ M)[:, None] + noise) @ y.T - 0.5 * np.sum((y @ M) * y, axis=1))
+
+
+def _log_factors(factors: Array) -> Array:
+    return np.asarray(np.log(np.maximum(factors, _TINY)))
+
+
+class _Poisson:
+    """Poisson numbers of these means, rows and columns, drawn from the quantiles at evenly spaced places.
+
+    The places have a random start, so that each number alone is a Poisson number exactly.
+    """
+
+    def __init__(self, means: Array, rng: np.random.Generator) -> None:
+        distinct, self.kinds = np.unique(means.astype(np.float32), return_inverse=True)
+        self.rng, self.means = rng, means
+        places = (np.arange(_QUANTILES) + rng.random()) / _QUANTILES
+        numbers = np.arange(distinct[-1] + 10.0 * math.sqrt(distinct[-1]) + 40.0)
+        found = [np.searchsorted(pdtr(numbers, mean), places) for mean in distinct]
+        self.quantiles = np.array(found, dtype=np.int32)
+
+    def draw(self, each: int, theta: Array | None) -> Places:
+        """Numbers of so many nodes of each row, of means times the propensities: an array of row, node and column."""
+        if theta is not None:
+            return np.asarray(self.rng.poisson(theta * self.means[:, None]), dtype=np.int32)
+        shape = (len(self.kinds), each, len(self.kinds))
+        places = self.rng.integers(_QUANTILES, size=shape, dtype=np.int32)
+        return np.asarray(self.quantiles[self.kinds[:, None], places])
