@@ -9,7 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as in the Makefile, before
 HOMES = {
     "torch": [
         "src/gcnlimit/nn/*",
-        "src/gcnlimit/simulation/backend/torch_backend.py",
+        "src/gcnlimit/simulation/torch_backend.py",
     ],
     "torch_geometric": ["src/gcnlimit/pyg.py"],
 }

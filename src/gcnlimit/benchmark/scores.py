@@ -62,7 +62,7 @@ class Scores:
     >>> print(Scores(tuple(runs)))
     method   problem     size    graphs          accuracy           share   seconds
     ───────────────────────────────────────────────────────────────────────────────
-    mine     reference   small        3   0.9100 ± 0.0058   0.990 ± 0.022      1.00
+    mine     reference   small        3   0.9100 ± 0.0058   0.986 ± 0.022      1.00
     """
 
     runs: tuple[Run, ...]

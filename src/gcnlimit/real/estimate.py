@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
+from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.estimated import EstimatedCSBM
@@ -24,6 +25,7 @@ from gcnlimit.theory.predict import predict
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
+_DRAWS = 24  # of class fractions
 SPARSE = (
     10.0  # mean degree d below which no eigenvalue is far outside once degrees are divided out: they are up to sqrt(d)
 )
@@ -97,7 +99,8 @@ class Estimate:
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
 
-        On a graph that is not one of the model, see `warnings` and trust leave-one-out.
+        The errors of the class fractions, from the number of labelled nodes, are among them. On a graph that is not one of the
+        model, see `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
         if gcn.shape:
@@ -105,8 +108,15 @@ class Estimate:
         if not math.isfinite(self.lam_error + self.mu_error):
             raise ParameterError("the estimates have no finite errors; label more nodes")
         found = predict(self.data, gcn)
-        value, error = float(found.test_accuracy), 2.0 * float(found.standard_error.test_accuracy)
+        value = float(found.test_accuracy)
+        error = 2.0 * math.hypot(float(found.standard_error.test_accuracy), self._error_of_fractions(gcn))
         return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
+
+    def _error_of_fractions(self, gcn: GCN) -> float:
+        """Scatter of the predicted accuracy over class fractions drawn from their posterior, given the labelled nodes."""
+        drawn = np.random.default_rng(0).dirichlet(self.labelled * self.fractions + 0.5, _DRAWS)
+        models = (CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p) for p in drawn)
+        return float(np.std([predict(model, gcn, throw=False).best_accuracy for model in models]))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
