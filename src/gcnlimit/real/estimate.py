@@ -116,7 +116,7 @@ class Estimate:
         """Scatter of the predicted accuracy over class fractions drawn from their posterior, given the labelled nodes."""
         drawn = np.random.default_rng(0).dirichlet(self.labelled * self.fractions + 0.5, _DRAWS)
         models = (CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p) for p in drawn)
-        return float(np.nanstd([predict(model, gcn, throw=False).best_accuracy for model in models]))
+        return float(np.nanstd([float(predict(model, gcn, throw=False).best_accuracy) for model in models]))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
