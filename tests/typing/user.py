@@ -82,7 +82,7 @@ def own_graph(X: Floats, y: npt.NDArray[np.int64], graph: Floats) -> None:
     assert_type(classifier, gl.GraphClassifier)
     assert_type(classifier.loo_score_, float)
     edges = real.from_edges([[0, 1], [1, 2]])
-    print(edges.nnz, recommended.options)
+    print(edges.nnz, recommended.network)
 
 
 @dataclass(frozen=True, eq=False)
