@@ -56,7 +56,8 @@ def test_the_smaller_gram_matrix_is_as_good():
     Z, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))
     by_columns, by_rows = Ridge(Z), Ridge(np.hstack([Z, np.zeros((20, 30))]))
     assert by_rows.scale == pytest.approx(by_columns.scale)
-    assert np.allclose(by_rows.dual(Y, 0.3), by_columns.dual(Y, 0.3), atol=1e-10)
+    reg = np.array([0.3, 3.0])
+    assert np.allclose(by_rows.dual(Y, reg), by_columns.dual(Y, reg), atol=1e-10)
     reg = np.logspace(-3, 3, 7)
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 

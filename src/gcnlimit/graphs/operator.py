@@ -50,6 +50,11 @@ class SparsePlusRankOne:
         """The operator over a number."""
         return replace(self, matrix=self.matrix / number, u=None if self.u is None else self.u / number)
 
+    def astype(self, dtype: npt.DTypeLike) -> Self:
+        """The operator in another precision."""
+        u, v = (None if part is None else np.asarray(part, dtype) for part in (self.u, self.v))
+        return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
+
     @cached_property
     def T(self) -> SparsePlusRankOne:
         """The transpose."""

@@ -120,7 +120,7 @@ def choose(  # noqa: PLR0917
             if best is None or score > best[0]:
                 best = score, network, name, r, ridge, blocks, left_out
     _, network, name, r, ridge, blocks, left_out = best
-    dual = ridge.dual(Y, r)
+    dual = ridge.dual(Y, np.array([r]))[0]
     coefficients = [Z.T @ dual for Z in blocks]
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True)), np.zeros(()))
     return Choice(network, name, r, coefficients, intercept, left_out)
