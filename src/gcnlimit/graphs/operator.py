@@ -144,6 +144,11 @@ def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
     return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
 
 
+def undirected(graph: Any) -> Any:
+    r"""Adjacency matrix :math:`\max(A, A^T)`."""
+    return graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
+
+
 class Propagation(NamedTuple):
     """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
 
@@ -168,7 +173,7 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propag
     >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
     (array([1., 2., 1.]), 1.0)
     """
-    graph = graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
+    graph = undirected(graph)
     if kind == "paper":
         return _bounded(centred(graph, symmetric=True))
     if loops:

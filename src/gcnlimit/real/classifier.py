@@ -14,7 +14,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
@@ -58,6 +59,10 @@ class GraphClassifier(GraphEstimator):
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0.
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
+    deploy
+        Filters on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there. Its strengths
+        are then those of the fit times the ratio of the best ones on the two graphs, see `gcnlimit.theory.label_free_signals`,
+        where the graphs differ measurably. Averages over hops, which the average takes with few features, are the same.
 
     Attributes
     ----------
@@ -117,6 +122,7 @@ class GraphClassifier(GraphEstimator):
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
+        deploy: str = "same",
     ) -> None:
         self.filter = filter
         self.strengths = strengths
@@ -125,6 +131,7 @@ class GraphClassifier(GraphEstimator):
         self.reg = reg
         self.scale = scale
         self.class_weight = class_weight
+        self.deploy = deploy
 
     def plot(self, axes: Any = None) -> Any:
         """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
@@ -143,7 +150,7 @@ class GraphClassifier(GraphEstimator):
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         _among("operator", self.operator, OPERATORS)
-        weights = class_weights(labels, self.class_weight)
+        weights, self._graph = class_weights(labels, self.class_weight), adjacency
         share = weights / weights.sum()
         learn = self._average if self._averages() else self._single
         outputs = learn(features, labels, adjacency, weights)
@@ -164,7 +171,6 @@ class GraphClassifier(GraphEstimator):
         self._left_out = _margin(model.left_out)
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
-        self._graph = adjacency
         return _margin(model.scores)
 
     def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
@@ -179,6 +185,7 @@ class GraphClassifier(GraphEstimator):
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
+        self._inputs = choice.inputs(scaled)
         self.uses_graph_ = choice.network is not NO_GRAPH
         self._choice, self.table_, self.graph_gain_ = choice, [], None
         self.operator_, self.reg_ = choice.operator, choice.reg
@@ -196,11 +203,18 @@ class GraphClassifier(GraphEstimator):
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
+        _among("deploy", self.deploy, ("same", "tuned"))
+        tuned = self.deploy == "tuned" and adjacency is not None
         if not self._averages():
-            return self._choice.outputs(self._scaling(features), self._propagation(adjacency, self.operator_))
+            scaled, choice = self._scaling(features), self._choice
+            if tuned and self.uses_graph_:
+                here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
+                there = Smoothness.of(undirected(adjacency), choice.inputs(scaled))
+                choice = choice._replace(network=choice.network.stronger(relative_strength(here, there)))
+            return choice.outputs(scaled, self._propagation(adjacency, self.operator_))
         if adjacency is not None and same_graph(adjacency, self._graph):
             return self._outputs  # the nodes of the fit are known by name
-        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency))
+        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency, tuned))
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,13 +12,14 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import column_spread, dense, is_sparse, is_symmetric, squared
+from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import normalized, propagation
+from gcnlimit.graphs.operator import normalized, propagation, undirected
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
+STRONGEST = 0.95
 HOPS = 4
 LARGE = 1000  # nodes above which views of many columns and outputs are kept in single precision
 GROUPS = 256  # most columns in which labels are spread
@@ -98,12 +100,12 @@ class Views:
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
-        self.graph, self.arrows = adjacency, [adjacency]
-        if adjacency is not None and not is_symmetric(adjacency):
-            self.graph = adjacency.maximum(adjacency.T).tocsr()
-            self.arrows = [adjacency, adjacency.T.tocsr()]
+        self.graph = None if adjacency is None else undirected(adjacency)
+        self.arrows = [adjacency] if self.graph is adjacency else [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
+        self.factor = 1.0
+        """Of the strengths of PageRank."""
 
     @cached_property
     def base(self) -> Array:
@@ -129,7 +131,7 @@ class Views:
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        blocks = geometric(S, self.base, strengths)
+        blocks = geometric(S, self.base, [float(np.clip(self.factor * s, -STRONGEST, STRONGEST)) for s in strengths])
         return [self._scaled(f"pagerank {s}", block) for s, block in zip(strengths, blocks, strict=True)]
 
     def steps(self) -> list[Array]:
@@ -226,7 +228,7 @@ def returning(walk: Any) -> Array:
     return np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
 
 
-def geometric(S: Any, block: Array, strengths: tuple[float, ...]) -> list[Array]:
+def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
     r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
     S, power, totals = S.astype(block.dtype), block, [block.copy() for _ in strengths]
     for k in range(1, STEPS + 1):
