@@ -3,8 +3,8 @@
     python -m benchmarks.real_transfer FILE.npz ... --out benchmarks/real_transfer.md
 
 A file is cut into random halves, and edges between them are left out; half of the nodes of each class are labelled, at most 20
-(100 on chameleon_filtered and the block model). polblogs has no features and is given 100 of the block model. texas and wisconsin, if both are
-given, are also fitted whole, the classes of the one matched to the other's by their mean features.
+(100 on chameleon_filtered and the block model). polblogs has no features and is given 100 of the block model. texas and
+wisconsin, if both are given, are fitted whole, the classes of the one matched to the other's by their mean features.
 """
 
 import argparse
@@ -80,9 +80,7 @@ def halves(data: gl.real.Dataset, seed: int) -> tuple[Part, Part]:
     rng = np.random.default_rng(seed)
     first = rng.random(data.nodes) < 0.5
     X = features_of_model(data.y, rng) if data.X is None else data.X
-    one, two = (
-        Part(X[part], data.y[part], data.graph[part][:, part]) for part in map(np.flatnonzero, (first, ~first))
-    )
+    one, two = (Part(X[part], data.y[part], data.graph[part][:, part]) for part in map(np.flatnonzero, (first, ~first)))
     return one, two
 
 

@@ -165,7 +165,7 @@ class Fitted(NamedTuple):
         if member.root is not None:
             Z = solve_triangular(member.root, Z.T, lower=True).T
         ridge, share = Ridge(Z, weights), weights / weights.sum()
-        W = Z.T @ np.hstack(ridge.dual(Y, REG))
+        W = Z.T @ np.hstack([*ridge.dual(Y, REG)])
         intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
         of_columns = W if member.root is None else solve_triangular(member.root, W, lower=True, trans="T")
         outputs = applied(member, of_columns, intercept, nodes, (labels.labelled, Z @ W + intercept))

@@ -24,7 +24,9 @@ from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
 from gcnlimit.results.plot import ready_axes
 
-OPERATORS = ("auto", "normalized", "centred")
+NORMALIZATIONS = {"symmetric": "normalized", "centred": "centred", "regularized": "regularized", "none": "paper"}
+DEPLOYED = ("same", "tuned")
+TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
 
 class GraphClassifier(GraphEstimator):
@@ -36,7 +38,7 @@ class GraphClassifier(GraphEstimator):
     where that does as well within one standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y`
     but not both axes of the graph: use `loo_score_`, or `gcnlimit.cross_validate`.
 
-    Naming a filter, or any of `strengths`, `operator`, `hops` and `reg`, gives a single network of the theory instead,
+    Naming a filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
     :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy less square error.
 
     Parameters
@@ -46,10 +48,11 @@ class GraphClassifier(GraphEstimator):
         strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
     strengths
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
-    operator
-        :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
-        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
-        leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
+    normalization
+        :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
+        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"regularized"``, with the
+        mean degree added to :math:`D` where it divides; ``"none"``, :math:`A` less its mean; ``"auto"``, whichever of the first
+        two leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
         edges apart; self-loops of the graph itself are dropped.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
@@ -83,7 +86,7 @@ class GraphClassifier(GraphEstimator):
         single network or without features.
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average.
-    operator_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
+    normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
         Of a single network: what was chosen, and coefficients of the propagated, scaled features (one row for each
         class, one row for two classes).
 
@@ -117,7 +120,7 @@ class GraphClassifier(GraphEstimator):
         filter: str | Filter = "auto",
         *,
         strengths: npt.ArrayLike | None = None,
-        operator: str = "auto",
+        normalization: str = "auto",
         hops: int | None = None,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
@@ -126,7 +129,7 @@ class GraphClassifier(GraphEstimator):
     ) -> None:
         self.filter = filter
         self.strengths = strengths
-        self.operator = operator
+        self.normalization = normalization
         self.hops = hops
         self.reg = reg
         self.scale = scale
@@ -149,7 +152,8 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        _among("operator", self.operator, OPERATORS)
+        _among("normalization", self.normalization, ("auto", *NORMALIZATIONS))
+        _among("deploy", self.deploy, DEPLOYED)
         weights, self._graph = class_weights(labels, self.class_weight), adjacency
         share = weights / weights.sum()
         learn = self._average if self._averages() else self._single
@@ -163,7 +167,7 @@ class GraphClassifier(GraphEstimator):
 
     def _averages(self) -> bool:
         chosen = (self.strengths, self.hops, self.reg)
-        return self.filter == self.operator == "auto" and all(value is None for value in chosen)
+        return self.filter == self.normalization == "auto" and all(value is None for value in chosen)
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         model = Ensemble(features, labels, adjacency, weights, self.scale)
@@ -179,16 +183,15 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        operators = {
-            name: self._propagation(adjacency, name) for name in OPERATORS[1:] if self.operator in ("auto", name)
-        }
+        tried = TRIED if self.normalization == "auto" else (self.normalization,)
+        operators = {name: self._propagation(adjacency, name) for name in tried}
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
         self._inputs = choice.inputs(scaled)
         self.uses_graph_ = choice.network is not NO_GRAPH
         self._choice, self.table_, self.graph_gain_ = choice, [], None
-        self.operator_, self.reg_ = choice.operator, choice.reg
+        self.normalization_, self.reg_ = choice.operator, choice.reg
         self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
@@ -199,11 +202,11 @@ class GraphClassifier(GraphEstimator):
     def _propagation(self, adjacency: Any, name: str) -> Any:
         if adjacency is None:
             return None
-        S = propagation(adjacency, name)
+        S = propagation(adjacency, NORMALIZATIONS[name])
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        _among("deploy", self.deploy, ("same", "tuned"))
+        _among("deploy", self.deploy, DEPLOYED)
         tuned = self.deploy == "tuned" and adjacency is not None
         if not self._averages():
             scaled, choice = self._scaling(features), self._choice
@@ -211,7 +214,7 @@ class GraphClassifier(GraphEstimator):
                 here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
                 there = Smoothness.of(undirected(adjacency), choice.inputs(scaled))
                 choice = choice._replace(network=choice.network.stronger(relative_strength(here, there)))
-            return choice.outputs(scaled, self._propagation(adjacency, self.operator_))
+            return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
         if adjacency is not None and same_graph(adjacency, self._graph):
             return self._outputs  # the nodes of the fit are known by name
         return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency, tuned))

@@ -62,7 +62,7 @@ class Ridge:
         root = np.sqrt(self.weights)[:, None]
         centred = root * (targets - self._share @ targets)
         shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
-        return root * (centred - self._smoothed(centred, shrink)) / (reg * self.scale)[:, None, None]
+        return np.asarray(root * (centred - self._smoothed(centred, shrink)) / (reg * self.scale)[:, None, None])
 
     def _smoothed(self, centred: Array, shrink: Array) -> Array:
         """Products of the second part of the hat matrix, one for each column of `shrink`."""

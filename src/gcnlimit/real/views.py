@@ -100,8 +100,8 @@ class Views:
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
-        self.graph = None if adjacency is None else undirected(adjacency)
-        self.arrows = [adjacency] if self.graph is adjacency else [adjacency, adjacency.T.tocsr()]
+        self.graph: Any = None if adjacency is None else undirected(adjacency)
+        self.arrows: list[Any] = [adjacency] if self.graph is adjacency else [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
         self.factor = 1.0
@@ -151,8 +151,8 @@ class Views:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
         walk, log = normalized(self.graph, 1.0, 0.0), np.log1p(self.degrees)
         near = walk @ log
-        profile = np.column_stack([log, near, walk @ near, self.degrees == 0]).astype(self.dtype)
-        return self._standard("degrees", profile) / 2.0
+        profile = np.column_stack([log, near, walk @ near, self.degrees == 0])
+        return np.asarray(self._standard("degrees", profile) / 2.0, self.dtype)
 
     def hops(self, most: int = HOPS) -> Array:
         """Features and the logarithm of the degree, and their averages one to `most` steps away."""
