@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_graphs import dataset, quality
-from gcnlimit.real import bank
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.real import bank, views
 from gcnlimit.real.classifier import GraphClassifier
 from gcnlimit.real.leave_one_out import Average
 
@@ -96,6 +97,9 @@ def _variants(data: Any, split: int) -> dict[str, float]:
         found[name] = score(ensemble._averaged(kept).probabilities(outputs))
     for name, options in SETTINGS.items():
         found[name] = score(fitted(**options).predict_proba())
+    views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)
+    found["PageRank on the regularised operator"] = score(fitted().predict_proba())
+    views.propagation = propagation
     usual = bank.LANDMARKS
     for marks in MARKS:
         bank.LANDMARKS = marks
