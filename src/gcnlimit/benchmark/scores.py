@@ -93,7 +93,7 @@ class Scores:
         check_path(path)
         path = Path(path)
         check_writable(path, ENDINGS)
-        if path.suffix == ".csv":
+        if path.suffix.lower() == ".csv":
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:

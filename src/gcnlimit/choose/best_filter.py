@@ -232,9 +232,15 @@ def filter_ceiling(
             margin, error, strength, g, settled = _of_polynomials(points, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
-    numbers = (accuracy, log_error, margin, error, strength)
+    numbers = {
+        "test_accuracy": accuracy,
+        "log_test_error": log_error,
+        "margin": margin,
+        "error": error,
+        "reg": strength,
+    }
     return FilterCeiling(
-        *(scalar_or_array(column.reshape(data.shape)) for column in numbers),
+        **{name: scalar_or_array(column.reshape(data.shape)) for name, column in numbers.items()},
         x=spectrum(points).reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
         status=_status((settled & np.isfinite(margin)).reshape(data.shape)),

@@ -381,12 +381,12 @@ class GapMap(Result):
     @property
     def gap(self) -> Numbers:
         """Bayes-optimal minus tuned test accuracy."""
-        return _difference(self.ceiling.test_accuracy, scored(self.tuned.prediction, self.data)[0])
+        return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
 
     @property
     def log_ratio(self) -> Numbers:
         """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
-        return _difference(scored(self.tuned.prediction, self.data)[1], self.ceiling.log_test_error)
+        return scored(self.tuned.prediction, self.data)[1] - self.ceiling.log_test_error
 
     @cached_property
     def linear(self) -> FilterCeiling:
@@ -396,7 +396,7 @@ class GapMap(Result):
     @property
     def linear_gap(self) -> Numbers:
         """Bayes-optimal accuracy minus that of the best network of one filter, over all filters and regularizations."""
-        return _difference(self.ceiling.test_accuracy, self.linear.test_accuracy)
+        return self.ceiling.test_accuracy - self.linear.test_accuracy
 
 
 def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
@@ -428,7 +428,3 @@ def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:
         return prediction.test_accuracy, prediction.log_test_error
     margin = np.asarray(prediction.order_parameters.test_margin)
     return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))
-
-
-def _difference(one: Numbers, other: Numbers) -> Numbers:
-    return scalar_or_array(np.asarray(one) - np.asarray(other))  # type: ignore[no-any-return]

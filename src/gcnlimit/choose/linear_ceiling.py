@@ -167,7 +167,7 @@ class _Pairs(NamedTuple):
     `start` is the filter that teaches the weights most, in the basis.
     """
 
-    count: int
+    size: int
     start: Array
     b: Array
     V: Array
@@ -178,16 +178,16 @@ class _Pairs(NamedTuple):
         one = points.take(np.array([k]))
         measure, basis = _basis(one)
         start = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(one).train(measure.x[0])[0]
-        count = basis.shape[1]
-        b, V = pieces(measure, one, np.tile(basis, (1, count, 1)), np.repeat(basis, count, axis=1), basis)
-        return cls(count, start, b[0], V[0])
+        size = basis.shape[1]
+        b, V = pieces(measure, one, np.tile(basis, (1, size, 1)), np.repeat(basis, size, axis=1), basis)
+        return cls(size, start, b[0], V[0])
 
 
 def _two_filters(pairs: _Pairs) -> float:
     """Best margin of two filters: each in turn is the best given the other, from the filter that teaches the weights most."""
-    count, train = pairs.count, pairs.start
-    mean = pairs.b[: count**2].reshape(count, count)
-    spread = pairs.V[: count**2, : count**2].reshape(4 * (count,))
+    size, train = pairs.size, pairs.start
+    mean = pairs.b[: size**2].reshape(size, size)
+    spread = pairs.V[: size**2, : size**2].reshape(4 * (size,))
     margin, before = 0.0, -1.0
     while margin - before > _STILL:
         train = train / np.linalg.norm(train)
@@ -202,7 +202,7 @@ def _two_filters(pairs: _Pairs) -> float:
 def _with_labels(pairs: _Pairs) -> float:
     """Best margin of one filter with labels as an input through another."""
     b, V = pairs.b, pairs.V
-    features, labels = slice(pairs.count**2), slice(pairs.count**2, None)
+    features, labels = slice(pairs.size**2), slice(pairs.size**2, None)
     reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]
@@ -212,7 +212,7 @@ def _with_labels(pairs: _Pairs) -> float:
 
 def _several_filters(pairs: _Pairs, filters: int) -> float:
     """Best margin of several filters, each with weights of its own."""
-    both = slice(pairs.count**2)
+    both = slice(pairs.size**2)
     return _climbed(pairs.b[both], pairs.V[both, both], filters=filters, climbs=8)
 
 

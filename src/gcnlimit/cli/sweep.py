@@ -177,7 +177,7 @@ def _filter(table: Any) -> Any:
 def _check_format(path: Path) -> None:
     """Refuse, before anything is computed, a file that could not be written afterwards."""
     check_writable(path, _FORMATS)
-    package = _FORMATS[path.suffix]
+    package = _FORMATS[path.suffix.lower()]
     if package == "pyarrow" and importlib.util.find_spec(package) is None:
         raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
     need(f"a {path.suffix} file", "sweep", package)
@@ -191,12 +191,13 @@ def export(dataset: xarray.Dataset, path: Path) -> None:
     partial = path.with_name(f".{path.name}.part")
     try:
         with writing(path):
-            if path.suffix == ".nc":
-                dataset.to_netcdf(partial, engine="h5netcdf")
-            elif path.suffix == ".csv":
+            package = _FORMATS[path.suffix.lower()]
+            if package == "h5netcdf":
+                dataset.to_netcdf(partial, engine=package)
+            elif package == "pandas":
                 dataset.to_dataframe().reset_index().to_csv(partial, index=False)
             else:
-                dataset.to_dataframe().reset_index().to_parquet(partial, engine="pyarrow", index=False)
+                dataset.to_dataframe().reset_index().to_parquet(partial, engine=package, index=False)
             partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)

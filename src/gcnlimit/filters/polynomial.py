@@ -58,9 +58,6 @@ class Residual(Filter):
     def quadrature_nodes(self) -> npt.NDArray[np.int64]:
         return np.full(self.shape, 4 * self.depth + 1)
 
-    def layers(self, *, accuracy: float = 1e-12, radius: npt.ArrayLike = 2.0) -> npt.NDArray[np.int64]:
-        return np.full(np.broadcast_shapes(self.shape, np.shape(radius)), self.depth)
-
     def normalized(self, x: Array) -> tuple[Array, Array]:
         """Product of the layers, scaled to 1 after each."""
         g, size = to_unit(np.ones(np.broadcast_shapes(x.shape, (*self.shape, 1))))
