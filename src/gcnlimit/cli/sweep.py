@@ -14,7 +14,7 @@ import click
 from gcnlimit._runtime.extras import need
 from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
-from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced, suggestion
+from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
 if TYPE_CHECKING:
     import xarray
@@ -104,19 +104,8 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
         fixed["filter"] = _filter(fixed["filter"])
     store = path.parent / _text(content, "store", f"{path.stem}.sqlite")
     out = path.parent / _text(content, "out", "") if "out" in content else None
-    return SweepFile(_what(content, path.name), fixed, axes, store, out)
-
-
-def _what(content: Mapping[str, Any], file: str) -> str:
-    """What to compute, by the name of the function or of the verb."""
-    from gcnlimit.sweeps.producers import PRODUCERS
-
     what = content.get("what", "")
-    what = "bayes_optimal" if what == "bayes" else what
-    if what not in PRODUCERS:
-        near = suggestion(what, PRODUCERS)
-        raise ParameterError(f"what = {what!r} in {file} must be one of {', '.join(PRODUCERS)}; {near}".rstrip("; "))
-    return str(what)
+    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes, store, out)  # the verb, or the function
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -184,23 +173,15 @@ def _check_format(path: Path) -> None:
 
 
 def export(dataset: xarray.Dataset, path: Path) -> None:
-    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet).
-
-    The file appears under its name only when it is complete.
-    """
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        with writing(path):
-            package = _FORMATS[path.suffix.lower()]
-            if package == "h5netcdf":
-                dataset.to_netcdf(partial, engine=package)
-            elif package == "pandas":
-                dataset.to_dataframe().reset_index().to_csv(partial, index=False)
-            else:
-                dataset.to_dataframe().reset_index().to_parquet(partial, engine=package, index=False)
-            partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
+    package = _FORMATS[path.suffix.lower()]
+    with writing(path):
+        if package == "h5netcdf":
+            dataset.to_netcdf(path, engine="h5netcdf")
+        elif package == "pandas":
+            dataset.to_dataframe().reset_index().to_csv(path, index=False)
+        else:
+            dataset.to_dataframe().reset_index().to_parquet(path, engine="pyarrow", index=False)
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:
