@@ -238,6 +238,8 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
         click.echo(note, err=True)
     if all(c in (-1, "") for c in data.y.tolist()):
         if nodes is None:
-            raise ParameterError(f"{file!r} has no labels; give a table of nodes by --nodes")
-        raise ParameterError(f"{nodes!r} has no labelled node; name the column of the classes by --label")
+            raise ParameterError(
+                f"{file!r} lists edges only; give the table of nodes, with the classes of some, by --nodes"
+            )
+        raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     return data
