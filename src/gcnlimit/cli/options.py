@@ -9,6 +9,7 @@ from typing import Any
 import click
 import numpy as np
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
@@ -233,7 +234,8 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
     """
     from gcnlimit import real
 
-    data = real.read(file, nodes, **tables)
+    with progress_bar("Reading", None):
+        data = real.read(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
     if all(c in (-1, "") for c in data.y.tolist()):

@@ -86,6 +86,9 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     """
     parts, marks, filled, encoded = [], [], [], []
     for name, cells in columns.items():
+        if (plain := _numbers(cells)) is not None:
+            parts.append(plain[:, None])
+            continue
         texts = [text(cell).lower() for cell in cells]
         words = {value for value in texts if value not in MISSING and not is_number(value)}
         missing = np.array([value in MISSING or (value == "unknown" and words == {"unknown"}) for value in texts])
@@ -106,6 +109,15 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     if marks:
         parts.append(np.unique(np.array(marks, float), axis=0).T)
     return (np.hstack(parts) if parts else None), notes
+
+
+def _numbers(cells: Cells) -> Array | None:
+    """A column that holds finite numbers only, as most do: one call instead of a look at each cell."""
+    try:
+        values = np.array(cells, float)
+    except (TypeError, ValueError):
+        return None
+    return values if np.isfinite(values).all() and not any(isinstance(cell, bool) for cell in cells[:1]) else None
 
 
 def _one_hot(name: str, words: Any, missing: Any) -> Array:
