@@ -193,8 +193,8 @@ def compare(
 
     On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
     than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families have
-    the symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
-    polynomials nor other filters are searched; the eigenvector is that of the regularised graph. The search takes a few seconds
+    the symmetric normalization, PageRank is shown with the others too, those left out that the law does not allow, and neither
+    polynomials nor other filters are searched; the eigenvector is that of the regularized graph. The search takes a few seconds
     for one point, less for each of many.
 
     Parameters
@@ -266,7 +266,7 @@ def compare(
 
 
 def _eigenvector(data: CSBM, symmetrize: bool) -> tuple[Array, Array]:
-    """Logarithm of the error and accuracy of the leading eigenvector of the graph, regularised where degrees vary."""
+    """Logarithm of the error and accuracy of the leading eigenvector of the graph, regularized where degrees vary."""
     signal, law = np.broadcast_to(data.effective_signal(symmetrize), data.shape), data.degrees
     if law is None:
         pca = np.broadcast_to(pca_margin(signal), data.shape)
@@ -313,7 +313,7 @@ class _Families:
     def normalisations(self, law: DegreeLaw) -> list[Iterator[Entry]]:
         """Entries of PageRank with the other normalisations that have an answer under a law of degrees."""
         found = []
-        for name, given in (("none", "none"), ("random walk", "random-walk"), ("regularised", Regularized())):
+        for name, given in (("none", "none"), ("random walk", "random-walk"), ("regularized", Regularized())):
             with contextlib.suppress(ParameterError):
                 as_normalization(given).check(law)
                 found.append(self(f"PageRank, {name}", PageRank(0.0), {"theta": (-1.0, 1.0)}, as_normalization(given)))
