@@ -225,9 +225,9 @@ def _check_prox_kinks(loss: Loss) -> str | None:
     for v in _V:
         kinks = loss.breakpoints(np.array([v]))
         known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, 0]
-        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
-        if found is not None:
-            return f"prox has a kink at omega = {found:.6g} for v = {v:g} that breakpoints does not name"
+        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 7)  # type: ignore[misc]
+        if found:
+            return f"prox has a kink at omega = {found[0]:.6g} for v = {v:g} that breakpoints does not name"
     return None
 
 
