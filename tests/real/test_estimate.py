@@ -100,7 +100,7 @@ def test_renaming_the_classes_or_scaling_changes_nothing():
 
 def test_exact_parameters_give_an_interval_of_no_width():
     found = estimate_standard(StandardizedGraph.of(*drawn(0)[:3]))
-    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "labelled": 10**12}))
+    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "counts": np.full(2, 10**12)}))
     interval = sure.predict(NETWORK)
     assert interval.low == pytest.approx(interval.value, abs=1e-6)
     assert interval.high == pytest.approx(interval.value, abs=1e-6)
