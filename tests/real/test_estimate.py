@@ -89,6 +89,15 @@ def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
     assert best.free_entropy > other.free_entropy + 10
 
 
+def test_the_likelihood_sees_unequal_classes_that_few_labels_hide():
+    """Thirty labels of 0.3/0.7 do not refute equal classes, and the signal would be two to four errors low."""
+    model = gl.CSBM(2, 1.2, 2.0, 30 / 1200, directed=False, classes=[0.3, 0.7])
+    graph = sampled(model, 1200, np.random.default_rng(2))
+    given = StandardizedGraph.of(graph.X, graph.y, graph.adjacency)
+    assert np.ptp(given.fractions) == 0.0
+    assert "not of equal size" in " ".join(estimate_standard(given, "likelihood").warnings)
+
+
 def test_renaming_the_classes_or_scaling_changes_nothing():
     X, y, A, _ = drawn(1)
     one = estimate_standard(StandardizedGraph.of(X, y, A))

@@ -205,6 +205,8 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterat
     s, o = best.signals, by_labels
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
+    if abs(best.skewness) > APART:
+        yield "the classes are not of equal size, and few labels hide it: the likelihood is biased; use method='labels'"
     if ahead < SURE:
         yield (
             "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "
