@@ -1,9 +1,13 @@
 """Networks read through another filter, or on another graph, where they are sampled."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import gcnlimit as gl
+from gcnlimit.simulation.data.observation import Latents
+from gcnlimit.simulation.train.train import read_outputs
 
 DATA = gl.CSBM(1.0, 1.0, 2.0, 0.15, directed=False)
 DENSE = {"degree": None, "workers": 1}
@@ -32,10 +36,41 @@ def test_another_graph_of_twice_as_many_nodes_has_twice_alpha_and_mu():
 
 def test_unequal_classes_keep_their_bias_on_another_graph():
     data = gl.CSBM(2.0, 0.9, 1.5, 0.3, directed=False, classes=[0.3, 0.7])
-    gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=1.0)
-    for to in (data, gl.CSBM(2.0, 0.9, 1.5, 0.3, directed=False)):
-        measured, exact = gl.simulate(data, gcn, 700, trials=12, to=to, **DENSE), gl.transfer(data, gcn, to)
+    gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=1.0, test_filter=gl.PageRank([0.0, 0.4]))
+    for fractions in ([0.3, 0.7], [0.5, 0.5], [0.8, 0.2]):
+        to = gl.CSBM(2.0, 0.9, 1.5, 0.3, directed=False, classes=fractions)
+        measured, exact = gl.simulate(data, gcn, 500, trials=8, to=to, **DENSE), gl.transfer(data, gcn, to)
         within_four_errors(measured, exact, "test_accuracy", "balanced_accuracy")
+    assert np.all(exact.best_accuracy - exact.test_accuracy > 0.1)  # the bias of the training is wrong there
+
+
+def joined(data, gcn, seed, nodes=900, new=100):
+    """Fraction right of the last nodes of a graph, which joined after the training on the others."""
+    whole = gl.sample(data, nodes, degree=None, seed=seed).observation
+    labels = gl.sample(data, nodes, degree=None, seed=seed).labels
+    first = slice(0, nodes - new)
+    before = gl.Instance(
+        replace(
+            whole,
+            adjacency=whole.adjacency[first, first],
+            features=whole.features[first],
+            train_mask=whole.train_mask[first],
+            train_labels=whole.train_labels[first],
+        ),
+        Latents(labels[first], np.nan),
+    )
+    weights = gl.fit(before, gcn).weights.reshape(1, -1, 1)
+    outputs = read_outputs(whole, gcn, weights, nodes - new)[0, first.stop :, 0]
+    return np.mean(outputs * labels[first.stop :] > 0)
+
+
+@pytest.mark.parametrize(("loss", "reg"), [("square", np.inf), ("logistic", 0.3)])
+def test_nodes_that_join_the_training_graph(loss, reg):
+    data, gcn = gl.CSBM(4.0, 0.9, 0.5, 0.4, directed=False), gl.GCN(gl.Diffusion(0.7), loss, reg)
+    accuracy = np.array([joined(data, gcn, seed) for seed in range(16)])
+    error = accuracy.std(ddof=1) / 4
+    assert abs(accuracy.mean() - gl.transfer(data, gcn, "joining").test_accuracy) < 4 * error
+    assert accuracy.mean() - gl.transfer(data, gcn, data).test_accuracy > 4 * error  # the neighbours carry labels
 
 
 def test_the_graphs_of_the_training_are_those_without_another_graph():
