@@ -7,7 +7,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.normalization import as_normalization
-from gcnlimit.simulation.data.normalized import normalized_operator, propensities
+from gcnlimit.simulation.data.operator import normalized_operator, propensities
 
 LAW = gl.Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0])
 
