@@ -124,7 +124,8 @@ class Ensemble:
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
             best = max((correct(h, self.labels.codes) for h in one.left_out), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
-            found.append(Row(one.name, weight, float(self.share @ best), one.strength, *apart))
+            name = "rows of the graph" if self.bare and not one.graph else one.name
+            found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
         return found
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, is_sparse
-from gcnlimit.graphs.labels import Labels, as_labels, labelled_nodes
+from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
 from gcnlimit.real.leave_one_out import pair
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -86,7 +86,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
-            if y is not None and any(value is None for value in np.ravel(np.asarray(y, object))):
+            if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
                 raise ParameterError("y has nodes without a class but there is no graph; write fit(X, y, graph=...)")
             X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
