@@ -2,10 +2,11 @@
 
     python -m benchmarks.real_predictions FILE.npz ... --out benchmarks/real_predictions.md
 
-Signals are estimated from all labels, classes count as equal, and features are standardised (noise where there are none). The network is diffusion of strength
-1 at infinite regularization on the adjacency matrix less its mean, and with the symmetric normalisation; `fit` trains the very
-network that `predict` predicts, on the training nodes of the first splits. The best possible accuracy stands beside that of
-`GraphClassifier`. Without a law of the degrees all normalisations are predicted alike.
+Signals are estimated from all labels, classes count as equal, and features are standardised (noise where there are none). The
+network is diffusion of strength 1 at infinite regularization on the adjacency matrix less its mean (normalisation "none"), and
+with the symmetric normalisation; `fit` trains the very network that `predict` predicts, on the training nodes of the first
+splits. The best possible accuracy stands beside that of `GraphClassifier`. Without a law of the degrees all normalisations are
+predicted alike.
 """
 
 import argparse
@@ -59,18 +60,18 @@ def row(data: gl.real.Dataset) -> list[str]:
     before, after = (
         gl.CSBM(signals.alpha, signals.lam, max(signals.mu, 0.0), rho, **usual, degrees=law) for law in (None, degrees)
     )
-    plain, symmetric = (said(lambda gcn=gcn: gl.predict(after, gcn)) for gcn in NETWORKS)
+    plain, symmetric = (said(gl.predict, after, gcn) for gcn in NETWORKS)
     on_plain, on_symmetric, ours = np.mean([measured(data, after, split) for split in splits], axis=0)
-    numbers = [said(lambda: gl.predict(before, NETWORKS[0])), plain, on_plain, symmetric, on_symmetric]
-    numbers += [said(lambda: gl.bayes_optimal(model)) for model in (before, after)]
+    numbers = [said(gl.predict, before, NETWORKS[0]), plain, on_plain, symmetric, on_symmetric]
+    numbers += [said(gl.bayes_optimal, model) for model in (before, after)]
     shown = (number if isinstance(number, str) else f"{100 * number:.1f}" for number in (*numbers, ours))
     return [f"{signals.lam:.2f}, {signals.mu:.2f}", f"{found.noise_level:.2f}", *shown]
 
 
-def said(answer: Any) -> Any:
+def said(function: Any, *values: Any) -> Any:
     """Predicted accuracy, or that there is none."""
     try:
-        return float(answer().test_accuracy)
+        return float(function(*values).test_accuracy)
     except gl.GCNLimitError:
         return "refused"
 
