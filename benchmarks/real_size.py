@@ -38,7 +38,7 @@ class Size(NamedTuple):
     labels: int
 
 
-NODES = [Size(n, 5 * n, 100, n // 20) for n in (3000, 10_000, 30_000)]
+NODES = [Size(n, 5 * n, 100, 500) for n in (3000, 10_000, 30_000)]
 LABELS = [Size(10_000, 50_000, 300, n) for n in (250, 500, 1000, 2000, 4000)]
 NAMED = [
     Size(2700, 5300, 1433, 140),

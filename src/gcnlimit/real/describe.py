@@ -110,10 +110,8 @@ class Description:
         ]
         if (m := self.likelihood) is not None:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
-        if e.degrees is not None:
-            lines.append(
-                f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
-            )
+        spread = "more than at random" if e.degrees is not None else "as at random"
+        lines.append(f"degrees vary {spread}; divided out, they leave noise {self.noise_level:.2f} (model: 1)")
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
         verdict = "the model does not hold:" if self.doubts else "the model holds as far as can be seen"
