@@ -68,7 +68,9 @@ class Size:
         for name in ("lam", "mu"):
             largest = float(np.max(np.abs(getattr(data, name))))
             if (largest if name == "lam" else math.sqrt(largest / self.nodes)) > LARGEST[self.dtype] / 10.0:
-                raise ParameterError(f"{name} = {largest:g} is too large to be simulated in {self.dtype}; take a smaller one")
+                raise ParameterError(
+                    f"{name} = {largest:g} is too large to be simulated in {self.dtype}; take a smaller one"
+                )
         if self.degree is not None:
             for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
                 edge_probabilities(lam, self.nodes, self.degree, data.classes)
