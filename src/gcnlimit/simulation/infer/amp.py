@@ -84,14 +84,14 @@ def amp(
     keep = number("damping", damping, low=0, high=0.99)
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration(observation, place)
+        iteration = Iteration(observation, place)
         iteration.evidence = iteration.informed(instance, start) if start != "labels" else iteration.uninformed(seed)
         ended, entropy = iterate(lambda: iteration.step(keep), steps, tol), iteration.free_entropy()
     scores, features = iteration.prior + iteration.evidence, iteration.features
     return Inference.of(instance, scores, iteration.means(), features.centroids * features.deviation, ended, entropy)
 
 
-class _Iteration:
+class Iteration:
     """State of the iteration on one observation: evidence on the classes of the nodes, and messages of the features."""
 
     def __init__(self, observation: Observation, device: Device) -> None:
@@ -125,7 +125,7 @@ class _Iteration:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
         marginals = normalized(self.prior + self.evidence)
         means = marginals @ self.codes
-        new = self._graph(marginals) + self.features.field(marginals)
+        new = self.graph(marginals) + self.features.field(marginals)
         self.evidence, self.old = (1.0 - keep) * new + keep * self.evidence, means
         change = float(np.sqrt(np.mean((self.means() - means) ** 2))) / (1.0 - keep)
         if not math.isfinite(change):
@@ -149,7 +149,7 @@ class _Iteration:
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(means)
 
-    def _graph(self, marginals: Array) -> Array:
+    def graph(self, marginals: Array) -> Array:
         """Evidence of the graph on the classes of the nodes."""
         y, square = self.codes, self.signal * self.signal / len(marginals)
         means, second, squares = code_moments(marginals, y, self.theta)
