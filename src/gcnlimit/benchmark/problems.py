@@ -217,9 +217,8 @@ def computed_exact(problem: Problem, population: int = 3000) -> Exact:
     beside = {} if to is None else {"to": to}
     alone = {} if to is None else {"to": to.replaced(lam=0.0)}
     best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
-    plain = data.replaced(lam=0.0, degrees=None)
     return Exact(
-        features=float(bayes_optimal(plain, **alone).test_accuracy),
+        features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),
         linear=_best_linear(data, to),
         algorithmic=float(best.algorithmic.test_accuracy),
         bayes=float(best.test_accuracy),

@@ -140,7 +140,7 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     scatter more than those of a graph without hubs, else ``"paper"``.
     """
     graph = as_adjacency(graph)
-    if kind == "degrees" or (kind == "auto" and _excess(graph) > _HUBS):
+    if kind == "degrees" or (kind == "auto" and has_hubs(graph)):
         return _by_degrees(graph)
     if kind in ("auto", "paper"):
         scale, shift = centring(graph)
@@ -152,11 +152,10 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
 
 
-def _excess(graph: Any) -> float:
-    """Variance of the propensities: that of the degrees over their squared mean, less that of Poisson numbers."""
-    total = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel()
-    counted = total / 2.0 if is_symmetric(graph) else total
-    return float((counted.var() - counted.mean()) / max(counted.mean(), 1e-300) ** 2)
+def has_hubs(graph: Any) -> bool:
+    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
+    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
+    return bool(counted.var() - counted.mean() > _HUBS * counted.mean() ** 2)
 
 
 def _by_degrees(graph: Any) -> SymmetricOperator:
