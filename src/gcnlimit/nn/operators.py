@@ -14,7 +14,7 @@ from scipy import sparse
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
 from gcnlimit.graphs.operator import centring, propagation
 from gcnlimit.graphs.tables import from_edges
-from gcnlimit.simulation.data.normalized import propensities
+from gcnlimit.simulation.data.operator import propensities
 
 _HUBS = 0.1  # variance of the propensities from which a graph has hubs
 
