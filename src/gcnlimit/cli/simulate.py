@@ -25,24 +25,21 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 @other_graph_options
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
-@click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
+@click.option("--workers", type=int, help="Number of processes [default: one per core].")
 @device_option
-@click.option(
-    "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
-)
+@click.option("--streamed", is_flag=True, help="Store no features: draw them again when needed (always so on a GPU).")
 @output_options
 def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
-    Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
-    probability is that of Student's law, since the standard error of a few trials is itself uncertain (none where the
-    trials do not differ). With 1 to 3 trials the errors of the test accuracy and of its logarithm are those that the
-    theory predicts, where it does. Smaller graphs deviate more: the prediction holds for large nodes and degree. Ctrl-C
-    prints the trials done so far, and ends with exit status 130.
+    It prints mean and standard error over the trials, and z, the distance to the prediction in standard errors, corrected
+    for the small number of trials by Student's law. With 1 to 3 trials the standard errors of the test accuracy and of
+    its logarithm are the predicted ones, where the theory has them. Small and sparse graphs deviate more: the prediction
+    is for infinite graphs of large degree. Ctrl-C prints the trials done so far, and exits with status 130.
 
-    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured. A point
-    that fails does not lose the others: its reason is written to standard error, and the exit status is 2 only if every
-    point failed.
+    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured. If a
+    point fails, the others are still measured: the reason is written to standard error, and the exit status is 2 only if
+    every point failed.
 
     \b
     Examples:

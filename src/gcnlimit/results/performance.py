@@ -186,6 +186,10 @@ class BayesPrediction(Prediction):
     hard: bool | npt.NDArray[np.bool_]
     free_entropy: Numbers
 
+    def _shown(self) -> dict[str, Any]:
+        more = {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard} if np.any(self.hard) else {}
+        return super()._shown() | more
+
 
 @dataclass(frozen=True, repr=False)
 class Measurement(Performance):
