@@ -162,17 +162,21 @@ class FeatureMessages:
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        moments = [code_moments(*of_graph) for of_graph in zip(np.split(marginals, self.ends), self.codes, strict=True)]
-        squares = sum(share * own for share, (_, _, own) in zip(self.share, moments, strict=True))
-        spread = sum(share * (second - own) for share, (_, second, own) in zip(self.share, moments, strict=True))
+        means, second, own = zip(*map(code_moments, np.split(marginals, self.ends), self.codes), strict=True)
+        squares = self._summed(own)
         values, basis = np.linalg.eigh(squares)
         self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
         shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
-        sent = [math.sqrt(share) * means for share, (means, _, _) in zip(self.share, moments, strict=True)]
-        self._renew(np.concatenate(sent), self.rate * self.centroids @ spread, shrink, basis, keep)
+        sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
+        reaction = self.rate * self.centroids @ (self._summed(second) - squares)
+        self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
         variance = basis * shrink.sum(axis=0) @ basis.T
-        received = zip(self.rates, self.codes, moments, np.split(self.product, self.ends), strict=True)
-        return np.concatenate([self._received(rate, y, own[0], xu, variance) for rate, y, own, xu in received])
+        received = zip(self.rates, self.codes, means, np.split(self.product, self.ends), strict=True)
+        return np.concatenate([self._received(*of_graph, variance) for of_graph in received])
+
+    def _summed(self, matrices: Sequence[Array]) -> Array:
+        """Sum over the graphs, each with its rate over the largest."""
+        return np.asarray(sum(share * matrix for share, matrix in zip(self.share, matrices, strict=True)))
 
     def _received(self, rate: float, codes: Array, means: Array, product: Array, variance: Array) -> Array:
         """Evidence on the nodes of one graph, given the features times the centroids."""
