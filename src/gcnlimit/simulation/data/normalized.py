@@ -49,12 +49,6 @@ class NormalizedOperator(Operator):
         out -= float(factor) * self._centre(block)
 
     @cached_property
-    def single(self) -> Operator:
-        """The same in single precision."""
-        vectors = (vector.astype(np.float32) for vector in (self.rows, self.columns))
-        return NormalizedOperator(self.inner.single, *vectors)
-
-    @cached_property
     def T(self) -> Operator:
         """The transpose."""
         return self if self.symmetric else NormalizedOperator(self.inner.T, self.columns, self.rows)

@@ -78,11 +78,6 @@ class Operator(SparsePlusRankOne):
         return Panels(self.matrix)
 
     @cached_property
-    def single(self) -> Operator:
-        """The same in single precision."""
-        return Operator(self.matrix.astype(np.float32), self.u, None, self.symmetric)
-
-    @cached_property
     def T(self) -> Operator:
         """The transpose."""
         if self.symmetric:
