@@ -27,7 +27,7 @@ KINDS = {
     "tune": lambda data: gl.tune(data, DIFFUSION, FREE),
     "gap_map": lambda data: gl.gap_map(data, DIFFUSION, FREE),
     "best_filter": lambda data: gl.best_filter(data, order=3),
-    "compare": lambda data: gl.compare(data, depth=2, order=3, reg=math.inf if data.shape else None),
+    "compare": lambda data: gl.compare(data, depth=2, order=3, reg=math.inf),
     "simulate": lambda data: gl.simulate(data, DIFFUSION, nodes=60, degree=8, trials=2, workers=1),
 }
 
