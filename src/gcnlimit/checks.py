@@ -201,9 +201,9 @@ def _check_prox_kinks(loss: Loss) -> str | None:
         )
     for k, v in enumerate(_V):
         known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, k]
-        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
-        if found is not None:
-            return f"prox has a kink at omega = {found:.6g} for v = {v:g} that breakpoints does not name"
+        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 7)  # type: ignore[misc]
+        if found:
+            return f"prox has a kink at omega = {found[0]:.6g} for v = {v:g} that breakpoints does not name"
     return None
 
 

@@ -187,7 +187,7 @@ def compare(
     On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
     than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families have
     the symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
-    polynomials nor other filters are searched; the eigenvector is that of the regularised graph. The search takes a few seconds
+    polynomials nor other filters are searched; the eigenvector is that of the regularized graph. The search takes a few seconds
     for one point, less for each of many.
 
     Parameters
@@ -256,7 +256,7 @@ def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg:
         if symmetrize or not data.directed:
             yield from _beyond_one_filter(data)
         return
-    others = {"none": "none", "random walk": "random-walk", "regularised": "regularized"}
+    others = {"none": "none", "random walk": "random-walk", "regularized": "regularized"}
     for words, name in others.items():
         if _is_answered(name, data.degrees):
             yield tuned(f"PageRank, {words}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
@@ -272,7 +272,7 @@ def _is_answered(normalization: str, law: DegreeLaw) -> bool:
 
 
 def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
-    """Entry of the leading eigenvector of the graph, regularised where degrees vary."""
+    """Entry of the leading eigenvector of the graph, regularized where degrees vary."""
     signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
     law = data.degrees
     if law is None:

@@ -24,13 +24,19 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
     "--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated."
 )
 @click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
-@click.option("--aside", is_flag=True, help="The problems that are kept aside.")
+@click.option("--aside", is_flag=True, help="Use the problems kept aside.")
 @click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
-@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs of each problem.")
-@click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
+@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs per problem.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of private test graphs [default: the public ones].")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
-@click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
+@click.option(
+    "--merge",
+    "parts",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Add the results in this file.",
+)
 @click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
 def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:

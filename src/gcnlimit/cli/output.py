@@ -34,13 +34,13 @@ _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-plot_option = click.option("--plot", type=FILE, help="Also draw the answer to this file (.png, .pdf, .svg).")
+plot_option = click.option("--plot", type=FILE, help="Also save a plot to this file (.png, .pdf, .svg).")
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Form of the answer.")
+    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Format of the output.")
     @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
     @functools.wraps(function)
     def verb(*, output: str, as_json: bool, **given: Any) -> Any:

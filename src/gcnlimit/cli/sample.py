@@ -15,7 +15,7 @@ from gcnlimit.errors import check_writable
 @click.command("sample", no_args_is_help=True)
 @data_options
 @graph_options
-@click.option("--streamed", is_flag=True, help="Keep the key of the features instead of the matrix.")
+@click.option("--streamed", is_flag=True, help="Save the seed of the features, not the matrix.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write, FILE.npz.")
 @output_options
 def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any) -> None:

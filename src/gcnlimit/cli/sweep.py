@@ -36,7 +36,7 @@ _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
-    A point that fails leaves the others intact; the exit status is 2 only if every point failed.
+    If a point fails, the others are still computed; the exit status is 2 only if every point failed.
 
     \b
     Example of a file:

@@ -80,15 +80,19 @@ def _kink(loss: Loss) -> str | None:
     def curvature(z: Array) -> Array:
         return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
 
-    for derivative, width in ((slope, 1e-5), (curvature, 1e-3)):
-        found = jump(derivative, np.asarray(loss.kinks), width)
-        if found is not None:
-            return f"a derivative of value jumps at z = {found:.3g}; declare it, as in kinks = ({found:.3g},) of losses.FromValue"
-    return None
+    kinks = [float(kink) for kink in loss.kinks]
+    for derivative, digits in ((slope, 5), (curvature, 3)):
+        kinks += jump(derivative, np.array(kinks), digits)
+    if not (found := kinks[len(loss.kinks) :]):
+        return None
+    places, declared = (", ".join(f"{kink:g}" for kink in sorted(part)) for part in (found, kinks))
+    declared += "," * (len(kinks) == 1)
+    return f"a derivative of value jumps at z = {places}; declare it, as in kinks = ({declared}) of losses.FromValue"
 
 
-def jump(function: Callable[[Array], Array], known: Array, width: float) -> float | None:
-    """First point of [-6, 6] away from the `known` ones where the function jumps within `width`, by bisection."""
+def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[float]:
+    """Points of [-6, 6] away from the `known` ones where the function jumps, by bisection to that many decimals."""
+    width = 10.0**-digits
 
     def jumps(low: Array, high: Array) -> Array:
         ends = function(low), function(high)
@@ -102,7 +106,7 @@ def jump(function: Callable[[Array], Array], known: Array, width: float) -> floa
         low = np.where(jumps(low, low + step) >= jumps(low + step, low + 2.0 * step), low, low + step)
     low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
     low = low[jumps(low, low + step) > 0.02]
-    return float(low[0] + 0.5 * step) if low.size else None
+    return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
 
 
 def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
@@ -118,7 +122,7 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
         problem = _problem(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
         raise ParameterError(
-            f"{name} = {given!r} fails on an array of margins ({error}); write it with NumPy"
+            f"{name} = {given!r} fails on an array of margins ({error}); write a function of one array, with NumPy"
         ) from None
     if problem:
         raise ParameterError(f"{name} = {given!r}: {problem}")
