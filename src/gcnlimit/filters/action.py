@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -69,11 +68,11 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) ->
         return total
     before, here = 1.0 * block, operator @ block
     here *= float(1.0 / radius)
-    _add(total, weights[1], here)
+    total += weights[1] * here
     for k in range(2, len(weights)):
         _add_product(operator, here, before, 2.0 / radius if k % 2 else -2.0 / radius)
         before, here = here, before
-        _add(total, weights[k] if k % 4 < 2 else -weights[k], here)
+        total += (weights[k] if k % 4 < 2 else -weights[k]) * here
     return total
 
 
@@ -111,7 +110,7 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
-        _add(total, weight, block)
+        total += weight * block
     return total
 
 
@@ -135,7 +134,7 @@ def series_sum(  # noqa: PLR0917
             term = operator @ term
             term *= float(largest * ratio(k))
             weight = weight * fractions
-            _add(total, weight, term)
+            total += weight * term
             size, whole = norm(term), norm(total)
         if not math.isfinite(whole):
             break
@@ -145,14 +144,3 @@ def series_sum(  # noqa: PLR0917
     raise ParameterError(
         f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
     )
-
-
-def _add(total: Block, weight: Block, term: Block) -> None:
-    """``total += weight * term``, one filter after the other, in one pass where BLAS has the precision."""
-    if total.ndim == term.ndim or not isinstance(total, np.ndarray) or total.dtype.char not in "fd":
-        total += weight * term
-        return
-    axpy = get_blas_funcs("axpy", (total,))
-    for part, factor in zip(total, weight, strict=True):
-        if factor.item() != 0.0:
-            axpy(term.reshape(-1), part.reshape(-1), a=factor.item())
