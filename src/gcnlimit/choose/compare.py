@@ -256,10 +256,9 @@ def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg:
         if symmetrize or not data.directed:
             yield from _beyond_one_filter(data)
         return
-    others = {"none": "none", "random walk": "random-walk", "regularized": "regularized"}
-    for words, name in others.items():
+    for name in ("none", "random-walk", "regularized"):
         if _is_answered(name, data.degrees):
-            yield tuned(f"PageRank, {words}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
+            yield tuned(f"PageRank, {name.replace('-', ' ')}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:
@@ -307,7 +306,7 @@ def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
 
 def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     """Entry of a family at its best."""
-    best = tune(data, gcn, free, threshold="best", progress=False)
+    best = tune(data, gcn, free, progress=False)
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
@@ -419,7 +418,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
     """
     check_problem("gap_map", data, gcn)
     ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, threshold="best", progress=progress), ceiling)
+    return GapMap(data, tune(data, gcn, free, progress=progress), ceiling)
 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:

@@ -111,6 +111,10 @@ class SpectralMargin:
         terms = (slope[:, k, None] * w * f for k, (w, f) in enumerate(zip(self._weights(), features, strict=True)))
         return np.asarray(sum(terms))
 
+    def share(self, slope: Array, U: Array, W: Array) -> Array:
+        """What each node contributes to the linearized margin."""
+        return self.combine(slope, _features(U, W))
+
     def rows(self, features: tuple[Array, ...]) -> Array:
         """The eight functions of the nodes with their weights: point, number, node."""
         return np.stack([w * f for w, f in zip(self._weights(), features, strict=True)], axis=1)
@@ -204,11 +208,11 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
     weight = margin.measure.tau + margin.measure.e
-    target, share = angle.copy(), np.full_like(angle, -np.inf)  # what a node contributes to the linearized margin
-    here = margin.combine(slope, _features(*values(angle, margin.s)))
+    target, share = angle.copy(), np.full_like(angle, -np.inf)
+    here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
-        there = margin.combine(slope, _features(*values(tried, margin.s)))
+        there = margin.share(slope, *values(tried, margin.s))
         target, share = np.where(there > share, tried, target), np.maximum(share, there)
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)

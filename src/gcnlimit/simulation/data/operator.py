@@ -114,12 +114,6 @@ class Operator(SparsePlusRankOne):
         return {"u": self.u, "v": None} if self.v is None else {"u": self.v, "v": self.u}
 
     @cached_property
-    def single(self) -> Operator:
-        """The same in single precision."""
-        vectors = {} if self.v is None else {"u": self.u.astype(np.float32), "v": self.v.astype(np.float32)}
-        return replace(self, matrix=self.matrix.astype(np.float32), **vectors)
-
-    @cached_property
     def T(self) -> Operator:
         """The transpose."""
         if self.symmetric:
