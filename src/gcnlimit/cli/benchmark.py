@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.output import FILE, check_file, output_options, show
+from gcnlimit.cli.output import FILE, output_options, show
 from gcnlimit.csbm import SIGNALS
+from gcnlimit.errors import check_writable
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark.problems import Problem
@@ -50,11 +51,10 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
     from gcnlimit.benchmark import Scores, evaluate, merge
     from gcnlimit.benchmark.methods import reference_methods
     from gcnlimit.benchmark.problems import as_problems, problems
-    from gcnlimit.benchmark.scores import check_format
+    from gcnlimit.benchmark.scores import ENDINGS
 
     if out is not None:
-        check_format(out)
-        check_file("--out", out)
+        check_writable(out, ENDINGS)
     named, aside = given.pop("problems"), given.pop("aside")
     chosen = as_problems(named) if named else problems(aside=aside)
     if not methods and not parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -176,13 +177,19 @@ class Grid:
         """Where a combination is, in words."""
         return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
 
+    def at(self, index: int) -> Grid:
+        """One of the combinations."""
+        one = copy.copy(self)
+        one.inputs = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
+        one.axes = {}
+        return one
+
     def refusal(self, index: int) -> str:
         """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
         from gcnlimit.theory.predict import predict
 
-        point = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
         try:
-            predict(build_data(point), build_network(point))
+            predict(*self.at(index).problem())
         except ParameterError as error:
             return str(error)
         return ""

@@ -131,9 +131,8 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
 @lru_cache(maxsize=256)
 def _problem(given: Any, least_at_0: bool) -> str | None:
     with np.errstate(all="ignore"):
-        return (
-            value_problem(given, least_at_0=least_at_0) or prox_problem(given, _OMEGA, _V) or _derivative_problem(given)
-        )
+        value = value_problem(given, least_at_0=least_at_0)
+        return value or prox_problem(given, _OMEGA, _V) or derivative_problem(given, _OMEGA, _V, tolerance=1e-3)
 
 
 def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
@@ -161,23 +160,19 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     return None
 
 
-def _derivative_problem(given: Any) -> str | None:
+def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> str | None:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
-    low, here, high = (np.asarray(given.prox(_OMEGA + step, _V)) for step in (-_STEP, 0.0, _STEP))
-    slope, kink = (high - low) / (2.0 * _STEP), np.abs(high + low - 2.0 * here) > 1e-3 * _STEP
-    found = np.broadcast_to(given.prox_derivative(_OMEGA, _V), slope.shape)
-    wrong = np.argwhere(~kink & ~(np.abs(found - slope) <= 1e-3 * (1.0 + np.abs(slope))))
-    steep = np.argwhere(~kink & ((slope < -1e-3) | (slope > 1.0 + 1e-3)))
-    if len(wrong):
-        i, j = wrong[0]
-        return (
-            f"prox_derivative is {found[i, j]:g} at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}, where prox changes by "
-            f"{slope[i, j]:g} per unit of omega; correct one of them"
-        )
-    if len(steep):
-        i, j = steep[0]
-        change = f"prox changes by {slope[i, j]:g} per unit of omega at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}"
-        return f"{change}, and that of a convex function by 0 to 1; take a convex one"
+    low, here, high = (np.asarray(given.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP))
+    slope = (high - low) / (2.0 * _STEP)
+    smooth = np.abs(high + low - 2.0 * here) <= 1e-3 * _STEP
+    found = np.broadcast_to(given.prox_derivative(omega, v), slope.shape)
+    wrong = smooth & ~(np.abs(found - slope) <= tolerance * (1.0 + np.abs(slope)))
+    for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501)))[:1]:
+        place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
+        change = f"prox changes by {slope[i, j]:g} per unit of omega"
+        if wrong[i, j]:
+            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one of them"
+        return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
     return None
 
 
@@ -212,7 +207,6 @@ class FromValue(Value, Loss):
             object.__setattr__(self, "kinks", tuple(np.ravel(given).tolist()))
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return np.asarray(self.function(np.array(z, float)))  # a copy, since the function may work in place
 
 

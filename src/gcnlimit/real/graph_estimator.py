@@ -115,10 +115,14 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "predict(X, graph=...) for those of a graph, also in a pipeline"
             )
         adjacency = as_adjacency(graph, None if X is None else _rows(X))
-        X = as_features(X, adjacency.shape[0])
-        if X.shape[1] != self.n_features_in_:
-            raise ParameterError(f"X has {X.shape[1]} features but the model was fitted with {self.n_features_in_}")
-        return self._apply(X, adjacency)
+        features = as_features(X, adjacency.shape[0])
+        if features.shape[1] != self.n_features_in_:
+            has, asked = ("the graph", "nodes") if X is None else ("X", "features")
+            raise ParameterError(
+                f"{has} has {features.shape[1]} {asked} but the model was fitted with {self.n_features_in_}; another graph needs "
+                "the same features in the same order, and without features a model knows its nodes by name"
+            )
+        return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
         return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])

@@ -290,7 +290,6 @@ class OrderParameters:
     bias: float | Array | None = None
     nonzero: float | Array | None = None
     sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
-    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, repr=False)
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
