@@ -76,7 +76,7 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
         single precision allow :math:`2 \cdot 10^{-6}` for the first two, and rounding, where the gain of the filter is large,
         may leave a residual of up to :math:`10^{-5}`.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn.
 
     Examples

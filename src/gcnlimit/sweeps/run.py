@@ -125,7 +125,7 @@ def sweep(
 
 
 def _in_flight(plan: Plan) -> int:
-    """Processes that share a graphics card: its memory holds a trial of each at the largest of the points."""
+    """Processes that share a GPU: its memory holds a trial of each at the largest of the points."""
     if plan.producer.name != "simulate":
         return 1
     from gcnlimit.simulation.data.size import Size

@@ -70,7 +70,7 @@ def amp(
     seed
         Of the small random start.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn. An iteration draws streamed features once.
 
     Examples
