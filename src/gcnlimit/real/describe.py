@@ -110,6 +110,9 @@ class Description:
         ]
         if (m := self.likelihood) is not None:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
+        if self.holds:
+            snr = float((self.likelihood or e).data.snr)
+            lines.append(f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels")
         if e.degrees is not None:
             lines.append(
                 f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
