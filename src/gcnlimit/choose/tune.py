@@ -200,7 +200,9 @@ def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     if not search.axes:  # nothing to search beside the best filter at test
         return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
-    with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+    solved = not (search.explicit or search.has_closed_form)  # even one problem can then take a minute: show the time
+    total = None if solved and len(blocks) == 1 else len(blocks)
+    with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
             for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
                 column[rows[block]] = found

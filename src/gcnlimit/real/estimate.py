@@ -85,7 +85,8 @@ class Estimate:
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0.
 
-        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes.
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. Its errors are
+        those of the signals; class fractions count as known, other than in `predict`.
         """
         signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
         signals |= {
