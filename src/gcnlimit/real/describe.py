@@ -67,13 +67,13 @@ class Description:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against the model, one sentence each."""
+        """Reasons to doubt the model, one sentence each."""
         more = () if self.likelihood is None else self.likelihood.warnings
         return (*self.estimate.warnings, *(sentence for sentence in more if "eigenvalues" not in sentence))
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the model."""
+        """Whether there is no reason to doubt the model."""
         return not self.doubts
 
     def as_dict(self) -> dict[str, Any]:
