@@ -177,8 +177,8 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
         for tol in (1e-4, 1e-10):
             peer_s, solver, theirs = _best_solver(F, y, Z, reg, tol)
             wanted = max(1e-2 * theirs / steepest, 1e-13)
-            ours_s, (solution, _) = timed(lambda r=reg, t=target: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
-            memory = peak(lambda r=reg, t=target: TrainingRows(Z).solve(Logistic(), r, None, t))
+            ours_s, (solution, _) = timed(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
+            memory = peak(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t))
             note = f"gradient {_slope(Z, reg, solution.weights):.0e} against {theirs:.0e}; target: 1"
             peer = f"scikit-learn {solver}, tol={tol:g}"
             table.append(row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note))
