@@ -113,7 +113,9 @@ def monte_carlo(iterations: int = 40) -> dict[str, Any]:
     error = max(abs(answer[0] - exact.test_accuracy), abs(answer[2] - exact.test_loss))
     own = max(abs(usual.test_accuracy - exact.test_accuracy), abs(usual.test_loss - exact.test_loss), 1e-16)
     note = f"error {error:.0e} against {own:.0e}"
-    return row(f"two layers, logistic, per point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note)
+    return row(
+        f"two layers, logistic, per point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note
+    )
 
 
 def _random(points: int) -> gl.CSBM:
