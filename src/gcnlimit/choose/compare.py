@@ -185,10 +185,10 @@ def compare(
     of the graph alone; and the Bayes-optimal accuracy. Each line says what was chosen.
 
     On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
-    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families have
-    the symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
-    polynomials nor other filters are searched; the eigenvector is that of the regularized graph. The search takes a few seconds
-    for one point, less for each of many.
+    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families
+    have the symmetric normalization. PageRank is also shown with the other normalizations that the law allows, neither
+    polynomials nor other filters are searched, and the eigenvector is that of the regularized graph. The search takes a
+    few seconds for one point, less for each of many.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg:
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:
-    """Whether the theory has an answer for a normalisation under a law of degrees."""
+    """Whether the theory has an answer for a normalization under a law of degrees."""
     try:
         as_normalization(normalization).check(law)
     except ParameterError:

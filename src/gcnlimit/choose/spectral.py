@@ -11,7 +11,7 @@ Newton's method finds the best values. At strength 1 a value is an angle, :math:
 :math:`U = \frac12 \sin 2\varphi` and :math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0,
 :math:`U = \varphi` and :math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian
 is diagonal plus a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the
-derivatives :math:`c_k` in these numbers, every angle of the bulk maximises at the optimum
+derivatives :math:`c_k` in these numbers, every angle of the bulk maximizes at the optimum
 
 .. math:: c_1 W + c_2 W^2 + c_3 U^2 + w(x)\, [ c_4 W + c_5 W^2 + c_6 U^2 + c_7 U + c_8 UW ], \qquad
           w(x) = \frac{de}{d\tau} = \frac{1}{1 + \lambda_e^2 - \lambda_e x}
@@ -200,7 +200,7 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
 
 
 def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    r"""Move nodes to the angles that maximise their share of the linearized margin, the most promising first.
+    r"""Move nodes to the angles that maximize their share of the linearized margin, the most promising first.
 
     A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves
     saddles, such as :math:`\varphi = 0` without features, and no optimum.
