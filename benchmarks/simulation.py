@@ -49,7 +49,7 @@ def sampling() -> list[dict[str, Any]]:
     table = []
     for name, make in _graph_makers(sizes, probabilities).items():
         peer, _ = timed(make)
-        table.append(row("graph and features", ours, f"{name}, graph alone", peer, peak_mib=memory, note="wanted: 3"))
+        table.append(row("graph and features", ours, f"{name}, graph alone", peer, peak_mib=memory, note="target: 3"))
     return table
 
 
@@ -79,7 +79,7 @@ def steps(instance: gl.Instance) -> dict[str, Any]:
     ours, peer = np.min(times, axis=0)
     memory = peak(lambda: filter.apply(a, X))
     return row(
-        "three centred steps on all features", ours, "bare CSR products", peer, peak_mib=memory, note="wanted: 0.91"
+        "three centred steps on all features", ours, "bare CSR products", peer, peak_mib=memory, note="target: 0.91"
     )
 
 
@@ -97,12 +97,12 @@ def diffusion(instance: gl.Instance) -> list[dict[str, Any]]:
         for what, accuracy in {"to rounding": 1e-15, "to 1e-12 (default)": 1e-12}.items():
             ours, ours_error = runs.ours(count, accuracy)
             for name, (peer, error) in runs.peers.items():
-                note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; wanted: 5"
+                note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; target: 5"
                 table.append(row(f"exp(ta) X, {what}, {on}", ours, f"scipy expm_multiply, {name}", peer, note=note))
         rows_s, rows = runs.rows(count), f"exp(ta) X at the training rows, {what}, {on}"
-        table.append(row(rows, rows_s, f"exp(ta) X, ours, {what}, {on}", ours, note="wanted: 1.8"))
+        table.append(row(rows, rows_s, f"exp(ta) X, ours, {what}, {on}", ours, note="target: 1.8"))
         name, (peer, _) = next(iter(runs.peers.items()))
-        table.append(row(rows, rows_s, f"scipy expm_multiply, {name}", peer, note="wanted: 9"))
+        table.append(row(rows, rows_s, f"scipy expm_multiply, {name}", peer, note="target: 9"))
     table[2]["peak_mib"] = peak(lambda: DIFFUSION.apply(a, instance.features, radius=a.radius))
     return table
 
@@ -164,7 +164,7 @@ def ridge(F: Any, y: Any) -> dict[str, Any]:
     assert np.allclose(model.coef_, weights[10], atol=1e-8)
     memory = peak(lambda: TrainingRows(Z).ridge(reg))
     return row(
-        "ridge, twenty reg", ours, "scikit-learn Ridge(cholesky), one reg", peer, peak_mib=memory, note="wanted: 1"
+        "ridge, twenty reg", ours, "scikit-learn Ridge(cholesky), one reg", peer, peak_mib=memory, note="target: 1"
     )
 
 
@@ -179,7 +179,7 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
             wanted = max(1e-2 * theirs / steepest, 1e-13)
             ours_s, (weights, *_) = timed(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
             memory = peak(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t))
-            note = f"gradient {_slope(Z, reg, weights):.0e} against {theirs:.0e}; wanted: 1"
+            note = f"gradient {_slope(Z, reg, weights):.0e} against {theirs:.0e}; target: 1"
             peer = f"scikit-learn {solver}, tol={tol:g}"
             table.append(row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note))
     return table

@@ -1,4 +1,4 @@
-"""What computes: NumPy and SciPy on the processor, or PyTorch on a graphics card; the algorithms stand once."""
+"""What computes: NumPy and SciPy on the processor, or PyTorch on a GPU; the algorithms stand once."""
 
 from __future__ import annotations
 

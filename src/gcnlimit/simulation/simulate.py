@@ -30,7 +30,7 @@ from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
-SHARING = 4  # processes that share a graphics card, at most
+SHARING = 4  # processes that share a GPU, at most
 MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
 
@@ -72,7 +72,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
+        small. A GPU is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
         nodes in all.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
@@ -221,7 +221,7 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
-    """Number of processes that share a graphics card: its memory holds a trial of each, and the trials pay for their start."""
+    """Number of processes that share a GPU: its memory holds a trial of each, and the trials pay for their start."""
     if trials * size.nodes < MANY:
         return 1
     together = backend_of(size.device).free() // size.device_bytes(points)

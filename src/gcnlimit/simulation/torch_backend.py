@@ -1,4 +1,4 @@
-"""A graphics card, or any device of PyTorch (extra ``gpu``)."""
+"""A GPU, or any device of PyTorch (extra ``gpu``)."""
 
 from __future__ import annotations
 

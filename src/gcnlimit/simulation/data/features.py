@@ -28,7 +28,7 @@ class StreamedFeatures:
 
     Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
     number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
-    bit for any number of threads. Nothing but one tile for each thread is held; on a graphics card a block of several tiles,
+    bit for any number of threads. Nothing but one tile for each thread is held; on a GPU a block of several tiles,
     as many as its memory allows.
 
     Parameters

@@ -102,7 +102,7 @@ class Observation(Brief):
     ) -> Operator:
         """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once.
 
-        The normalisation, symmetric by default, counts where the model has heterogeneous degrees.
+        The normalization, symmetric by default, counts where the model has heterogeneous degrees.
         """
         both, given = symmetrize and self.data.directed, normalization or as_normalization("symmetric")
         key = (both, device, None if self.theta is None else given)

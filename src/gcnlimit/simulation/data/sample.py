@@ -71,7 +71,7 @@ def sample(
         ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
         the processor and ``float32`` elsewhere.
     device
-        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
         same law. The adjacency is held by SciPy in any case.
 
     Raises

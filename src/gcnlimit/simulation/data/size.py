@@ -100,7 +100,7 @@ class Size:
         return math.ceil(self.features / backend_of(self.device).tile)
 
     def device_bytes(self, points: int) -> float:
-        """Memory of one trial on a graphics card: the graph while it is sorted, a block of features, the columns of a filter."""
+        """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
         block = backend_of(self.device).blocks()[0]
         return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * block + 20.0 * points * self.directions)
 

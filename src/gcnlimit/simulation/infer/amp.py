@@ -69,7 +69,7 @@ def amp(
     seed
         Of the small random start.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn. An iteration draws streamed features once.
 
     Examples
@@ -91,7 +91,8 @@ def amp(
     >>> bool(abs(joint.performance.test_accuracy - gl.bayes_optimal(data, to=other).test_accuracy) < 0.04)
     True
     """
-    check_types("amp", instance=(instance, (Instance, Observation)), to=(to, (Instance, Observation, type(None))))
+    for given in (instance,) if to is None else (instance, to):
+        check_types("amp", instance=(given, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     graphs = [instance] if to is None else _pair(instance, to)

@@ -1,6 +1,6 @@
 r"""Convex training of the weights on given training rows.
 
-Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+Minimize :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
 signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
 and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
 :math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
