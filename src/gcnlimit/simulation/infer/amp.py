@@ -17,8 +17,7 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
-from gcnlimit.simulation.infer.inference import Inference, iterate, log_prior
-from gcnlimit.simulation.infer.messages import FeatureMessages, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 

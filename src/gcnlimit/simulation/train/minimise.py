@@ -152,7 +152,7 @@ class Training:
                 if self.biased:
                     found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
                 loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
-                (found.weights[place, :, 0], found.gap[place]), start = rows.solve(loss, float(reg[place]), start, tol)
+                found.weights[place, :, 0], found.gap[place], start = rows.solve(loss, float(reg[place]), start, tol)
             except (LinAlgError, ValueError):  # what overflowed cannot be factorized
                 found.gap[place] = np.nan
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
@@ -163,7 +163,7 @@ class Training:
         last = [np.zeros(self.class_index.size) if start is None else start]
 
         def excess(bias: float) -> float:
-            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
+            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[-1]
             return float(self._signs @ last[0])
 
         return decreasing_root(excess), last[0]
