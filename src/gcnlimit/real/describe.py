@@ -113,10 +113,8 @@ class Description:
         if self.holds:
             snr = float((self.likelihood or e).data.snr)
             lines.append(f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels")
-        if e.degrees is not None:
-            lines.append(
-                f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
-            )
+        spread = "more than at random" if e.degrees is not None else "as at random"
+        lines.append(f"degrees vary {spread}; divided out, they leave noise {self.noise_level:.2f} (model: 1)")
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
         verdict = "the model does not hold:" if self.doubts else "the model holds as far as can be seen"
