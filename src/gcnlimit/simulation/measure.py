@@ -8,7 +8,7 @@ the same nodes: a few numbers for thousands of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +81,8 @@ def measured(data: CSBM, rows: Array) -> Performance:
     return Performance(**named, by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy))
 
 
-class ByDegree(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ByDegree:
     """Accuracy on the nodes of each cell of propensities, along the last axis; `edges` are the bounds between the cells."""
 
     edges: Array

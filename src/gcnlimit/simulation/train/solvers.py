@@ -77,22 +77,19 @@ class KrylovSpace:
         return np.asarray(self.size * parts @ self.basis[:steps])
 
 
-def solve_shifted(  # noqa: PLR0917
-    product: Callable[[Array], Array], rough: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int
-) -> Array | None:
+def solve_shifted(product: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int) -> Array | None:
     r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
 
-    The smaller the residual, the less precise a product needs to be, and `rough`, in single precision, takes over near the end.
     The true residual decides.
 
     >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
-    >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
+    >>> x = solve_shifted(G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
     >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
     True
     """
     space = KrylovSpace(b, r, tol)
     for _ in range(steps):
-        space.take((product if space.residual > 1e5 * tol else rough)(space.here))
+        space.take(product(space.here))
         if space.done:
             break
     else:
@@ -138,7 +135,7 @@ class TrainingRows:
         target = targets if self.dual else targets @ self.Z
         steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
+            solution = solve_shifted(self._product, target, reg, tol, steps)
         if solution is None:
             values, vectors = self._spectrum
             rounding = _ROUNDING * values.size * values[-1]
@@ -155,14 +152,6 @@ class TrainingRows:
     def _product(self, v: Array) -> Array:
         """Smaller of the two Gram matrices times `v`, without forming it."""
         return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
-
-    def _rough_product(self, v: Array) -> Array:
-        """The same in single precision."""
-        return np.asarray(self._single._product(v.astype(np.float32)), float)
-
-    @cached_property
-    def _single(self) -> TrainingRows:
-        return TrainingRows(self.Z.astype(np.float32))
 
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
