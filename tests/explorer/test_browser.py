@@ -212,6 +212,28 @@ def test_a_value_out_of_range_is_a_sentence(page):
     page.until(lambda: page.element("refusal").text == "" and page.state() == State(classes="0.2, 0.8"))
 
 
+def test_another_graph_is_shown_when_it_is_asked_for(page):
+    assert not page.element("to_lam").is_displayed()
+    assert not page.element("elsewhere-figure").is_displayed()
+    page.run("document.querySelector('#elsewhere input').click()")
+    state = State(elsewhere=True)
+    there = state.data.replaced(lam=-1.0, rho=0.0)
+    reached = gl.transfer(state.data, state.gcn, there).test_accuracy
+    page.until(lambda: f"{reached:.4f}" in page.element("elsewhere-answer").text)
+    page.until(lambda: abs(page.curve("elsewhere", "here")[0] - reached) < 1e-9)
+    assert page.element("to_lam").is_displayed()
+    wide = "return document.querySelector('#elsewhere-shown svg').getBoundingClientRect().width"
+    page.until(lambda: page.run(wide) > 400)
+    page.run("document.querySelector('#elsewhere input').click()")
+
+
+def test_hubs_bring_their_normalisation(page):
+    assert not page.element("normalization").is_displayed()
+    page.type("degrees_variance", "0.5")
+    page.until(lambda: shows(page, State(degrees_variance=0.5)))
+    assert page.element("normalization").is_displayed()
+
+
 def test_sampled_graphs_appear_with_errors(page):
     page.type("nodes", "300")
     page.type("trials", "3")

@@ -141,4 +141,4 @@ def test_an_answer_holds_the_numbers_of_the_library(client):
     state = State(lam=0.5)
     assert traces["here"]["y"] == [gl.predict(state.data, state.gcn).test_accuracy]
     assert traces["Bayes-optimal"]["y"] == [gl.bayes_optimal(state.data).test_accuracy] * 2
-    assert f"{traces['best']['y'][0]:.4f}" in answer["depth"]
+    assert f"{traces['best']['y'][0]:.4f}" in answer["answers"]["depth-answer"]

@@ -20,7 +20,11 @@ _ABOUT = (
     "Exact accuracy of graph convolutional networks on the contextual stochastic block model, "
     "in the limit of large graphs, and how far it is from the best possible."
 )
-_QUESTIONS = {"depth-answer": "Where does depth stop helping?", "gain-answer": "What is left to gain?"}
+_QUESTIONS = {
+    "depth-answer": "Where does depth stop helping?",
+    "gain-answer": "What is left to gain?",
+    "elsewhere-answer": "What does it reach on another graph?",
+}
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
 _FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
 _LABELS = {
@@ -32,14 +36,32 @@ _LABELS = {
     "loss": "Loss",
     "infinite": "Infinite regularization",
     "symmetrize": "Symmetrize the graph",
+    "normalization": "Normalisation by the degrees",
+    "elsewhere": "Test on another graph",
     "measure": "Show",
     "axis": "Vary",
     "gap": "Gap for",
     "mode": "Colours",
-} | {name: f"{long_name(name)} ({name})" for name in LIMITS}
+    "degrees_variance": "hubs: variance of the degrees",
+    "to_lam": "signal of the other graph (lam')",
+    "to_mu": "signal of its features (mu')",
+}
+_LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
 _WORDS = MEASURES | {"best": "the best of the family", "network": "this network"}
-_DATA = (*SIGNALS, "classes", "directed", "estimated")
-_NETWORK = ("family", "depth", "c", "t", "theta", "coefficients", "loss", "infinite", "reg", "symmetrize")
+_DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
+_NETWORK = (
+    "family",
+    "depth",
+    "c",
+    "t",
+    "theta",
+    "coefficients",
+    "loss",
+    "infinite",
+    "reg",
+    "symmetrize",
+    "normalization",
+)
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -55,7 +77,9 @@ def layout(start: State, sentence: str = "") -> Any:
     stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
     # the two questions of the page; reached by the keyboard, since their box is scrolled on narrow screens
-    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
+    lines = [
+        html.Div([html.Dt(question), html.Dd(id=name)], id=f"{name}-control") for name, question in _QUESTIONS.items()
+    ]
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
@@ -87,6 +111,7 @@ def _controls(start: State) -> list[Any]:
             *(_control(name, start) for name in _NETWORK),
             html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
         ),
+        _group("Another graph", *(_control(name, start) for name in ("elsewhere", "to_lam", "to_mu"))),
         _group(
             "Check by simulation",
             *(_control(name, start) for name in ("nodes", "degree", "trials")),
@@ -145,7 +170,8 @@ def _choice(name: str, options: Iterable[str], value: str) -> Any:
         items = [{"label": axis_name(option), "value": option} for option in options]
     field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     label = _LABELS[name]
-    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **{"aria-label": label})
+    named = {"id": f"{name}-control", "aria-label": label}
+    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **named)
 
 
 def position(name: str, value: float) -> int:
@@ -165,6 +191,7 @@ def _pictures(start: State) -> list[Any]:
     along = [_picture(name, _control(name, start)) for name in ("axis", "gap")]
     return [
         html.Section([title, _control("measure", start), html.Div(strengths, className="grid")]),
+        html.Section(_picture("elsewhere"), id="elsewhere-section"),
         html.Section(along, className="grid"),
         html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
         _picture("table"),

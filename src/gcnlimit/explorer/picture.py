@@ -215,6 +215,8 @@ def data_line(state: State, **changes: str) -> str:
     values = {name: repr(getattr(state, name)) for name in (*SIGNALS, "directed")}
     if state.classes.strip() != "2":
         values["classes"] = f"[{state.classes}]" if state.unequal else state.classes
+    if state.hubs:
+        values["degrees"] = f"gl.Gamma({state.degrees_variance})"
     return f"data = gl.CSBM({_arguments(values | changes)})"
 
 
@@ -229,6 +231,8 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
         filter = f"Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
     given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
+    if state.hubs:
+        given["normalization"] = f'"{state.normalization}"'
     return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
 
 
@@ -245,6 +249,9 @@ def predict_command(state: State, family: str = "", strength: str = "", verb: st
         values |= {FAMILIES[family]: strength.replace(" ", "")}
         values |= {"depth": str(state.depth)} if family == "residual" else {}
         values |= {"loss": state.loss, "reg": str(state.reg)}
+    if state.hubs:
+        values["degrees-variance"] = str(state.degrees_variance)
+        values |= {"normalization": state.normalization} if family else {}
     switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
     switches += [] if state.directed else ["--undirected"]
     return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Elsewhere, Layers, Results, Scan, strength_range
 from gcnlimit.explorer.state import State
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
 """Sentence of a picture of which nothing is known yet."""
 
-ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling")
+ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling", "elsewhere")
 """Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
@@ -30,6 +30,15 @@ def short(value: float) -> str:
 def reg_words(state: State) -> str:
     """The regularization of the page."""
     return f"reg = {short(state.reg)}" if state.finite else "infinite regularization"
+
+
+def answers(state: State, results: Results) -> dict[str, str]:
+    """The answers to the questions of the page, by the names of their places."""
+    return {
+        "depth-answer": depth_answer(state, results),
+        "gain-answer": gain_answer(state, results),
+        "elsewhere-answer": elsewhere_answer(state, results),
+    }
 
 
 def depth_answer(state: State, results: Results) -> str:
@@ -59,8 +68,25 @@ def gain_answer(state: State, results: Results) -> str:
     return _of_the_model(state, f"{_limit(state, results)} {'; '.join(reached)}{'.' * bool(reached)}".strip())
 
 
+def elsewhere_answer(state: State, results: Results) -> str:
+    """What the trained network reaches on the other graph."""
+    found: Elsewhere | None = results.get("elsewhere") if state.elsewhere else None
+    if found is None:
+        return ""
+    same = "its filter is not defined" if np.isnan(found.same[-1]) else f"it reaches {found.same[-1]:.4f}"
+    words = (
+        f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
+        f"Read through the best filter there, PageRank with theta' = {short(found.theta[-1])}, "
+        f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds {found.frozen[-1]:.4f}; "
+        f"with both graphs at hand, {found.ceiling[-1]:.4f}."
+    )
+    return _of_the_model(state, words)
+
+
 def _limit(state: State, results: Results) -> str:
     words = f"No algorithm exceeds {results['ceiling']:.4f}, the Bayes-optimal accuracy"
+    if state.hubs:
+        words += f" for degrees of variance {short(state.degrees_variance)}"
     if "sparse ceiling" not in results:
         return f"{words}."
     sparse = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
@@ -150,6 +176,8 @@ def axis_sentence(state: State, results: Results) -> str:
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:
     """The operator, and what the best filter on it reaches."""
+    if state.hubs and state.normalization != "symmetric":
+        return f"The spectrum under hubs is not drawn for the normalisation {state.normalization}."
     kind = "Symmetric operator"
     if not state.symmetric:
         kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"

@@ -25,7 +25,7 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.picture import Picture
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.sentences import ANSWERS, WAIT, depth_answer, gain_answer
+from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
 from gcnlimit.explorer.start import LARGEST as LARGEST_FILE
 from gcnlimit.explorer.state import State
 
@@ -89,17 +89,16 @@ def _text(sentence: str, status: int) -> Response:
 
 def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
     """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
-    answers = explorer.answers
+    known = explorer.answers
     try:
         values, client, number, theme, seen, rest = _asked(given)
         state = State.of(values)
-        found = (answers.later if rest else answers.now)(state, client, number, seen)
+        found = (known.later if rest else known.now)(state, client, number, seen)
         for name, picture in found:
             drawn = explorer.trials.with_dots(name, picture, client, state)
-            results = answers.results(ANSWERS, state)
-            words = {"depth": depth_answer(state, results), "gain": gain_answer(state, results)}
-            yield {"picture": name, **_shown(drawn, theme), **words}
-        yield {"waiting": answers.waiting(state)}
+            words = answers(state, known.results(ANSWERS, state))
+            yield {"picture": name, **_shown(drawn, theme), "answers": words}
+        yield {"waiting": known.waiting(state)}
     except GCNLimitError as error:
         yield {"refused": f"{str(error).rstrip('.')}."}
     except Exception:

@@ -47,6 +47,16 @@ PRESETS = {
         "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
         "Five classes": State(classes="5", axis="classes"),
         "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
+        "Hubs: the best normalisation": State(
+            alpha=10.0,
+            mu=1.0,
+            rho=0.05,
+            directed=False,
+            degrees_variance=1.0,
+            family="pagerank",
+            normalization="regularized",
+        ),
+        "Homophily reversed at test": State(lam=1.2, directed=False, elsewhere=True, to_lam=-1.2),
     },
     "From the paper": {
         "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
@@ -102,7 +112,9 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
         advice = recommend(data.X, known, data.graph)
     values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
-    fitted = fitted.replaced(symmetrize=True, estimated=True).rounded()
+    hubs = found.degrees.moment(2.0) - 1.0 if found.degrees and not fitted.unequal else 0.0
+    variance = min(hubs, LIMITS["degrees_variance"].high)
+    fitted = fitted.replaced(degrees_variance=variance, symmetrize=True, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))

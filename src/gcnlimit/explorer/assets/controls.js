@@ -35,6 +35,9 @@
     for (const name of Object.keys(shownBy)) hide(name, shownBy[name] !== state.family);
     hide("reg", state.reg === "inf");
     hide("estimated", !state.estimated);
+    hide("normalization", !(state.degrees_variance > 0));
+    for (const name of ["to_lam", "to_mu", "elsewhere-answer"]) hide(name, !state.elsewhere);
+    document.getElementById("elsewhere-section").hidden = !state.elsewhere;
     document.querySelectorAll("input[type=range]").forEach((slider) => {
       const name = slider.id.replace("-slider", ""), label = document.querySelector('label[for="' + name + '"]');
       if (label) slider.setAttribute("aria-label", label.textContent + ", slider");
