@@ -140,7 +140,7 @@ def best_along(state: State) -> Array:
         return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
     if _solved(state) == _AVERAGED or not state.symmetric:
         raise GCNLimitError(
-            "at finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
+            "At finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
             "of several classes; see gl.tune"
         )
     x = np.linspace(*strength_range(state.family, state), 33)[:, None]
@@ -155,7 +155,7 @@ def best_along(state: State) -> Array:
 def gap(state: State) -> Array:
     """Bayes-optimal minus accuracy over both signals: of the network as it is, or of the best of its family at reg = inf."""
     if _slow_ceiling(state):
-        raise GCNLimitError("the map of three or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError("The map of three or more unequal classes takes minutes; see gl.gap_map")
     lam, mu = map_axes(state)
     data = state.data_at(lam=lam, mu=mu[:, None])
     if state.gap == "network":
@@ -184,7 +184,7 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
-        raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
+        raise GCNLimitError("Layers are not tuned for the softmax loss of several classes; see gl.tune")
     _check_cost(state, "residual", STRENGTHS)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     spread = np.linspace(-1.0, 1.0, 17)
@@ -225,7 +225,7 @@ def _between(x: Array, k: Any, space: Callable[..., Array]) -> Array:
 
 def best_filter(state: State) -> tuple[Array, Array, float]:
     """Eigenvalues, values there of the best filter over all regularizations, and its accuracy."""
-    _check_alike(state, "the best of all filters")
+    _check_alike(state, "The best of all filters")
     found = filter_ceiling(state.data, state.symmetrize)
     order = np.argsort(found.x)
     sign = np.sign(np.nansum(found.g)) or 1.0
@@ -234,7 +234,7 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
-    _check_alike(state, "what the hidden states carry along the depth")
+    _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     continuous = isinstance(gcn.filter, Diffusion)
     x = np.linspace(0.0, 1.0, 21)
@@ -251,7 +251,7 @@ def comparison(state: State) -> Comparison:
 
 def elsewhere(state: State) -> Elsewhere:
     """Accuracy of the trained network on graphs of other signals."""
-    _check_alike(state, "the accuracy on another graph")
+    _check_alike(state, "The accuracy on another graph")
     x = np.append(np.linspace(*state.span("to_lam"), _ELSEWHERE), state.to_lam)
     data, gcn, there = state.data, state.gcn, state.other(x)
     best = best_test_filter(data, gcn, there)
@@ -268,7 +268,7 @@ def elsewhere(state: State) -> Elsewhere:
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
+        raise GCNLimitError("A polynomial has many coefficients; see the best filter in the picture of the spectrum")
     _check_cost(state, state.family)
     free = {state.parameter: LIMITS[state.parameter].slider}
     if state.finite:
@@ -347,10 +347,7 @@ def _check_alike(state: State, what: str) -> None:
 def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
     """Refuse families that are slow, each layer by itself, where degrees vary and the normalisation is another one."""
     if state.hubs and state.normalization != "symmetric" and family in slow:
-        raise GCNLimitError(
-            f"with hubs and the normalisation {state.normalization} this takes minutes for the family {family}; "
-            "choose PageRank, or the symmetric normalisation"
-        )
+        raise GCNLimitError(f"With hubs this takes minutes for {family}, unless the normalisation is symmetric")
 
 
 def _solved(state: State) -> int:

@@ -47,7 +47,7 @@ _LABELS = {
     "to_mu": "signal of its features (mu')",
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
-_WORDS = MEASURES | {"best": "the best of the family", "network": "this network"}
+_WORDS = MEASURES | {"pagerank": "PageRank", "best": "the best of the family", "network": "this network"}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _NETWORK = (
     "family",

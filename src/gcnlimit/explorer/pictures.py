@@ -28,6 +28,7 @@ from gcnlimit.explorer.sentences import (
     WAIT,
     axis_sentence,
     elsewhere_answer,
+    family_name,
     layers_sentence,
     reg_words,
     short,
@@ -90,7 +91,7 @@ def _curves(family: str, state: State, results: Results) -> list[Curve]:
     found: Scan | None = results.get(family)
     curves = []
     if found is not None:
-        curves.append(Curve(family, found.x, found.test_accuracy))
+        curves.append(Curve(family_name(family), found.x, found.test_accuracy))
     if "ceiling" in results:
         curves.append(_level(CEILING, np.array(strength_range(family, state)), results["ceiling"], "dash"))
     if found is not None:
@@ -104,7 +105,7 @@ def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
     if found is None or np.isnan(found.train_loss).all():
         return []
     low = np.nanargmin(found.train_loss)
-    return [Curve(family, found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
+    return [Curve(family_name(family), found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
 
 
 def _dot(name: str, x: float, y: float) -> Curve:
@@ -125,7 +126,7 @@ def along_axis(state: State, results: Results) -> Picture:
         curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
     if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
         top = results.get("best along", x[:0])
-        curves.append(Curve(f"best {state.family}", x[: top.size], top))
+        curves.append(Curve(f"best {family_name(state.family)}", x[: top.size], top))
     if "here" in results and state.place is not None:
         curves.append(_dot("here", state.place, results["here"]))
     log = axis != "classes" and LIMITS[axis].log
@@ -222,7 +223,7 @@ def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
     bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
     gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
     line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family} at infinite regularization", (gcn, line)
+    return f"the best {family_name(family)} at infinite regularization", (gcn, line)
 
 
 def spectrum(state: State, results: Results) -> Picture:
@@ -287,7 +288,7 @@ def elsewhere(state: State, results: Results) -> Picture:
             Curve("same filter", x, same),
             Curve("no graph", x, none),
             Curve("best filter", x, best),
-            Curve("best, same weights", x, frozen, "dot"),
+            Curve("same weights", x, frozen, "dot"),
             Curve(CEILING, x, ceiling, "dash"),
             _dot("here", state.to_lam, found.same[-1]),
         )

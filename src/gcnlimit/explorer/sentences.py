@@ -27,6 +27,11 @@ def short(value: float) -> str:
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
 
 
+def family_name(family: str) -> str:
+    """The family as it is written."""
+    return "PageRank" if family == "pagerank" else family
+
+
 def reg_words(state: State) -> str:
     """The regularization of the page."""
     return f"reg = {short(state.reg)}" if state.finite else "infinite regularization"
@@ -58,14 +63,25 @@ def gain_answer(state: State, results: Results) -> str:
     ceiling = results["ceiling"]
     named = {"this network": results.get("here")}
     if state.family in results:
-        named[f"the best {state.family}"] = results[state.family].height
+        named[f"the best {family_name(state.family)}"] = results[state.family].height
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
     known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
     reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
     if reached:
-        reached[0] = reached[0].capitalize().replace("below", "percentage points below the limit")
-    return _of_the_model(state, f"{_limit(state, results)} {'; '.join(reached)}{'.' * bool(reached)}".strip())
+        reached[0] = f"{reached[0][0].upper()}{reached[0][1:]}".replace("below", "percentage points below the limit")
+    words = [_limit(state, ceiling), f"{'; '.join(reached)}{'.' * bool(reached)}"]
+    if "sparse ceiling" in results:
+        words.append(
+            "These numbers are for graphs of large degree; "
+            f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}."
+        )
+    return _of_the_model(state, " ".join(filter(None, words)))
+
+
+def _limit(state: State, ceiling: float) -> str:
+    hubs = f" for degrees of variance {short(state.degrees_variance)}" if state.hubs else ""
+    return f"No algorithm exceeds {ceiling:.4f}, the Bayes-optimal accuracy{hubs}."
 
 
 def elsewhere_answer(state: State, results: Results) -> str:
@@ -83,16 +99,6 @@ def elsewhere_answer(state: State, results: Results) -> str:
     return _of_the_model(state, words)
 
 
-def _limit(state: State, results: Results) -> str:
-    words = f"No algorithm exceeds {results['ceiling']:.4f}, the Bayes-optimal accuracy"
-    if state.hubs:
-        words += f" for degrees of variance {short(state.degrees_variance)}"
-    if "sparse ceiling" not in results:
-        return f"{words}."
-    sparse = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
-    return f"{words} on graphs of large degree; {sparse}."
-
-
 def _of_the_model(state: State, words: str) -> str:
     return f"{_ESTIMATED} {words}" if state.estimated and words else words
 
@@ -101,7 +107,8 @@ def _best_strength(state: State, found: Scan) -> str:
     name = state.parameter
     if np.isnan(found.height):
         return ""
-    family = state.family.capitalize()
+    name_of = family_name(state.family)
+    family = f"{name_of[0].upper()}{name_of[1:]}"
     if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
         return f"{family}: every strength gives the accuracy {found.height:.4f}."
     best = f"{family}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
@@ -171,7 +178,7 @@ def axis_sentence(state: State, results: Results) -> str:
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
     if "best along" not in results:
         return here
-    return f"{here} The best {state.family} is tuned at each point, at {reg_words(state)}."
+    return f"{here} The best {family_name(state.family)} is tuned at each point, at {reg_words(state)}."
 
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:

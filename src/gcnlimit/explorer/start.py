@@ -13,6 +13,7 @@ import numpy as np
 
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.csbm import SIGNALS
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.dataset import Dataset
@@ -28,7 +29,13 @@ def _of_problem(problem: Problem) -> State:
     data = problem.data
     signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
     classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    return State(**signals, classes=classes, directed=data.directed, degree=problem.degree)
+    variance = _variance(data.degrees)
+    return State(**signals, classes=classes, degrees_variance=variance, directed=data.directed, degree=problem.degree)
+
+
+def _variance(law: DegreeLaw | None) -> float:
+    """Variance of a law of degrees, as far as the page has it."""
+    return 0.0 if law is None else min(law.moment(2.0) - 1.0, LIMITS["degrees_variance"].high)
 
 
 def _residual(**values: Any) -> State:
@@ -54,6 +61,7 @@ PRESETS = {
             directed=False,
             degrees_variance=1.0,
             family="pagerank",
+            theta=0.45,
             normalization="regularized",
         ),
         "Homophily reversed at test": State(lam=1.2, directed=False, elsewhere=True, to_lam=-1.2),
@@ -112,18 +120,19 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
         advice = recommend(data.X, known, data.graph)
     values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
-    hubs = found.degrees.moment(2.0) - 1.0 if found.degrees and not fitted.unequal else 0.0
-    variance = min(hubs, LIMITS["degrees_variance"].high)
-    fitted = fitted.replaced(degrees_variance=variance, symmetrize=True, estimated=True).rounded()
+    hubs = 0.0 if fitted.unequal else _variance(found.degrees)
+    fitted = fitted.replaced(
+        degrees_variance=hubs, normalization="symmetric", symmetrize=True, estimated=True
+    ).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
 
 
 def _classes(fractions: list[float]) -> str:
-    """Fractions as text that sums to 1, or 2 for two classes of about the same size."""
-    if len(fractions) == 2 and abs(fractions[0] - 0.5) < 0.1:
-        return "2"
+    """Fractions as text that sums to 1, or their number for classes of the same size, about the same if they are two."""
+    if np.ptp(fractions) < (0.2 if len(fractions) == 2 else 1e-3):
+        return str(len(fractions))
     rounded = [round(f, 4) for f in fractions[:-1]]
     return ", ".join(map(str, [*rounded, round(1.0 - sum(rounded), 4)]))
 

@@ -82,6 +82,7 @@
     write(element(name + "-code"), picture.code);
     if (picture.table) tabulate(shown, picture.table);
     if (!picture.figure) return;
+    shown.hidden = picture.figure.data.length === 0;
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", document.querySelector("#" + name + "-figure h3").textContent + ". " + picture.sentence);
     while (!window.Plotly || !graphOf(name)) await sleep(30);
