@@ -1,5 +1,6 @@
 """The page in a real browser: Chromium and its driver, if they are installed (`make browser` installs them)."""
 
+import csv
 import os
 import pathlib
 import shutil
@@ -271,6 +272,21 @@ def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
         assert f"{entry.test_accuracy:.4f}" in page.element("table-shown").text
     assert f"{expected['any one filter, any reg'].test_accuracy:.4f}" in page.element("gain-answer").text
     page.until(lambda: page.element("gain-answer").text in page.element("spoken").get_attribute("textContent"))
+
+
+def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
+    page.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    for name in ("strength-diffusion", "gap", "table"):
+        page.until(page.complete)
+        page.click(f"{name}-csv")
+        path = tmp_path / f"gcnlimit-{name}.csv"
+        page.until(path.exists)
+        rows = list(csv.reader(path.read_text().splitlines()))
+        if name == "strength-diffusion":
+            drawn = [float(row[2]) for row in rows if row[0] == "diffusion"]
+            assert drawn == page.curve(name, "diffusion")
+        else:
+            assert len(rows) == {"gap": 1 + 31 * 21}.get(name, len(page.element("table-shown").text.splitlines()))
 
 
 def test_dark_colours_and_narrow_screens(page):

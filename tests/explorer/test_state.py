@@ -21,7 +21,12 @@ def _values(name):
     st.fixed_dictionaries(
         {name: _values(name) for name in LIMITS}
         | {name: st.sampled_from(CHOICES[name]) for name in ("family", "axis")}
-        | {"directed": st.booleans(), "symmetrize": st.booleans(), "classes": st.sampled_from(["2", "7"])}
+        | {
+            "degrees_variance": st.floats(0.001, 20.0),
+            "directed": st.booleans(),
+            "symmetrize": st.booleans(),
+            "classes": st.sampled_from(["2", "7"]),
+        }
     )
 )
 def test_a_link_leads_back_to_its_state(values):

@@ -47,6 +47,8 @@ _LABELS = {
     "to_mu": "signal of its features (mu')",
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
+KINDS = ("csv", "png", "svg")
+"""Kinds of files in which a picture can be saved; a table is the first."""
 _WORDS = MEASURES | {"pagerank": "PageRank", "best": "the best of the family", "network": "this network"}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _NETWORK = (
@@ -92,7 +94,6 @@ def layout(start: State, sentence: str = "") -> Any:
             *(dcc.Store(id=name, data=data) for name, data in stored.items()),
             dcc.Location(id="url", refresh=False),
             dcc.Interval(id="tick", interval=400, disabled=True),
-            dcc.Download(id="csv"),
             html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
             html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
             html.Main(main),
@@ -137,7 +138,7 @@ def _starts() -> list[Any]:
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
-        dcc.Upload(html.Button(words), id="upload", multiple=True, max_size=LARGEST),
+        dcc.Upload(html.Button(words), id="upload", multiple=True),
         html.Div("", id="reading", role="status"),
     ]
 
@@ -214,9 +215,10 @@ def _picture(name: str, *above: Any) -> Any:
 
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
-    files = [html.Button("CSV", id={"take": "csv", "of": name}, **{"aria-label": f"CSV: {title}"})]
-    for kind in () if name == "table" else ("PNG", "SVG"):
-        files.append(html.Button(kind, id=f"{name}-{kind.lower()}", **{"aria-label": f"{kind}: {title}"}))
+    files = [
+        html.Button(kind.upper(), id=f"{name}-{kind}", **{"aria-label": f"{kind.upper()}: {title}"})
+        for kind in KINDS[: 1 if name == "table" else None]
+    ]
     return [
         html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),
         html.Div(files, className="row"),

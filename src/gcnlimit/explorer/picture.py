@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,31 +77,6 @@ class Picture:
         """Same picture, complete or not, with more sentences; one that waits for what was refused says so instead."""
         own = () if complete and self.sentence == WAIT else (self.sentence,)
         return replace(self, complete=complete, sentence=" ".join((*own, *sentences)))
-
-    def csv(self) -> str:
-        """The numbers, one row for each point.
-
-        >>> print(Picture("t", "accuracy", "", "", curves=(Curve("a", np.array([1.0]), np.array([0.5])),)).csv())
-        curve,t,accuracy,standard_error
-        a,1.0,0.5,
-        """
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(self._rows())
-        return out.getvalue().rstrip("\n")
-
-    def _rows(self) -> Iterator[Sequence[Any]]:
-        if self.table is not None:
-            yield from self.table
-        elif self.map is not None:
-            yield [self.x, self.y, "value"]
-            for (i, y), (j, x) in itertools.product(enumerate(self.map.y.tolist()), enumerate(self.map.x.tolist())):
-                yield [x, y, float(self.map.z[i, j])]
-        else:
-            yield ["curve", self.x, self.y, "standard_error"]
-            for curve in self.curves:
-                errors = [""] * curve.x.size if curve.error is None else np.asarray(curve.error).tolist()
-                for x, y, error in zip(curve.x.tolist(), curve.y.tolist(), errors, strict=True):
-                    yield [curve.name, x, y, error]
 
     def figure(self, theme: str = "light") -> dict[str, Any]:
         """Plotly figure in a light or dark theme, as a plain dictionary; the ceiling has the colour of the text."""

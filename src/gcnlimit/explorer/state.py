@@ -94,8 +94,6 @@ class State:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> State:
         """State of named values, each a number or its text; what is not given has its default."""
-        if not isinstance(given, Mapping):
-            raise ParameterError("the page has lost its state; reload it")
         check_names(given, FIELDS, "a control of the page")
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses

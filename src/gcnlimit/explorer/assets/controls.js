@@ -62,6 +62,28 @@
     if (control) control.hidden = hidden;
   }
 
+  // the numbers of a picture as they are drawn: a row for each point of a curve, of a map, or of the table
+  function saveNumbers(name, graph) {
+    const cells = graph ? rowsOf(graph) : [...document.querySelectorAll("#" + name + "-shown tr")].map((row) =>
+      [...row.cells].map((cell) => cell.textContent));
+    const quoted = (cell) => '"' + String(cell ?? "").replaceAll('"', '""') + '"';
+    const text = cells.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    link.download = "gcnlimit-" + name + ".csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function rowsOf(graph) {
+    const {xaxis, yaxis} = graph.layout, map = graph.data.find((trace) => trace.type === "heatmap");
+    const axes = [xaxis.title.text, yaxis.title.text];
+    if (map) return [[...axes, "value"], ...map.y.flatMap((y, i) => map.x.map((x, j) => [x, y, map.z[i][j]]))];
+    const errors = (trace) => (trace.error_y ? trace.error_y.array : []);
+    const points = (trace) => Array.from(trace.x, (x, k) => [trace.name, x, trace.y[k], errors(trace)[k]]);
+    return [["curve", ...axes, "standard_error"], ...graph.data.flatMap(points)];
+  }
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
     // a slider follows its number field
@@ -96,7 +118,8 @@
       if (!clicks || !id) return window.dash_clientside.no_update;
       const cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
       const graph = document.querySelector("#" + name + "-shown .js-plotly-plot");
-      if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
+      if (format === "csv") saveNumbers(name, graph);
+      else if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
       return window.dash_clientside.no_update;
     },
   });
