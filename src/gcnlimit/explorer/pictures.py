@@ -75,7 +75,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
     return Picture(
         long_name(name),
         MEASURES[state.measure],
-        WAIT if found is None else strength_sentence(found, state, name, results.get("ceiling")),
+        WAIT if found is None else strength_sentence(family, state, found),
         script(
             data_line(state),
             f"{name} = np.linspace({low}, {high}, {points})",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Elsewhere, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import State
+from gcnlimit.explorer.state import FAMILIES, State
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
@@ -50,7 +50,7 @@ def depth_answer(state: State, results: Results) -> str:
     """Where depth stops helping: the best strength of the family, and the layers of a residual network."""
     words = []
     if state.family in results:
-        words.append(_best_strength(state, results[state.family]))
+        words.append(_best_strength(state.family, state, results[state.family]))
     if "layers" in results:
         words.append(f"Residual networks: {layers_sentence(state, results['layers'])}")
     return _of_the_model(state, " ".join(filter(None, words)))
@@ -103,18 +103,18 @@ def _of_the_model(state: State, words: str) -> str:
     return f"{_ESTIMATED} {words}" if state.estimated and words else words
 
 
-def _best_strength(state: State, found: Scan) -> str:
-    name = state.parameter
+def _best_strength(family: str, state: State, found: Scan) -> str:
+    name = FAMILIES[family]
     if np.isnan(found.height):
         return ""
-    name_of = family_name(state.family)
-    family = f"{name_of[0].upper()}{name_of[1:]}"
+    words = family_name(family)
+    title = f"{words[0].upper()}{words[1:]}"
     if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
-        return f"{family}: every strength gives the accuracy {found.height:.4f}."
-    best = f"{family}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
-    if min(abs(found.top - end) for end in strength_range(state.family, state)) < 1e-9:
+        return f"{title}: every strength gives the accuracy {found.height:.4f}."
+    best = f"{title}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
+    if min(abs(found.top - end) for end in strength_range(family, state)) < 1e-9:
         return f"{best}, the end of the picture; further values may be better."
-    return f"{best}. {_either_side(name, found.top)}"
+    return f"{best}. {_either_side(name, found.top)}".strip()
 
 
 def _either_side(name: str, top: float) -> str:
@@ -152,12 +152,11 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
     return f"; with c fixed at {short(state.c)}, accuracy falls beyond {count} (oversmoothing)."
 
 
-def strength_sentence(found: Scan, state: State, name: str, ceiling: float | None) -> str:
+def strength_sentence(family: str, state: State, found: Scan) -> str:
     """The best strength of a curve, or that of the lowest training loss."""
     if state.measure == "train_loss":
-        return _lowest_loss(found, state, name)
-    top = f"Best {long_name(name)} in the picture: {short(found.top)}, accuracy {found.height:.4f}"
-    return f"{top}." if ceiling is None else f"{top}; the ceiling is {ceiling:.4f}."
+        return _lowest_loss(found, state, FAMILIES[family])
+    return _best_strength(family, state, found)
 
 
 def _lowest_loss(found: Scan, state: State, name: str) -> str:

@@ -24,10 +24,8 @@ from gcnlimit.theory.transfer import best_test_filter, transfer
 
 HERE = CSBM(alpha=4.0, lam=1.2, mu=2.0, rho=0.1, directed=False)
 NETWORK = GCN(Diffusion(1.0))
-DOTS, DEGREE = (
-    (-1.2, -0.6, 0.0, 0.6, 1.2),
-    100.0,
-)  # at a small degree accuracies above the transition are a little lower
+DOTS = (-1.2, -0.6, 0.0, 0.6, 1.2)
+DEGREE = 100.0  # at a small one accuracies above the transition are a little lower
 NAMES = ("same filter", "no graph", "best filter")
 
 
@@ -48,13 +46,7 @@ def data() -> xarray.Dataset:
             "bayes_optimal": ("lam", ceiling.test_accuracy),
         },
         {"filter": list(NAMES), "lam": np.asarray(there.lam)},
-        {
-            "alpha": HERE.alpha,
-            "mu": HERE.mu,
-            "rho": HERE.rho,
-            "lam_trained": HERE.lam,
-            "t": NETWORK.filter.values.item(),
-        },
+        {"alpha": HERE.alpha, "mu": HERE.mu, "rho": HERE.rho, "lam_trained": HERE.lam, "t": 1.0},
     )
 
 
@@ -62,18 +54,20 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies on graphs of some signals, and the theory there."""
     there = HERE.replaced(lam=DOTS, rho=0.0)
     columns = ("accuracy_simulated", "accuracy_standard_error", "accuracy_predicted")
-    found: dict[str, list[np.ndarray]] = {name: [] for name in columns}
+    size = simulation.nodes, min(DEGREE, simulation.nodes / 4), simulation.trials
+    rows = []
     for seed, filter in enumerate(filters(there)):
         gcn = NETWORK.replaced(test_filter=filter)
-        size = simulation.nodes, min(DEGREE, simulation.nodes / 4), simulation.trials
         measured = simulate(HERE, gcn, *size, seed, to=there, device=simulation.device, progress=False)
-        exact = transfer(HERE, gcn, there)
-        values = (measured.test_accuracy, measured.standard_error.test_accuracy, exact.test_accuracy)
-        for name, value in zip(columns, values, strict=True):
-            found[name].append(np.asarray(value))
+        exact = transfer(HERE, gcn, there).test_accuracy
+        rows.append((measured.test_accuracy, measured.standard_error.test_accuracy, exact))
         simulation.advance()
-    named = {name: (("filter", "dot"), np.array(values)) for name, values in found.items()}
-    return xarray.Dataset(named, {"filter": list(NAMES), "dot": list(DOTS)}, {"nodes": simulation.nodes})
+    named = {
+        name: (("filter", "dot"), np.array(values))
+        for name, values in zip(columns, zip(*rows, strict=True), strict=True)
+    }
+    size_of_dots = {"nodes": simulation.nodes, "trials": simulation.trials}
+    return xarray.Dataset(named, {"filter": list(NAMES), "dot": list(DOTS)}, size_of_dots)
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:

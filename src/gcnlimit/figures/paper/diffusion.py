@@ -36,11 +36,8 @@ SIGNALS = (
     (2.0, 0.7, 1.0, 0.3),
 )
 REG = (0.1, 1.0, 10.0, np.inf)
-TIMES, SOLVED, DOTS = (
-    np.linspace(0.0, 3.0, 61),
-    np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5]),
-    (0.5, 1.0, 1.5, 2.5),
-)
+TIMES, DOTS = np.linspace(0.0, 3.0, 61), (0.5, 1.0, 1.5, 2.5)
+SOLVED = np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5])
 
 
 def data(symmetrize: bool) -> xarray.Dataset:
