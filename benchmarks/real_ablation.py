@@ -54,7 +54,13 @@ def _table(columns: dict[str, dict[str, list[float]]]) -> str:
 
 
 def _cell(scores: list[float], default: list[float], first: bool) -> str:
-    return f"{np.mean(scores):.1f}" if first else f"{np.mean(scores) - np.mean(default):+.1f}"
+    return f"{np.mean(scores):.1f}" if first else mean_and_error(np.subtract(scores, default))
+
+
+def mean_and_error(differences: Any) -> str:
+    """Mean of paired differences, and its standard error where it is known."""
+    mean, count = float(np.mean(differences)), len(differences)
+    return f"{mean:+.1f}" + (f" ± {np.std(differences, ddof=1) / count**0.5:.1f}" if count > 1 else "")
 
 
 def _column(path: Path, splits: int) -> dict[str, list[float]]:

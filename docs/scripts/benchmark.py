@@ -13,7 +13,7 @@ from gcnlimit.benchmark.problems import as_problems, recorded
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 TABLES = ROOT / "benchmarks" / "gnn"
-OWN = "message-passing network"
+OWN = "message-passing-network"
 
 
 def main() -> None:

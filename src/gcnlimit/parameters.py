@@ -20,7 +20,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma, LogNormal
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
-from gcnlimit.filters.residual import check_depth
+from gcnlimit.filters.polynomial import check_depth
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result

@@ -38,6 +38,15 @@ def test_the_own_bias_is_tuned_where_there_is_one():
     assert margin(own.prediction, own_bias=True) == pytest.approx(ndtri(own.prediction.test_accuracy), abs=1e-12)
 
 
+def test_a_free_regularization_is_the_same_for_unequal_classes():
+    """The margin does not depend on the classes, so that the best time and regularization do not either."""
+    free = {"t": (0, 10), "reg": (0, math.inf)}
+    unequal, equal = (gl.tune(data, NETWORK, free) for data in (gl.CSBM(**PARAMETERS, classes=[0.2, 0.8]), DATA))
+    assert unequal.parameters["t"] == pytest.approx(equal.parameters["t"], rel=1e-4)
+    assert unequal.parameters["reg"] == pytest.approx(equal.parameters["reg"], rel=1e-3)
+    assert unequal.status == equal.status
+
+
 @pytest.mark.parametrize("reg", [None, math.inf])
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_the_best_filter_of_coloured_features_beats_its_neighbours(symmetrize, reg):

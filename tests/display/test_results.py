@@ -174,6 +174,17 @@ def test_a_plane_is_curves_or_a_map_by_the_number_of_curves():
     np.testing.assert_array_equal(axes.collections[0].get_array(), many.test_accuracy)
 
 
+def test_a_new_figure_names_what_does_not_vary():
+    assert gl.predict(CURVE, DIFFUSION).plot().get_title() == "alpha = 4, mu = 2, rho = 0.1, t = 1, reg = inf"
+
+
+def test_a_hard_phase_is_drawn_and_listed():
+    found = gl.bayes_optimal(gl.CSBM(alpha=1, lam=LAM * 0.95, mu=0, rho=0, directed=False, classes=10))
+    np.testing.assert_array_equal(found.plot("hard", axes=Figure().add_subplot()).lines[0].get_ydata(), found.hard)
+    assert found.to_dataframe()["algorithmic_accuracy"].tolist() == found.algorithmic.test_accuracy.tolist()
+    assert "hard" not in made("bayes_optimal", CURVE).to_dataframe()
+
+
 def test_infinite_and_wide_regularizations_are_placed():
     infinite = gl.predict(POINT, gl.GCN(gl.Diffusion(1.0), reg=[1.0, np.inf])).plot(axes=Figure().add_subplot())
     assert [text.get_text() for text in infinite.get_xticklabels()] == ["1", "inf"]

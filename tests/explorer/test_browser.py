@@ -228,7 +228,7 @@ def test_another_graph_is_shown_when_it_is_asked_for(page):
     page.run("document.querySelector('#elsewhere input').click()")
 
 
-def test_hubs_bring_their_normalisation(page):
+def test_hubs_bring_their_normalization(page):
     assert not page.element("normalization").is_displayed()
     page.type("degrees_variance", "0.5")
     page.until(lambda: shows(page, State(degrees_variance=0.5)))

@@ -71,9 +71,7 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
     assert row["dots"] == 2 * 3 * 2 * 2
     assert row["worst |z|"] < 4.5
     assert 0.2 < row["mean |z|"] < 2.0
-    monkeypatch.setattr(
-        import_module("gcnlimit.sweeps.execute"), "compute", _never
-    )  # nothing is computed a second time
+    monkeypatch.setattr(import_module("gcnlimit.sweeps.run"), "compute", _never)  # nothing is computed a second time
     ((_, again),) = produce([strength.SYMMETRY], tmp_path, size)
     assert again.identical(dataset)
 

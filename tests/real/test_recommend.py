@@ -47,6 +47,13 @@ def test_the_interval_is_not_below_chance_and_holds_the_leave_one_out_accuracy(h
     assert high >= min(hits / labels, 1.0) - 1e-12 or hits / labels < 1 / classes
 
 
+def test_a_graph_without_features_is_not_said_to_have_them():
+    (_, hidden, A), _ = advised(0.3)
+    advice = gl.recommend(None, hidden, A)
+    assert "features" not in str(advice)
+    assert advice.network == "the graph alone"
+
+
 def test_few_labels_are_said_to_be_few():
     X, y, A = sampled(2, nodes=300)
     hidden = np.full(300, -1)

@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import expm
 
 import gcnlimit as gl
-from gcnlimit.simulation.data import panels
+from gcnlimit.simulation.data import operator
 from gcnlimit.simulation.data.operator import Operator
 
 
@@ -35,21 +35,16 @@ def test_operator_is_the_centred_matrix_and_its_transpose(adjacency, symmetrize)
 def test_a_product_in_panels_is_the_product(data, dtype):
     a = Operator.of(gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, 30, True, dtype=dtype)
     block = np.random.default_rng(0).standard_normal((3001, 40)).astype(dtype)
-    assert len(a._panels.parts) > 1
+    assert len(a._panels) > 1
     narrow = np.stack([a @ column for column in block.T], axis=1)
     assert np.allclose(a @ block, narrow, atol=1e-4 if dtype == np.float32 else 1e-12)
-    few = np.eye(3001, 40, dtype=dtype)
-    neighbours = np.stack([a @ column for column in few.T], axis=1)
-    assert np.allclose(a @ few, neighbours, atol=1e-6)
-    assert np.allclose(a @ (a @ few), np.stack([a @ column for column in neighbours.T], axis=1), atol=1e-6)
 
 
 def test_the_public_product_serves_where_the_private_one_is_missing(data, monkeypatch):
-    a = Operator.of(gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, 30, True)
-    block = np.random.default_rng(0).standard_normal((3001, 40))
-    fast = gl.Diffusion(1.0).apply(a, block, radius=a.radius)
-    monkeypatch.setattr(panels, "csr_matvecs", None)
-    assert np.allclose(gl.Diffusion(1.0).apply(a, block, radius=a.radius), fast, atol=1e-10)
+    adjacency, block = gl.sample(data, nodes=3001, degree=30, seed=1).adjacency, np.eye(3001, 40)
+    fast = Operator.of(adjacency, 30, True) @ block
+    monkeypatch.setattr(operator, "csr_matvecs", None)
+    assert np.allclose(Operator.of(adjacency, 30, True) @ block, fast, atol=1e-12)
 
 
 class DoubleOnly:

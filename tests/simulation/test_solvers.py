@@ -7,9 +7,8 @@ from scipy.special import expit, xlogy
 import gcnlimit as gl
 from gcnlimit import Hinge, Logistic, Square
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.train.krylov import solve_shifted
 from gcnlimit.simulation.train.smooth import cross_entropy, descend
-from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows, solve_shifted
 
 
 def rows(n, m, seed=0):

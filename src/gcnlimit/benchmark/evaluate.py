@@ -78,10 +78,9 @@ def evaluate(
     >>> line.method, line.problem, bool(0.5 < line.accuracy < 0.9)
     ('centroids', 'strong-features', True)
     """
-    from gcnlimit.sweeps.execute import runner
     from gcnlimit.sweeps.plan import Plan
     from gcnlimit.sweeps.producers import Producer
-    from gcnlimit.sweeps.run import missing
+    from gcnlimit.sweeps.run import missing, runner
     from gcnlimit.sweeps.store import Store
 
     chosen = as_problems(problems)
@@ -98,11 +97,8 @@ def evaluate(
         identity=json.dumps([VERSION, _identity(model, store)]),
     )
     plan = Plan.of(producer, axes, None, None, {"size": size, "given": seed})
-    with (
-        runner(producer, whole("workers", workers, low=1), None, None) as run,
-        Store(store) as kept,
-        progress_bar(named, plan.grid.size, progress, unit="graphs") as bar,
-    ):
+    run = runner(producer, whole("workers", workers, low=1))
+    with Store(store) as kept, progress_bar(named, plan.grid.size, progress, unit="graphs") as bar:
         found: dict[tuple[str, int], Run] = {}
 
         def put(block: Block, columns: Columns) -> None:

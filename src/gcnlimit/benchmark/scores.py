@@ -15,9 +15,12 @@ import numpy as np
 
 from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import VERSION, exact_of
-from gcnlimit.errors import ParameterError, writing
+from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
 from gcnlimit.results.text import table
+
+ENDINGS = (".json", ".csv")
+"""Of the files that `Scores.save` writes."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ class Scores:
         """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
         check_path(path)
         path = Path(path)
-        check_format(path)
-        if path.suffix == ".csv":
+        check_writable(path, ENDINGS)
+        if path.suffix.lower() == ".csv":
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:
@@ -129,12 +132,6 @@ class Scores:
         failed = self.failures
         first = [f"{run.method} on {run.problem}: {run.error}" for run in failed[:1]]
         return [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
-
-
-def check_format(path: Path) -> None:
-    """Refuse a file of another kind than `Scores.save` writes."""
-    if path.suffix not in (".csv", ".json"):
-        raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
 
 
 def merge(parts: Iterable[Scores]) -> Scores:

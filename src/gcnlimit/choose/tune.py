@@ -76,19 +76,23 @@ class Tuned(Result):
     status: TuneStatus | npt.NDArray[np.int64]
 
     def _points(self) -> Coordinates:
-        return self.prediction._points().without(self._chosen())
+        return self.prediction._points().without(self.by_layer(self.parameters))
 
-    def _chosen(self) -> dict[str, Any]:
-        """The free parameters, each layer by itself where the layers differ."""
-        chosen: dict[str, Any] = {}
-        for name, values in self.parameters.items():
+    def by_layer(self, numbers: Mapping[str, Numbers]) -> dict[str, Any]:
+        """Numbers of the free parameters, such as `parameters`, with a name for each layer where the layers differ."""
+        named: dict[str, Any] = {}
+        for name, values in numbers.items():
             layers = np.ndim(values) > np.ndim(self.prediction.test_accuracy)
             filter = self.gcn.read_filter if name.startswith("test_") else self.gcn.filter
-            chosen |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
-        return chosen
+            named |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
+        return named
 
     def _shown(self) -> dict[str, Any]:
-        return self._chosen() | self.prediction.as_dict() | {"status": status_names(TuneStatus, self.status)}
+        return (
+            self.by_layer(self.parameters)
+            | self.prediction.as_dict()
+            | {"status": status_names(TuneStatus, self.status)}
+        )
 
 
 def tune(
@@ -153,7 +157,6 @@ def tune(
     check_problem("tune", data, gcn)
     if threshold not in ("own", "best"):
         raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
-    progress = progress if progress is None else flag("progress", progress)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         intervals, reads_best = _split(free)
         own = threshold == "own"

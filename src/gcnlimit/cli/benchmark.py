@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.output import FILE, check_file, output_options, show
+from gcnlimit.cli.output import FILE, output_options, show
 from gcnlimit.csbm import SIGNALS
+from gcnlimit.errors import check_writable
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark.problems import Problem
@@ -23,13 +24,19 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
     "--run", "methods", multiple=True, metavar="METHOD", help="Run a reference method, or all; may be repeated."
 )
 @click.option("--problem", "problems", multiple=True, help="Problem of the suite; may be repeated.  [default: all]")
-@click.option("--aside", is_flag=True, help="The problems that are kept aside.")
+@click.option("--aside", is_flag=True, help="Use the problems kept aside.")
 @click.option("--size", type=click.Choice(["small", "standard", "large"]), default="small", show_default=True)
-@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs of each problem.")
-@click.option("--seed", type=click.IntRange(0), help="Other graphs than those that everyone can draw.")
+@click.option("--graphs", type=click.IntRange(1, 10**6), default=5, show_default=True, help="Graphs per problem.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of private test graphs [default: the public ones].")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
-@click.option("--merge", "parts", multiple=True, type=click.Path(exists=True, dir_okay=False), help="File of results.")
+@click.option(
+    "--merge",
+    "parts",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="Add the results in this file.",
+)
 @click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
 def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
@@ -44,11 +51,10 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
     from gcnlimit.benchmark import Scores, evaluate, merge
     from gcnlimit.benchmark.methods import reference_methods
     from gcnlimit.benchmark.problems import as_problems, problems
-    from gcnlimit.benchmark.scores import check_format
+    from gcnlimit.benchmark.scores import ENDINGS
 
     if out is not None:
-        check_format(out)
-        check_file("--out", out)
+        check_writable(out, ENDINGS)
     named, aside = given.pop("problems"), given.pop("aside")
     chosen = as_problems(named) if named else problems(aside=aside)
     if not methods and not parts:

@@ -11,8 +11,8 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.options import load_labelled, table_options
-from gcnlimit.cli.output import check_file, check_plot, draw, output_options, plot_option, show
-from gcnlimit.errors import writing
+from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.errors import check_writable, writing
 
 
 @click.command("classify", no_args_is_help=True)
@@ -55,7 +55,7 @@ def command(
       gcnlimit classify edges.csv --nodes nodes.csv --out classes.csv
     """
     if out is not None:
-        check_file("--out", Path(out))
+        check_writable(out)
     check_plot(plot, {}, fewest=0)
     from gcnlimit import GraphClassifier
 

@@ -22,7 +22,7 @@ _WIDTH = 100
 @plot_option
 @output_options
 def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
-    """Say what to use on the graph in FILE, what to expect of it, and what the graph adds; gcnlimit classify does it.
+    """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.compare import Comparison, compare
-from gcnlimit.choose.gap_map import gap_map
+from gcnlimit.choose.compare import Comparison, compare, gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
@@ -345,9 +344,9 @@ def _check_alike(state: State, what: str) -> None:
 
 
 def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
-    """Refuse families that are slow, each layer by itself, where degrees vary and the normalisation is another one."""
+    """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
     if state.hubs and state.normalization != "symmetric" and family in slow:
-        raise GCNLimitError(f"With hubs this takes minutes for {family}, unless the normalisation is symmetric")
+        raise GCNLimitError(f"With hubs this takes minutes for {family}, unless the normalization is symmetric")
 
 
 def _solved(state: State) -> int:

@@ -36,7 +36,7 @@ _LABELS = {
     "loss": "Loss",
     "infinite": "Infinite regularization",
     "symmetrize": "Symmetrize the graph",
-    "normalization": "Normalisation by the degrees",
+    "normalization": "Normalization by the degrees",
     "elsewhere": "Test on another graph",
     "measure": "Show",
     "axis": "Vary",

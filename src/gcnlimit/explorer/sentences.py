@@ -183,7 +183,7 @@ def axis_sentence(state: State, results: Results) -> str:
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:
     """The operator, and what the best filter on it reaches."""
     if state.hubs and state.normalization != "symmetric":
-        return f"The spectrum under hubs is not drawn for the normalisation {state.normalization}."
+        return f"The spectrum under hubs is not drawn for the normalization {state.normalization}."
     kind = "Symmetric operator"
     if not state.symmetric:
         kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"

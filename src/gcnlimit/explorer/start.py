@@ -53,7 +53,7 @@ PRESETS = {
         "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
         "Five classes": State(classes="5", axis="classes"),
         "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
-        "Hubs: the best normalisation": State(
+        "Hubs: the best normalization": State(
             alpha=10.0,
             mu=1.0,
             rho=0.05,

@@ -105,7 +105,8 @@ def produce(
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
-    with progress_bar("figures", total, unit="curves") as bar, _simulation(folder, simulation) as ready:
+    shown = total if total > 1 else None  # a share of one says nothing, the time so far does
+    with progress_bar("figures", shown, unit="curves") as bar, _simulation(folder, simulation) as ready:
         for figure in figures:
             bar.rename(f"{figure.name:22}")
             counted = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.dots else None

@@ -44,7 +44,6 @@ class Function(Filter):
     factor: Parameter = 1.0
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
-        """Values over the largest magnitude."""
         return to_unit(np.asarray(self.factor)[..., None] * self._checked(x))
 
     def quadrature_nodes(self) -> npt.NDArray[np.int64]:

@@ -20,7 +20,7 @@ from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, is_number, text
+from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.npz import Location
 
@@ -71,21 +71,27 @@ def read_tables(
     left_out = {drop} if isinstance(drop, str) else {*drop}
     table = {} if nodes is None else _table(nodes, "nodes", lambda rows: True)
     if not table and (label is not None or key is not None):
-        raise ParameterError("label and id name columns of a table of nodes; give one by nodes")
+        raise ParameterError("label and id name columns of the table of nodes; give that table as nodes")
     known, classes, features = _nodes(table, _shown(nodes, "nodes"), label, key, left_out) if table else ([], [], {})
     given = _table(edges, "edges", lambda rows: _headed(rows, known))
     if absent := left_out - {*table, *given}:
         raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {', '.join([*table, *given])}")
     columns = {name: cells for name, cells in given.items() if name not in left_out}
     source, target, weights = _edges(columns, _shown(edges, "edges"))
-    names = [*known, *sorted({*source, *target} - {*known}, key=_natural)]
+    ends = {*source, *target}
+    if table and not ends & {*known}:
+        raise ParameterError(
+            f"{_shown(nodes, 'nodes')} names no node of the edges: its nodes are such as {known[0]!r}, theirs such as "
+            f"{source[0]!r}; name the column of the nodes by id"
+        )
+    names = [*known, *sorted(ends - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
     graph, notes = _graph(pairs, len(names), weights, undirected)
     rest: list[Any] = [None] * (len(names) - len(known) if table else 0)
     if rest:
         lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
-        notes.append(f"{lacking}; label and features are missing.")
+        notes.append(f"{lacking}; their labels and features are missing.")
     y, unlabelled = classes_of([*classes, *rest]) if classes else ([None] * len(names), [])
     X, encoded = features_of({name: [*cells, *rest] for name, cells in features.items()})
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=(*notes, *unlabelled, *encoded))
@@ -106,8 +112,8 @@ def _nodes(
     found = [name for name in table if name.lower() in LABEL and name not in {key, *drop}] if label is None else [label]
     if len(found) > 1:
         raise ParameterError(
-            f"{shown} has the columns {' and '.join(map(repr, found))}; say which holds the classes, such as label={found[0]!r}, "
-            "and name the other in drop if it is no feature"
+            f"{shown} has the columns {' and '.join(map(repr, found))}; choose one by {option('label', found[0])}, "
+            f"and drop the other by {option('drop', found[1])} unless it is a feature"
         )
     features = {name: cells for name, cells in table.items() if name not in {key, *found, *drop}}
     return names, table[found[0]] if found else [], features
@@ -118,7 +124,7 @@ def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
     if len(columns) not in (2, 3):
         raise ParameterError(
             f"{shown} has {len(columns)} columns; keep two (source, target) or three (plus a numeric weight), "
-            f"and name the others in drop: {', '.join(columns)}"
+            f"and drop the others, such as {option('drop', [*columns][-1])}: {', '.join(columns)}"
         )
     first, second, *third = columns
     source, target = ([text(cell) for cell in columns[name]] for name in (first, second))
@@ -130,7 +136,7 @@ def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
     if wrong := [cell for cell in columns[third[0]] if not is_number(cell)]:
         raise ParameterError(
             f"column {third[0]!r} of {shown} contains {text(wrong[0])!r}; the third column of a list of edges is their "
-            "weight, a number: name the column in drop to leave it out"
+            f"weight, a number; leave the column out by {option('drop', third[0])}"
         )
     return source, target, np.array(columns[third[0]], float)
 
@@ -146,13 +152,15 @@ def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) 
         duplicates += both
     notes = []
     if duplicates:
-        done = "Counted once" if weights is None else "Added the weights of"
-        notes.append(f"{done} {counted(duplicates, 'duplicate edge')}.")
+        repeated = counted(duplicates, "duplicate edge")
+        notes.append(f"Ignored {repeated}." if weights is None else f"Added the weights of {repeated}.")
     if loops:
         notes.append(f"Dropped {counted(loops, 'self-loop')}.")
     if not is_symmetric(matrix):
-        mutual = f", {counted(both, 'pair')} of nodes in both directions" if both else ""
-        notes.append(f"Edges are read as directed{mutual}; the option undirected ignores their direction.")
+        mutual = f" ({counted(both, 'pair')} of nodes in both directions)" if both else ""
+        notes.append(
+            f"The graph is read as directed{mutual}; to ignore the directions, use {option('undirected', True)}."
+        )
     return matrix, notes
 
 
@@ -177,7 +185,7 @@ def _shown(source: Any, kind: str) -> str:
 def _table(source: Any, kind: str, headed: Any) -> Columns:
     """Columns by name, of a data frame or a file; `headed` says whether rows begin with the names of the columns."""
     if hasattr(source, "columns"):
-        frame = source if type(source.index).__name__ == "RangeIndex" else source.reset_index()
+        frame = source.reset_index() if _index_counts(source, kind) else source
         return {str(name): frame[name].tolist() for name in frame.columns}
     suffix, shown = Path(source).suffix.lower(), _shown(source, kind)
     if suffix in (".parquet", ".pq"):
@@ -185,17 +193,31 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
     try:
         with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
             return _csv(file, shown, headed)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
+
+
+def _index_counts(frame: Any, kind: str) -> bool:
+    """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
+    index, first = frame.index, frame.iloc[:, 0]
+    if any(name is not None for name in index.names) or index.dtype.kind not in "iu":
+        return True
+    names_rows = first.is_unique and first.dtype.kind != "f"
+    return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
 def _csv(file: Any, shown: str, headed: Any) -> Columns:
     lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
     if not lines:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
-    mark = next((m for m in (",", "\t", ";") if m in lines[0]), " ")
+    mark = max((",", "\t", ";", " "), key=lambda m: lines[0].count(m) if m != " " else 0.5)
     lines = [line.strip() for line in lines] if mark == " " else lines
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
+    if mark == ";":  # where a comma is the decimal point
+        rows = [[re.sub(r"^([+-]?\d+),(\d+)$", r"\1.\2", cell) for cell in row] for row in rows]
+    rows = [row for row in rows if any(row)]
     width = len(rows[0])
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
         raise ParameterError(f"{shown} has {len(rows[bad])} cells in row {bad + 1} and {width} in the first")

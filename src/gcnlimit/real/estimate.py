@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.from_labels import Signals, from_labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.network import GCN
@@ -51,8 +50,8 @@ class Estimate:
         Signals of graph and features; :math:`\mu` from labels may be negative.
     lam_error, mu_error
         Their standard errors, if the graph is one of the model.
-    classes, fractions, labelled
-        Names of the classes, their fractions (equal, unless the labelled nodes refute it), and number of labelled nodes.
+    classes, fractions, counts
+        Names of the classes, their fractions (equal, unless the labelled nodes refute it), and labelled nodes of each.
     directed
         Whether the graph is directed.
     degrees
@@ -74,7 +73,7 @@ class Estimate:
     mu_error: float
     classes: npt.NDArray[Any]
     fractions: Array
-    labelled: int
+    counts: npt.NDArray[np.int64]
     directed: bool
     degrees: Degrees | None
     method: str
@@ -99,7 +98,7 @@ class Estimate:
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
 
-        The errors of the class fractions, from the number of labelled nodes, are among them. On a graph that is not one of the
+        The error of the class fractions, from the labelled nodes of each, is among them. On a graph that is not one of the
         model, see `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
@@ -113,10 +112,14 @@ class Estimate:
         return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
 
     def _error_of_fractions(self, gcn: GCN) -> float:
-        """Scatter of the predicted accuracy over class fractions drawn from their posterior, given the labelled nodes."""
-        drawn = np.random.default_rng(0).dirichlet(self.labelled * self.fractions + 0.5, _DRAWS)
-        models = (CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p) for p in drawn)
-        return float(np.nanstd([float(predict(model, gcn, throw=False).best_accuracy) for model in models]))
+        """How far the accuracy moves, in mean square, at class fractions drawn from their posterior given the labels."""
+        drawn = np.random.default_rng(0).dirichlet(self.counts + 0.5, _DRAWS)
+        models = (
+            CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p)
+            for p in (self.fractions, *drawn)
+        )
+        here, *there = (float(predict(model, gcn, throw=False).best_accuracy) for model in models)
+        return float(np.sqrt(np.nanmean((np.array(there) - here) ** 2)))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
@@ -191,7 +194,7 @@ def _result(
     given: StandardizedGraph, signals: Signals, method: str, likelihood: tuple[Any, Any], found: tuple[str, ...]
 ) -> Estimate:
     numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
-    labels = (given.labels.classes, given.fractions, given.labels.labelled.size)
+    labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
     law = Degrees(given.degrees) if given.has_hubs else None
     return Estimate(*numbers, *labels, given.directed, law, method, *likelihood, found)
 
@@ -201,6 +204,8 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterat
     s, o = best.signals, by_labels
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
+    if abs(best.skewness) > APART:
+        yield "the classes are not of equal size, and few labels hide it: the likelihood is biased; use method='labels'"
     if ahead < SURE:
         yield (
             "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "

@@ -32,7 +32,7 @@ class Recommendation:
     Parameters
     ----------
     network
-        In words: the average over graph and features, or the features alone.
+        In words: the average of graph and features, or one of them alone.
     expected
         Accuracy to expect on other nodes (None with few labels), and the interval that holds it.
     gain, gain_error
@@ -129,7 +129,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
         doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
-    network = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    used = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    network = "the graph alone" if X is None else used
     told = "\n".join(_sentences(model, network, half, estimate, doubts))
     expected, table = model.expected_accuracy_, tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, told, estimate, doubts)
@@ -191,7 +192,7 @@ def _depth(model: Any) -> Iterator[str]:
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
         steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
-        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages over"
+        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages a node with"
         reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
         yield f"It {sign} its neighbours, {reach} steps away on average."
     elif any(row.member == "hops" for row in model.table_):

@@ -16,7 +16,6 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
@@ -26,9 +25,10 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
-from gcnlimit.simulation.measure import FIELDS, evaluate, measured
+from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 
+_TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
 SHARING = 4  # processes that share a graphics card, at most
 MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
@@ -51,6 +51,9 @@ def simulate(  # noqa: PLR0917
     throw: bool = True,
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
+
+    Under a law of degrees `accuracy_by_degree` gives the accuracy on leaves and hubs, and ``standard_error.accuracy_by_degree``
+    its error.
 
     Parameters
     ----------
@@ -120,8 +123,7 @@ def simulate(  # noqa: PLR0917
     blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
     places = [group.where for group in groups]
-    classes = data.classes if to is None else to.classes
-    return labelled(_assemble(places, results, trials, shape, size.nodes, classes), data, gcn, to)
+    return labelled(_assemble(places, results, trials, shape, size.nodes, to or data), data, gcn, to)
 
 
 def _deployment(data: CSBM, to: CSBM) -> CSBM:
@@ -172,7 +174,7 @@ class _Trial:
             self.size_there.check_signals(self.to or self.data)
             instances = self._draw()
         except ParameterError as error:
-            return _without_answer(error, math.prod(self.gcn.shape))
+            return self._without_answer(error, math.prod(self.gcn.shape))
         try:
             return self._measure(*instances, self.gcn)
         except (ParameterError, ConvergenceError):
@@ -187,26 +189,32 @@ class _Trial:
 
     def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
         trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
-        performance = evaluate(here, gcn, trained.outputs, trained.bias)
+        rows = evaluate_rows(here, gcn, trained.outputs, trained.bias)
         if there is not None:
             outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
-            other = evaluate(there, gcn, outputs, trained.bias, here.observation.train_class_index)
-            of_training = {name: getattr(performance, name) for name in ("train_accuracy", "train_loss")}
-            performance = replace(other, **of_training)
-        rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
+            at_training = rows[_TRAINING]
+            rows = evaluate_rows(there, gcn, outputs, trained.bias, here.observation.train_class_index)
+            rows[_TRAINING] = at_training
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
     def _each(self, here: Instance, there: Instance | None) -> Array:
         """Performance of each network by itself, where one of them has no answer."""
         networks = [_network(self.gcn, self.gcn.shape, slice(k, k + 1)) for k in range(math.prod(self.gcn.shape))]
-        rows = np.repeat(_without_answer(ParameterError(""), 1), len(networks), axis=1)
+        rows = np.repeat(self._without_answer(ParameterError(""), 1), len(networks), axis=1)
         for k, network in enumerate(networks):
             one = slice(k, k + 1)
             try:
                 rows[:, one] = self._measure(here, there, network)
             except (ParameterError, ConvergenceError) as error:
-                rows[:, one] = _without_answer(error, 1)
+                rows[:, one] = self._without_answer(error, 1)
         return rows
+
+    def _without_answer(self, error: Exception, points: int) -> Array:
+        """Rows of networks that failed, with the reason as their status."""
+        law = (self.to or self.data).degrees
+        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
+        reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
+        return np.concatenate([np.full((count, points), np.nan), np.full((1, points), float(reason))])
 
 
 def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
@@ -214,12 +222,6 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
     return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
-
-
-def _without_answer(error: Exception, points: int) -> Array:
-    """Rows of networks that failed, with the reason as their status."""
-    reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
-    return np.concatenate([np.full((len(FIELDS), points), np.nan), np.full((1, points), float(reason))])
 
 
 def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
@@ -274,10 +276,12 @@ def _assemble(  # noqa: PLR0917
     trials: int,
     shape: tuple[int, ...],
     nodes: int,
-    classes: Classes,
+    tested: CSBM,
 ) -> Measurement:
+    """Means and standard errors over the trials that were done."""
     size, least = math.prod(shape), trials
-    mean, error = np.empty((len(FIELDS), size)), np.empty((len(FIELDS), size))
+    rows = max((len(r) for r in results if r is not None), default=1) - 1
+    mean, error = np.empty((rows, size)), np.empty((rows, size))
     status = np.empty(size, np.int64)
     for k, where in enumerate(places):
         done = [r for r in results[k * trials : (k + 1) * trials] if r is not None]
@@ -286,12 +290,12 @@ def _assemble(  # noqa: PLR0917
         values, status[where] = np.stack(done)[:, :-1], np.max(np.stack(done)[:, -1], axis=0)
         least = min(least, len(done))
         mean[:, where] = values.mean(axis=0)
-        error[:, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
+        error[:, where] = _standard_error(values)
     error[:, status > Status.CONVERGED] = np.nan
     log_error, its_error = _log_error(mean[0], error[0], 0.5 / (nodes * least))
 
     def named(rows: Array, log_row: Array) -> dict[str, Any]:
-        performance = measured(classes, rows.reshape(-1, *shape))
+        performance = measured(tested, rows.reshape(-1, *shape))
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
@@ -300,6 +304,18 @@ def _assemble(  # noqa: PLR0917
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
+
+
+def _standard_error(values: Array) -> Array:
+    """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
+    mean = values.mean(axis=0)
+    own, (right, nodes) = values[:, : len(FIELDS)], np.split(values[:, len(FIELDS) :], 2, axis=1)
+    mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
+    with np.errstate(invalid="ignore"):
+        beyond = right - nodes * (mean_right / mean_nodes)
+    scatter = np.concatenate([own, beyond], axis=1)
+    error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
+    return np.concatenate([error / math.sqrt(len(values)), mean_nodes])
 
 
 def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:

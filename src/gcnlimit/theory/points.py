@@ -16,10 +16,9 @@ import numpy.typing as npt
 from gcnlimit._validation import broadcast, real
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM, SIGNALS, SpikedOperator
+from gcnlimit.csbm import CSBM, SIGNALS, EstimatedCSBM, SpikedOperator
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import ClassLoss

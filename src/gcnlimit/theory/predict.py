@@ -113,7 +113,7 @@ def predict_points(  # noqa: PLR0917
     prediction = _prediction(points, found, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
-        prediction = replace(prediction, order_parameters=replace(prediction.order_parameters, by_degree=by_degree))
+        prediction = replace(prediction, by_degree=by_degree)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     return prediction

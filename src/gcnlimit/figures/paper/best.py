@@ -67,13 +67,14 @@ def best(csbm: CSBM, depth: str, symmetrize: bool) -> Any:
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each network, solid on the symmetrized graph and dashed on the directed one, and the ceiling in black."""
     panel = axes[0]
-    panel.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="Bayes-optimal")
+    panel.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="best any algorithm can do")
     for symmetrize, style, graph in GRAPHS:
         for depth, colour in reversed(list(zip(FEW, COLOURS, strict=False))):
             symbol = depth.replace("inf", r"\infty")
             curve = dataset.test_accuracy.sel(symmetrize=symmetrize, K=depth)
-            panel.plot(dataset.lam, curve, style, color=colour, label=f"$K={symbol}${graph}")
-    panel.set(xlabel=r"$\lambda = \mu/\sqrt{\alpha}$", ylabel=TEST_ACCURACY, xlim=(0, 2), ylim=(0.5, 1.0))
+            panel.plot(dataset.lam, curve, style, color=colour, label=f"depth ${symbol}${graph}")
+    panel.set_xlabel(r"signal of graph and features, $\lambda = \mu/\sqrt{\alpha}$")
+    panel.set(ylabel="accuracy on unlabelled nodes", xlim=(0, 2), ylim=(0.5, 1.0))
     panel.legend(loc="lower right")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
-from gcnlimit.choose.gap_map import gap_map
+from gcnlimit.choose.compare import gap_map
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement
 from gcnlimit.figures.paper.depth import LONGEST

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.npz import (
     Location,

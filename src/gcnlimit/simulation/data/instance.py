@@ -12,9 +12,8 @@ from scipy import sparse
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.from_labels import from_labels

@@ -19,8 +19,7 @@ from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
-from gcnlimit.simulation.data.normalized import normalized_operator, propensities
-from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 from gcnlimit.spectrum import Spectrum
 
 Mask = npt.NDArray[np.bool_]

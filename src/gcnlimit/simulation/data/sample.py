@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
@@ -38,6 +38,7 @@ def sample(
     degree: float | None = 30.0,
     seed: Seed = 0,
     *,
+    beside: Instance | None = None,
     streamed: bool | None = None,
     dtype: npt.DTypeLike | None = None,
     device: Device = "cpu",
@@ -61,6 +62,9 @@ def sample(
         matrix, for small :math:`N`.
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
+    beside
+        An instance whose class means the features have: another graph, as in `transfer`. It has as many features, and so a
+        number of nodes in proportion to `alpha`.
     streamed
         Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
         By default only on a device of PyTorch.
@@ -95,8 +99,25 @@ def sample(
         )
     size.check_signals(data)
     root = seed_sequence(seed)
+    centroid = None if beside is None else _class_means(beside, data, size)
     require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
-    return draw(data, size, root)
+    return draw(data, size, root, centroid)
+
+
+def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
+    """Directions of the features of an instance, if another of that size can have them."""
+    check_types("sample", beside=(beside, Instance))
+    feature_signal(beside.data, data)
+    common_classes(beside.data.classes, data.classes)
+    width, count = beside.features.shape[1], feature_count(size.nodes, float(data.alpha))
+    if count != width:
+        raise ParameterError(
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and the instance beside has {width}; "
+            f"take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
+        )
+    if not np.isfinite(beside.latents.centroid).all():
+        raise ParameterError("the class means of the instance beside are not known; take one that was sampled")
+    return beside.latents.centroid
 
 
 def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None) -> Instance:

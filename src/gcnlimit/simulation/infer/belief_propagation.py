@@ -138,7 +138,7 @@ class _Iteration:
         weight = 1.0 if observation.theta is None else observation.theta[:, None]
         self.absent = AbsentEdges(affinity.repulsion, 2.0 if data.directed else 1.0, self.codes, weight)
         self.edges = EdgeMessages(observation.edge_counts, affinity, data.directed)  # type: ignore[arg-type]
-        self.features = FeatureMessages(observation, self.codes, device)
+        self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
         self.marginals = normalized(self.prior + 1e-2 * noise)

@@ -16,7 +16,7 @@ from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, Status
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured
+from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +119,13 @@ def _measured(instance: Instance, logs: Array) -> Performance:
     test, classes = measurable(instance), instance.data.classes
     class_index, prior = classes.index_of(instance.labels)[test], classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
-    right = hit_rate(scores, class_index)
+    hits = hits_of(scores, class_index)
+    right = float(np.mean(hits)) if hits.size else math.nan
     loss = -float(np.mean(scores[np.arange(class_index.size), class_index])) if class_index.size else math.nan
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
-    return measured(classes, np.array([right, 1.0, loss, 0.0, right, balanced, area]))
+    fields = [right, 1.0, loss, 0.0, right, balanced, area]
+    return measured(instance.data, np.array([*fields, *by_cell(instance, test, hits)]))
 
 
 def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:

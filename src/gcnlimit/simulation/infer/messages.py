@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,37 +33,51 @@ class FeatureMessages:
     Features of noise :math:`\sigma_\nu^2` and signal :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their
     centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1.
 
+    Several graphs may share the centroids: each has a rate :math:`\mu/N` of its own, and the sums are over all nodes (Eq. 10.16).
+
     Parameters
     ----------
-    observation
-        Features and model.
-    codes
-        Codes :math:`y_k`, one in each row.
+    observations
+        Features and model of each graph, one after the other.
     device
         Where to compute.
     """
 
-    def __init__(self, observation: Observation, codes: Array, device: Device) -> None:
-        self.codes, self.backend = codes, backend_of(device)
-        self.rate, width = float(observation.data.mu) / observation.nodes, observation.features.shape[1]
-        variance, signal = feature_levels(observation.data.features, width)
-        self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
-        X = observation.features
+    def __init__(self, observations: Sequence[Observation], device: Device) -> None:
+        self.codes, self.backend = [o.classes.codes for o in observations], backend_of(device)
+        self.rates = [float(o.data.mu) / o.nodes for o in observations]
+        self.rate = max(self.rates)
+        self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
+        self.ends = np.cumsum([o.nodes for o in observations])[:-1]
+        X = observations[0].features
+        if len(observations) > 1:
+            X = np.concatenate([np.asarray(o.features) for o in observations])
         self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
-        self.centroids = np.zeros((width, codes.shape[1]))  # over the noise of their features
-        self.product = np.zeros((observation.nodes, codes.shape[1]))  # of the features with them
-        self.resolved = np.zeros((width, codes.shape[1]))  # gain of each feature times the eigenvalues of A
+        (nodes, width), directions = X.shape, self.codes[0].shape[1]
+        variance, signal = feature_levels(observations[0].data.features, width)
+        self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
+        self.centroids = np.zeros((width, directions))  # over the noise of their features
+        self.product = np.zeros((nodes, directions))  # of the features with them
+        self.resolved = np.zeros((width, directions))  # gain of each feature times the eigenvalues of A
 
     def field(self, marginals: Array, keep: float = 0.0) -> Array:
         """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
-        rate, (means, second, squares) = self.rate, code_moments(marginals, self.codes)
+        moments = [code_moments(*of_graph) for of_graph in zip(np.split(marginals, self.ends), self.codes, strict=True)]
+        squares = sum(share * own for share, (_, _, own) in zip(self.share, moments, strict=True))
+        spread = sum(share * (second - own) for share, (_, second, own) in zip(self.share, moments, strict=True))
         values, basis = np.linalg.eigh(squares)
-        self.resolved = rate * self.gain * np.maximum(values, 0.0)
+        self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
         shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
-        self._renew(means, rate * self.centroids @ (second - squares), shrink, basis, keep)
-        reaction = rate * means @ (basis * shrink.sum(axis=0) @ basis.T)
-        size = np.sum((self.centroids @ self.codes.T) ** 2, axis=0)
-        return np.asarray((math.sqrt(rate) * self.product - reaction) @ self.codes.T - 0.5 * rate * size)
+        sent = [math.sqrt(share) * means for share, (means, _, _) in zip(self.share, moments, strict=True)]
+        self._renew(np.concatenate(sent), self.rate * self.centroids @ spread, shrink, basis, keep)
+        variance = basis * shrink.sum(axis=0) @ basis.T
+        received = zip(self.rates, self.codes, moments, np.split(self.product, self.ends), strict=True)
+        return np.concatenate([self._received(rate, y, own[0], xu, variance) for rate, y, own, xu in received])
+
+    def _received(self, rate: float, codes: Array, means: Array, product: Array, variance: Array) -> Array:
+        """Evidence on the nodes of one graph, given the features times the centroids."""
+        size = np.sum((self.centroids @ codes.T) ** 2, axis=0)
+        return np.asarray((math.sqrt(rate) * product - rate * means @ variance) @ codes.T - 0.5 * rate * size)
 
     def free_entropy(self) -> float:
         r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""

@@ -72,15 +72,6 @@ class Minimum(NamedTuple):
     gap: Array
 
 
-def check_loss_of_classes(loss: Loss, classes: Classes) -> None:
-    """Refuse a loss of the margin, which has a sign, for three classes or more."""
-    if not loss.on(classes).solved:
-        raise ParameterError(
-            f"loss = {loss!r} is a function of a margin of two classes, got classes = {classes}; take loss='softmax' or "
-            "'square', or reg=math.inf"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """Rows `F` to train a loss on, of nodes whose class has the index `class_index`.
@@ -107,8 +98,12 @@ class Training:
         """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
-        check_loss_of_classes(self.loss, self.classes)
         count = self.classes.count
+        if not self.loss.on(self.classes).solved:
+            raise ParameterError(
+                f"loss = {self.loss!r} is a function of a margin of two classes, got classes = {self.classes}; take "
+                "loss='softmax' or 'square', or reg=math.inf"
+            )
         if self.biased and np.unique(self.class_index).size < count:
             raise ParameterError(
                 "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
@@ -220,6 +215,7 @@ _STEPS = 1000  # of one correction of a descent
 _MOST = 20_000  # iterations of the splitting
 _RELAXATION = 1.6
 _CHECK = 25  # iterations between two looks at the residual
+_ACCEPTED = 1e-5  # residual of the splitting
 
 
 def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
@@ -253,6 +249,8 @@ def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) ->
         w = cho_solve(factor, target_w + Z.T @ target_z / size)
         z = Z @ w
         off_w, off_z = target_w - w, target_z - z
+    if not residual <= _ACCEPTED:
+        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}; raise reg")
     return np.asarray(near_w), float(residual)
 
 

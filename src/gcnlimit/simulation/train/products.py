@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +23,9 @@ from gcnlimit.simulation.backend import Backend, Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.data.observation import Mask, Observation
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.krylov import KrylovSpace
 from gcnlimit.simulation.train.rows import groups_by_filter
 from gcnlimit.simulation.train.smooth import Slopes, SmoothDescent
+from gcnlimit.simulation.train.solvers import KrylovSpace
 
 Block = npt.NDArray[Any]
 PASSES = 500  # of one training, at most
@@ -41,18 +41,6 @@ class TrainedByProducts(NamedTuple):
     outputs: Block
     signal: Block
     gap: Array
-
-
-class _Problem(Protocol):
-    """A training that asks for one product with :math:`K` after the other."""
-
-    @property
-    def here(self) -> Array: ...
-
-    @property
-    def done(self) -> bool: ...
-
-    def take(self, product: Array) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +140,7 @@ class _Points:
             for k, point in running:
                 duals[point], gap[point] = last[k].beta, last[k].gap(slopes.value(last[k].outputs))
 
-    def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
+    def _together(self, problems: Sequence[tuple[KrylovSpace | SmoothDescent, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
         passes = max(PASSES, min(len(self.codes), MAX_PASSES))
         for _ in range(passes + 1):

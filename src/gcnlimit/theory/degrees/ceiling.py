@@ -149,18 +149,18 @@ def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) 
     known = np.full(margin.shape, np.inf)
     performance = from_margins(data.classes, margin, known, loss, np.zeros(shape), weight=law.weight)
     test_margin, train_margin = mean_margin(performance)
+    by_degree = partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count)
 
     def shaped(values: npt.NDArray[Any]) -> Any:
         return scalar_or_array(np.reshape(values, shape))
 
     return Prediction(
-        **vars(performance),
+        **vars(replace(performance, by_degree=by_degree)),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(
             test_margin=shaped(test_margin),
             train_margin=shaped(train_margin),
             overlap=shaped(overlaps.features),
-            by_degree=partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count),
         ),
         status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
         residual=shaped(overlaps.residual),
