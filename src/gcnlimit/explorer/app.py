@@ -15,7 +15,7 @@ from dash import State as Held
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Worker
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import KINDS, layout, position
+from gcnlimit.explorer.page import KINDS, layout
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.start import PRESETS, describe_upload
 from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
@@ -47,7 +47,7 @@ def _connect_controls(app: Dash) -> None:
     for name in LIMITS:
         inputs = [Input(name, "value"), Held("limits", "data")]
         slider = Output(f"{name}-slider", "value")
-        app.clientside_callback(_in_page("follow"), slider, *inputs, prevent_initial_call=True)
+        app.clientside_callback(_in_page("follow"), slider, *inputs)
     values = [Input(name, "value") for name in (*FIELDS, "infinite")]
     collected = [Output("state", "data"), Output("link", "content")]
     app.clientside_callback(_in_page("collect"), *collected, *values, Held("limits", "data"), Held("examples", "data"))
@@ -56,7 +56,6 @@ def _connect_controls(app: Dash) -> None:
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
 
     controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
-    controls += [Output(f"{name}-slider", "value", allow_duplicate=True) for name in LIMITS]
     link = [Input("url", "search"), Held("start", "data")]
     app.callback(*controls, _said(), *link, prevent_initial_call="initial_duplicate")(_from_link)
 
@@ -132,8 +131,7 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
     state = state.replaced(reg=1.0) if infinite else state
     values = {name: getattr(state, name) for name in FIELDS}
     values |= {name: ["yes"] if values[name] else [] for name in SWITCHES}
-    sliders = [position(name, values[name]) for name in LIMITS]
-    return (*values.values(), ["yes"] if infinite else [], *sliders, sentence)
+    return (*values.values(), ["yes"] if infinite else [], sentence)
 
 
 def _to_preset(clicks: list[int | None]) -> Any:

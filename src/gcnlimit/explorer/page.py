@@ -158,7 +158,7 @@ def _control(name: str, start: State) -> Any:
     fields = [dcc.Input(id=name, type="text", value=value, debounce=True, maxLength=80)]
     if name in LIMITS:
         value = 1.0 if math.isinf(value) else value
-        slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value))
+        slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1)
         fields = [slider, dcc.Input(id=name, type="number", step="any", value=value, debounce=True)]
     label = html.Label(_LABELS[name], htmlFor=name)
     return html.Div([label, *fields], className="number", id=f"{name}-control")
@@ -173,17 +173,6 @@ def _choice(name: str, options: Iterable[str], value: str) -> Any:
     label = _LABELS[name]
     named = {"id": f"{name}-control", "aria-label": label}
     return html.Div([html.Div(label, className="label"), field], role="radiogroup", **named)
-
-
-def position(name: str, value: float) -> int:
-    """Position of a slider, 0 ... 1000.
-
-    >>> position("lam", 0.0), position("alpha", 100.0), position("mu", 400.0)
-    (500, 1000, 1000)
-    """
-    limit = LIMITS[name]
-    low, high, at = (math.log(v) if limit.log else v for v in (*limit.slider, value))
-    return min(max(round(1000 * (at - low) / (high - low)), 0), 1000)
 
 
 def _pictures(start: State) -> list[Any]:

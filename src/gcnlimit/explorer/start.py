@@ -12,7 +12,7 @@ import numpy as np
 
 from gcnlimit.benchmark.problems import Problem, problems
 from gcnlimit.csbm import SIGNALS
-from gcnlimit.degrees import DegreeLaw
+from gcnlimit.degrees import DegreeLaw, Gamma
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.explorer.state import LIMITS, State
 from gcnlimit.graphs.dataset import Dataset
@@ -28,8 +28,18 @@ def _of_problem(problem: Problem) -> State:
     data = problem.data
     signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
     classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    variance = _variance(data.degrees)
-    return State(**signals, classes=classes, degrees_variance=variance, directed=data.directed, degree=problem.degree)
+    other: dict[str, Any] = {}
+    if problem.to is not None:
+        other = {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
+    hubs = _variance(data.degrees)
+    model: dict[str, Any] = signals | {"classes": classes, "degrees_variance": hubs, "directed": data.directed}
+    return State(**model, degree=problem.degree, **other)
+
+
+def _has_controls(problem: Problem) -> bool:
+    """Whether the page has controls for a problem: other laws of degrees and graphs of another size have none."""
+    same_size = problem.to is None or problem.to.alpha == problem.data.alpha
+    return same_size and isinstance(problem.data.degrees, Gamma | None)
 
 
 def _variance(law: DegreeLaw | None) -> float:
@@ -79,7 +89,7 @@ PRESETS = {
         "Learning rates": State(lam=2.0, mu=1.0, family="residual"),
         "Gap to the ceiling": State(alpha=1.0, lam=0.5, mu=1.0),
     },
-    "Benchmark problems": {problem.name: _of_problem(problem) for problem in problems()},
+    "Benchmark problems": {one.name: _of_problem(one) for one in problems() if _has_controls(one)},
 }
 """States by group and name."""
 

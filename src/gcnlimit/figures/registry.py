@@ -49,27 +49,22 @@ FIGURES = PAPER | {figure.name: figure for figure in OWN}
 
 
 def find(name: str) -> PaperFigure:
-    """Figure of that name, or of a file of your own, ``NAME.py``.
+    """Figure of that name, or the ``FIGURE`` of a file of your own, ``NAME.py``, which is run.
 
     >>> find("introduction").panels
     (1, 1)
     """
-    if name.endswith(".py"):
-        return load(name)
-    if name not in FIGURES:
+    if name in FIGURES:
+        return FIGURES[name]
+    if not name.endswith(".py"):
         raise ParameterError(
             f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
         )
-    return FIGURES[name]
-
-
-def load(path: str | Path) -> PaperFigure:
-    """Figure of a file outside the package: run it, and return its ``FIGURE``."""
-    if not Path(path).is_file():
-        raise ParameterError(f"there is no file {path}; give a Python file that defines FIGURE")
-    figure = runpy.run_path(str(path)).get("FIGURE")
+    if not Path(name).is_file():
+        raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
+    figure = runpy.run_path(name).get("FIGURE")
     if not isinstance(figure, PaperFigure):
-        raise ParameterError(f"{path} defines no FIGURE of type PaperFigure; see the page on adding a figure")
+        raise ParameterError(f"{name} defines no FIGURE of type PaperFigure; see the page on adding a figure")
     return figure
 
 

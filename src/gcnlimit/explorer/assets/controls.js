@@ -89,8 +89,8 @@
     // a slider follows its number field
     follow: function (value, limits) {
       known = limits;
-      const id = window.dash_clientside.callback_context.triggered_id;
-      const position = id && typeof value === "number" ? toPosition(limits[id], value) : NaN;
+      const {id} = window.dash_clientside.callback_context.inputs_list[0];
+      const position = typeof value === "number" ? toPosition(limits[id], value) : NaN;
       return Number.isFinite(position) ? position : window.dash_clientside.no_update;
     },
     // every control into one state, and into the address of the page

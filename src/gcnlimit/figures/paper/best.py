@@ -14,8 +14,8 @@ from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, growth_with_depth
-from gcnlimit.figures.paper.depth import LONGEST, name_depth, tuned_depth
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below, shades
+from gcnlimit.figures.paper.depth import LONGEST, tuned_depth
+from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below, name_value, shades
 from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -128,7 +128,7 @@ def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
         for symmetrize, style, graph in GRAPHS:
             for K, colour in zip(depths, shades(len(depths)), strict=True):
                 curve = here.test_accuracy.sel(symmetrize=symmetrize, K=K)
-                panel.plot(here.lam, curve, style, color=colour, label=f"{name_depth(K)}{graph}")
+                panel.plot(here.lam, curve, style, color=colour, label=f"{name_value('K', K)}{graph}")
         panel.set(xlabel=r"$\lambda$", xlim=(0, 2.5), ylim=(None, 1.0))
         _inset(panel, here)
     axes[0].set_ylabel(TEST_ACCURACY)

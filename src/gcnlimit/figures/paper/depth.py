@@ -15,7 +15,16 @@ from gcnlimit._values import Array
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import LITTLE, PaperFigure, Statement, growth_with_depth
-from gcnlimit.figures.style import BLACK, COLOURS, MARKERS, TEST_ACCURACY, label_panels, legend_below, shades
+from gcnlimit.figures.style import (
+    BLACK,
+    COLOURS,
+    MARKERS,
+    TEST_ACCURACY,
+    label_panels,
+    legend_below,
+    name_value,
+    shades,
+)
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -50,11 +59,6 @@ def tuned_depth(data: CSBM, depth: float, symmetrize: bool) -> Tuned:
     network = GCN(of_depth(depth, 1.0), symmetrize=symmetrize)
     free: dict[str, Any] = {"t": (0.0, LONGEST)} if math.isinf(depth) else {"c": (0.0, math.inf)}
     return tune(data, network, free)
-
-
-def name_depth(depth: float) -> str:
-    """The depth as the legends write it."""
-    return r"$K=\infty$" if math.isinf(depth) else f"$K={depth:g}$"
 
 
 def data() -> xarray.Dataset:
@@ -152,7 +156,7 @@ def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     for panel, setting in zip(axes, dataset.setting.values, strict=True):
         here = dataset.isel(setting=setting)
         for K, colour in zip(depths, shades(len(depths)), strict=True):
-            panel.plot(here.t, here.test_accuracy.sel(K=K), color=colour, label=name_depth(K))
+            panel.plot(here.t, here.test_accuracy.sel(K=K), color=colour, label=name_value("K", K))
         panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
         panel.set(xlim=(0, 4))
     for panel in axes[2:]:

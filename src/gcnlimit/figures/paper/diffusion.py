@@ -19,7 +19,7 @@ from gcnlimit.figures.style import (
     draw_smooth,
     label_panels,
     legend_below,
-    name_reg,
+    name_value,
     shades,
 )
 from gcnlimit.filters import Diffusion
@@ -99,7 +99,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
                     panel.plot(here.t, here.limit, color=colour)
                 else:
                     draw_smooth(panel, here.solved, here.test_accuracy.sel(reg=reg), color=colour, linewidth=0.9)
-                panel.plot([], [], color=colour, marker=marker, label=name_reg(reg))
+                panel.plot([], [], color=colour, marker=marker, label=name_value("r", reg))
                 draw_dots(panel, here.sel(reg=reg), "test_accuracy", color=colour, marker=marker)
             place = float(here.limit.sel(t=2.6, method="nearest"))
             panel.annotate(

@@ -19,7 +19,7 @@ from gcnlimit.figures.style import (
     draw_dots,
     label_panels,
     legend_below,
-    name_reg,
+    name_value,
     shades,
 )
 from gcnlimit.filters import Residual
@@ -148,7 +148,7 @@ def draw_strengths(dataset: xarray.Dataset, axes: Sequence[Axes], name: str, sym
         here = dataset.sel(loss=loss, K=K)
         for reg, colour, marker in zip(dataset.reg.values, shades(len(REG)), MARKERS, strict=False):
             panel.plot(here.c, here[name].sel(reg=reg), color=colour)
-            panel.plot([], [], color=colour, marker=marker, label=name_reg(reg))
+            panel.plot([], [], color=colour, marker=marker, label=name_value("r", reg))
             draw_dots(panel, here.sel(reg=reg), name, color=colour, marker=marker)
         panel.set(xlabel="$c$")
     for panel in axes[::3]:
@@ -180,7 +180,7 @@ def draw_symmetry(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
             for reg, style, face in ((np.inf, "-", colour), (1.0, "--", "white")):
                 here = dataset.sel(K=K, graph=graph, reg=reg)
                 panel.plot(here.c, here.test_accuracy, style, color=colour)
-                label = f"{graph}, {name_reg(reg)}"
+                label = f"{graph}, {name_value('r', reg)}"
                 panel.plot([], [], style, color=colour, marker=marker, markerfacecolor=face, label=label)
                 draw_dots(panel, here, "test_accuracy", color=colour, marker=marker, markerfacecolor=face)
         panel.set(xlabel="$c$")
