@@ -124,7 +124,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     ----------
     X, y, graph
         Features (or None), classes with -1, NaN or None for unlabelled nodes, adjacency matrix; as for
-        `GraphClassifier`. Features are standardised, and the operator is scaled to the noise of the model.
+        `GraphClassifier`. Features are standardized, and the operator is scaled to the noise of the model.
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all

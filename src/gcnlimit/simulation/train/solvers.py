@@ -1,6 +1,6 @@
 r"""Convex training of the weights on given training rows.
 
-Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+Minimize :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
 signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
 and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
 :math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigh_tridiagonal
@@ -104,13 +103,6 @@ def solve_shifted(  # noqa: PLR0917
     return x if left <= tol * space.size else None
 
 
-class Solution(NamedTuple):
-    """Weights of one regularization, and the duality gap over the objective that they reach."""
-
-    weights: Array
-    gap: float
-
-
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
     r"""Signed training rows :math:`Z`, rows times columns, and what is shared by all losses and regularizations."""
@@ -174,8 +166,8 @@ class TrainingRows:
 
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
-    ) -> tuple[Solution, Array]:
-        r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
+    ) -> tuple[Array, float, Array]:
+        r"""Weights of any convex loss, their duality gap over the objective, and dual variables for a nearby problem to start.
 
         The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
         :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
@@ -191,16 +183,16 @@ class TrainingRows:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
-        return Solution(np.asarray(f @ self.Z / reg), gap), f
+        return np.asarray(f @ self.Z / reg), gap, f
 
-    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Solution, Array] | None:
-        """Weights of a smooth loss and the dual variables, in products with the rows alone; None if these are too many."""
+    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Array, float, Array] | None:
+        """The same of a smooth loss, in products with the rows alone; None if these are too many."""
         slopes = of_margins(loss, np.ones(1))
         first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
         found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
         if not settled:
             return None
-        return Solution(found.weights[:, 0], found.gap(slopes.value(found.outputs), reg)), found.pull[:, 0]
+        return found.weights[:, 0], found.gap(slopes.value(found.outputs), reg), found.pull[:, 0]
 
 
 class _Problem:
