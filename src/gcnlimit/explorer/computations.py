@@ -16,7 +16,7 @@ from gcnlimit.choose.compare import Comparison, compare, gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State
+from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
 from gcnlimit.filters import Diffusion, Polynomial
 from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.bayes import bayes_optimal
@@ -346,7 +346,9 @@ def _check_alike(state: State, what: str) -> None:
 def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
     """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
     if state.hubs and state.normalization != "symmetric" and family in slow:
-        raise GCNLimitError(f"With hubs this takes minutes for {family}, unless the normalization is symmetric")
+        raise GCNLimitError(
+            f"With hubs this takes minutes for {family_name(family)}, unless the normalization is symmetric"
+        )
 
 
 def _solved(state: State) -> int:

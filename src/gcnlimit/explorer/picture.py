@@ -96,7 +96,8 @@ def snapped(values: Sequence[Array]) -> list[float] | None:
     if finite.size == 0:
         return None
     low, high = float(finite.min()), float(finite.max())
-    span = max(high - low, 1e-2 * max(abs(low), abs(high)), 1e-12)
+    span = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-12)
+    low, high = min(low, high - span), max(high, low + span)
     unit = 10.0 ** math.floor(math.log10(span))
     step = unit / 2 if span / unit > 2 else unit / 10
     margin = 0.04 * span

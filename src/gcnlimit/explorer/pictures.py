@@ -28,14 +28,13 @@ from gcnlimit.explorer.sentences import (
     WAIT,
     axis_sentence,
     elsewhere_answer,
-    family_name,
     layers_sentence,
     reg_words,
     short,
     spectrum_sentence,
     strength_sentence,
 )
-from gcnlimit.explorer.state import FAMILIES, LIMITS, State
+from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
 
 MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Elsewhere, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import FAMILIES, State
+from gcnlimit.explorer.state import FAMILIES, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
@@ -25,11 +25,6 @@ def short(value: float) -> str:
     ('0', '1.52')
     """
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
-
-
-def family_name(family: str) -> str:
-    """The family as it is written."""
-    return "PageRank" if family == "pagerank" else family
 
 
 def reg_words(state: State) -> str:

@@ -226,6 +226,11 @@ class State:
         return max(low, limit.low), min(high, limit.high)
 
 
+def family_name(family: str) -> str:
+    """The family as it is written."""
+    return "PageRank" if family == "pagerank" else family
+
+
 FIELDS = tuple(field.name for field in fields(State))
 """Names of all controls."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -234,15 +235,12 @@ ACCURACY = PaperFigure(
     curves=6,
     statements=statements,
 )
-TRAIN_ERROR = PaperFigure(
-    "train-error",
-    "Training error against the residual strength c for K = 1, 2, 3 at several r",
-    error_data,
-    draw_errors,
-    panels=(2, 3),
-    size=(9.6, 5.6),
-    dots=dots,
-    curves=6,
+TRAIN_ERROR = replace(
+    ACCURACY,
+    name="train-error",
+    title="Training error against the residual strength c for K = 1, 2, 3 at several r",
+    data=error_data,
+    draw=draw_errors,
     statements=error_statements,
 )
 SYMMETRY = PaperFigure(
