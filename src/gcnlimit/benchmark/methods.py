@@ -141,6 +141,19 @@ METHODS: dict[str, Model] = {
 """Reference methods by name. The last three are given the parameters of the model."""
 
 
+SECONDS = {
+    "features": (0.01, 0.2),
+    "label-propagation": (0.2, 1.5),
+    "correct-and-smooth": (0.3, 3.0),
+    "linear-by-leave-one-out": (2.0, 120.0),
+    "message-passing-network": (5.0, 120.0),
+    "linear-by-theory": (0.2, 1.0),
+    "amp": (0.1, 1.0),
+    "belief-propagation": (1.0, 20.0),
+}
+"""Seconds of one core for a small and for a standard graph, roughly."""
+
+
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:
     """Methods of these names; ``"all"`` stands for every one.
 

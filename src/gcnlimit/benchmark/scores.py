@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import SIZES, VERSION, as_problems, exact_of
+from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
 from gcnlimit.results.text import table
