@@ -82,8 +82,8 @@ def elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: i
         raise ParameterError(
             "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; leave out degree"
         )
-    found = sparse_elsewhere(data, to, degree, *sizes)
-    answer = BayesTransfer(**vars(found.pop("joint")), **found)
+    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     return labelled(answer, data, None, to)
 
 

@@ -57,23 +57,20 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     )
 
 
-def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> dict[str, BayesPrediction]:
+def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     home, there = (SparseModel.of(model, degree) for model in (data, to))
     known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    return {
-        "joint": _ceiling(there, *sizes, beside=home),
-        "two_stages": _ceiling(replace(there, features=taught), *sizes),
-        "frozen": _ceiling(replace(there, features=fixed), *sizes),
-    }
+    joint = _ceiling(there, *sizes, beside=home)
+    two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
+    return joint, two_stages, frozen
 
 
-def _ceiling(
-    model: SparseModel, population: int, sweeps: int, seed: int, beside: SparseModel | None = None
-) -> BayesPrediction:
+def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
     """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
+    population, sweeps, seed = sizes
     streams = np.random.SeedSequence(seed).spawn(2)
     below, above = (
         _run(model, population, sweeps, informed, stream, beside)
