@@ -123,9 +123,7 @@ def message_passing_network(task: Task, device: str = "cpu", **options: Any) -> 
     here, new, nodes = task.observation, task.new, task.observation.nodes
     there = None if new is None else (np.asarray(new.features), new.adjacency)
     features, labels = np.asarray(here.features), task.labels[:nodes]
-    return message_passing_scores(
-        features, here.adjacency, labels, seed=task.seed, device=device, new=there, **options
-    )
+    return message_passing_scores(features, here.adjacency, labels, seed=task.seed, device=device, new=there, **options)
 
 
 METHODS: dict[str, Model] = {
