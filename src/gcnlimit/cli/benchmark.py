@@ -49,7 +49,6 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
       gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
     """
     from gcnlimit.benchmark import Scores, evaluate, merge
-    from gcnlimit.benchmark.methods import reference_methods
     from gcnlimit.benchmark.problems import as_problems, problems
     from gcnlimit.benchmark.scores import ENDINGS
 
@@ -60,6 +59,8 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
     if not methods and not parts:
         _list(chosen, form)
         return
+    from gcnlimit.benchmark.methods import reference_methods  # which a list does not wait for
+
     models = reference_methods(methods).items() if methods else ()
     runs = [evaluate(model, chosen, name=name, **given) for name, model in models]
     scores = merge([*(Scores.load(part) for part in parts), *runs])

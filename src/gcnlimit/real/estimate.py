@@ -85,7 +85,8 @@ class Estimate:
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0.
 
-        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes.
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. Its errors are
+        those of the signals; class fractions count as known, other than in `predict`.
         """
         signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
         signals |= {
@@ -133,7 +134,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     ----------
     X, y, graph
         Features (or None), classes with -1, NaN or None for unlabelled nodes, adjacency matrix; as for
-        `GraphClassifier`. Features are standardised, and the operator is scaled to the noise of the model.
+        `GraphClassifier`. Features are standardized, and the operator is scaled to the noise of the model.
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all

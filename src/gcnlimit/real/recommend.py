@@ -47,7 +47,7 @@ class Recommendation:
     estimate
         The model that the graph resembles.
     doubts
-        What speaks against this model, one sentence each.
+        Reasons to doubt this model, one sentence each.
     """
 
     network: str

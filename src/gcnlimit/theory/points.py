@@ -128,7 +128,7 @@ class Points(NamedTuple):
 
     @property
     def radius(self) -> Array:
-        """Spectral radius of the operator, spike included; that of degrees that are alike for the symmetric normalisation."""
+        """Spectral radius of the operator, spike included; that of degrees that are alike for the symmetric normalization."""
         if self.degrees is None or self.normalization.plain:
             return self.operator.radius
         return radius(self.normalization, self.degrees, *self.operator)

@@ -59,8 +59,8 @@ def predict(
     At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
     (Eqs. 3.11 to 3.19), for all points together. Under a law of degrees each propensity has its margin, and the accuracy is the
-    mean over them (Eqs. 11.5 to 11.11). Of a network with a `test_filter` the test nodes are read through it (Eqs. 10.11 and
-    10.12; at finite regularization on symmetric operators only), and the labelled ones as in the training.
+    mean over them (Eqs. 11.5 to 11.11). With a `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12; at
+    finite regularization on symmetric operators only), and labelled nodes as in training.
 
     Parameters
     ----------

@@ -8,11 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
@@ -28,20 +26,17 @@ from gcnlimit.graphs.npz import (
     write_arrays,
 )
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.data.check import (
-    check_degree,
-    check_dense,
-    check_features,
-    check_labels,
-    check_mask,
-    check_model,
-)
 from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.data.observation import (
     Features,
     Graph,
     Latents,
     Observation,
+    check_degree,
+    check_features,
+    check_labels,
+    check_mask,
+    check_model,
     feature_levels,
     noise_scale,
     revealed,
@@ -60,7 +55,7 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
         "directed": np.array(data.directed),
         "degree": np.array(np.nan if o.degree is None else o.degree),
         "train_mask": o.train_mask,
-        "labels": np.where(np.isnan(latents.labels), _unknown(data.classes), latents.labels).astype(np.int32),
+        "labels": latents.labels,
         "centroid": latents.centroid,
     } | _law(data)
     if latents.theta is not None:
@@ -90,11 +85,6 @@ def _law(data: CSBM) -> Stored:
     return fields
 
 
-def _unknown(classes: Classes) -> int:
-    """What stands for an unknown label in a file."""
-    return 0 if classes.two else -1
-
-
 def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
     stored = read_arrays(path, "an instance")
@@ -106,7 +96,7 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
     model = _model(stored)
-    labels = check_labels(_with_unknown(stored["labels"], model.classes), mask, model.classes)
+    labels = check_labels(stored["labels"], mask, model.classes)
     adjacency, degree = _graph(stored, nodes)
     data = check_model(model, adjacency)
     features = _features(stored, labels, data)
@@ -142,18 +132,13 @@ def _degrees(stored: Stored) -> DegreeLaw | None:
     return _LAWS[name](*stored["degrees"])
 
 
-def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:
-    """Labels, with the number of the file for an unknown one turned into NaN."""
-    return np.where(labels == _unknown(classes), np.nan, labels) if labels.dtype.kind == "i" else labels
-
-
 def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
     """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
     degree = field(stored, "degree").item()
     if isinstance(degree, float) and math.isnan(degree):
         if "adjacency" not in stored:
             raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
-        return check_dense(stored["adjacency"], nodes), None
+        return np.asarray(check_features(field(stored, "adjacency", nodes, nodes), nodes, "adjacency"), float), None
     csr = stored_csr(stored, "weights", (nodes, nodes))
     return as_adjacency(csr, name="adjacency", loops=True), check_degree(degree, nodes)
 
