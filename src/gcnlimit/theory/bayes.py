@@ -19,7 +19,7 @@ from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
 from gcnlimit.theory.degrees.ceiling import heterogeneous_ceiling
-from gcnlimit.theory.elsewhere import BayesTransfer, bayes_elsewhere
+from gcnlimit.theory.elsewhere import BayesTransfer, bayes_elsewhere, elsewhere_at
 from gcnlimit.theory.points import with_errors
 
 
@@ -28,7 +28,16 @@ def bayes_optimal(
     data: CSBM, *, degree: float | None = None, population: int = 3000, sweeps: int = 40, seed: int = 0
 ) -> BayesPrediction: ...
 @overload
-def bayes_optimal(data: CSBM, *, to: CSBM, gcn: GCN | None = None) -> BayesTransfer: ...
+def bayes_optimal(
+    data: CSBM,
+    *,
+    to: CSBM,
+    gcn: GCN | None = None,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
+) -> BayesTransfer: ...
 def bayes_optimal(
     data: CSBM,
     *,
@@ -68,13 +77,13 @@ def bayes_optimal(
         The data; array parameters broadcast.
     to
         Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); as in `transfer`, its
-        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer is that with both
-        graphs at hand; its field `two_stages` is that of an algorithm that has left the first graph with all it says of the
-        features, and `frozen` that of weights which the new graph does not change.
+        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer uses both
+        graphs. Its field `two_stages` is for an algorithm that keeps what the first graph says about the features but does
+        not see that graph again, and `frozen` for weights that the new graph does not change.
     gcn
         The network whose weights `frozen` keeps; by default they are Bayes-optimal. It goes with `to`.
     degree
-        Mean degree of the graph; by default it is large, and the answer exact.
+        Mean degree of the graph, and of the graph `to`; by default it is large, and the answer exact.
     population, sweeps, seed
         At finite degree: nodes in each of sixteen populations, how often they are drawn anew, half of the time to forget the
         start, and the seed. Errors fall as the inverse square root of either; slow near a transition, where `status` says so.
@@ -103,9 +112,9 @@ def bayes_optimal(
         whole("seed", seed, low=0),
     )
     if to is not None:
-        if degree is not None:
-            raise ParameterError("degree is not allowed beside to: another graph has a ceiling at large degree only")
-        return bayes_elsewhere(data, to, gcn)
+        if degree is None:
+            return bayes_elsewhere(data, to, gcn)
+        return elsewhere_at(data, to, gcn, number("degree", degree, low=0, open_low=True), *sizes)
     if gcn is not None:
         raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
     if degree is not None:

@@ -21,9 +21,11 @@ import numpy as np
 from gcnlimit._validation import broadcast, check_types
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
+from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import BayesPrediction
+from gcnlimit.theory.ceiling.finite_degree import sparse_elsewhere
 from gcnlimit.theory.ceiling.performance import ceiling
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution
@@ -69,6 +71,20 @@ def bayes_elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransf
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: bayes_elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
+
+
+def elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
+    """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
+    for graph_model in (data, to):
+        graph_model.require_alike("bayes_optimal on another graph")
+    feature_signal(data, to)  # refuses features of another kind
+    if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
+        raise ParameterError(
+            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; leave out degree"
+        )
+    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
+    return labelled(answer, data, None, to)
 
 
 class _Graph:
