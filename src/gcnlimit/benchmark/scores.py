@@ -97,9 +97,7 @@ class Scores:
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:
-            runs = [
-                {key: None if value != value else value for key, value in asdict(run).items()} for run in self.runs
-            ]
+            runs = [{key: None if value != value else value for key, value in asdict(run).items()} for run in self.runs]
             with writing(path):
                 path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 

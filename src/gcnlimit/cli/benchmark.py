@@ -43,7 +43,7 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
 @click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
-def command(  # noqa: PLR0917
+def command(
     *, form: str, methods: tuple[str, ...], parts: tuple[str, ...], beside: bool, out: Path | None, **given: Any
 ) -> None:
     """Problems with known ceilings: list them, run reference methods on them, rank results from files.
