@@ -159,7 +159,7 @@ def _relative(averages: Averages) -> list[Array]:
 def check_loss(loss: Any) -> None:
     r"""Check a loss: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimise
+    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimize
     :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull and
     averages given in closed form must be those of the proximal operator.
 

@@ -142,7 +142,7 @@ Penalty.register(FromValue)  # a function of a weight has the same methods as on
 def as_penalty(penalty: Any) -> Penalty:
     """Return the penalty of that name, of that function of a weight, or the object itself if it is a penalty.
 
-    A function that is the squared weights is recognised, since some answers are known for these only.
+    A function that is the squared weights is recognized, since some answers are known for these only.
 
     >>> as_penalty("l2"), as_penalty(lambda w: w**2 / 2)
     (L2(), L2())

@@ -120,7 +120,7 @@ def test_a_node_is_exchanged_for_more_than_a_billionth_of_the_largest_share(gain
         return best + by * (np.arange(best.size) == node)
 
     def share(angle):
-        return (problem.combine(slope, spectral._features(*values(angle, one))) / weight)[0]
+        return (problem.share(slope, *values(angle, one)) / weight)[0]
 
     lost = (share(best) - share(shifted(1e-2)))[node] / np.max(np.abs(share(best)))  # quadratic in the shift
     off = shifted(1e-2 * math.sqrt(gain / lost))

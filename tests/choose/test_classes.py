@@ -1,5 +1,6 @@
 """Choosing a network on more than two classes, unequal classes and correlated features."""
 
+import functools
 import math
 
 import numpy as np
@@ -83,11 +84,16 @@ def test_a_refused_point_leaves_the_others_alone():
         gl.tune(data, network, free)
 
 
+@functools.cache
+def compared(data):
+    return gl.compare(data, depth=1, order=2, reg=math.inf)
+
+
 @pytest.mark.parametrize("classes", [3, [0.2, 0.8]])
 def test_comparisons_follow_the_classes(classes):
     """What is chosen is that of two classes; the accuracies are those of its margins, below the ceiling of these classes."""
     data = gl.CSBM(**PARAMETERS, classes=classes)
-    two, more = (gl.compare(d, depth=1, order=2, reg=math.inf) for d in (DATA, data))
+    two, more = (compared(d) for d in (DATA, data))
     chosen = {
         entry.method: entry.chosen for entry in two.entries
     }  # the best of several filters is known for two classes only

@@ -89,7 +89,7 @@ def test_a_point_that_fails_does_not_lose_the_others():
     [
         (["simulate", *DATA, "--t", "1", "--trials", "0"], "trials"),
         (["simulate", *DATA, "--t", "1", "--degree", "0.1"], "lam"),
-        (["sample", *DATA, "--out", "/no/such/folder/x.npz"], "out"),
+        (["sample", *DATA, "--out", "/no/such/folder/x.npz"], "there is no folder /no/such/folder"),
         (["sample", *DATA, "--lam", "1,2", "--out", "x.npz"], "shape"),
     ],
 )

@@ -100,7 +100,11 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
     [
         ("a,b,1,2\n", None, r"has 4 columns; keep two \(source, target\) or three"),
         ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
-        (EDGES, "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n", "column 'born' holds dates, such as '2001-02-03'"),
+        (
+            EDGES,
+            "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n",
+            "column 'born' holds dates or times, such as '2001-02-03'",
+        ),
         (
             EDGES,
             "node,label,size\na,x,3\nb,y,tall\n",
@@ -141,7 +145,7 @@ def test_data_frames_are_read_as_files_are(read):
     assert np.array_equal(data.X, file.X)
     assert data.y.tolist() == file.y.tolist() == [1, -1, 2, 1]
     assert (data.graph != file.graph).nnz == 0
-    with pytest.raises(gl.ParameterError, match="column 'born' holds dates"):
+    with pytest.raises(gl.ParameterError, match="column 'born' holds dates or times"):
         real.read(edges, frame.assign(born=pd.Timestamp("2001-02-03")))
 
 
@@ -162,6 +166,22 @@ def test_a_comma_is_the_decimal_point_between_semicolons(read):
     data = read("source;target;weight\na;b;0,5\nb;c;1,5\n", "id;age;label\na;-1,25;x\nb;2;y\nc;3,5;x\n;;\n")
     assert data.graph.data.tolist() == [0.5, 1.5]
     assert data.X.ravel().tolist() == [-1.25, 2, 3.5]
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_the_numbers_of_rows_that_pandas_writes_are_no_column(read, index):
+    edges = f"{index},source,target\n0,5,7\n1,7,6\n2,6,5\n"
+    assert read(edges).names.tolist() == ["5", "6", "7"]
+    data = read(edges, f"{index},id,age,label\n0,5,1,x\n1,6,2,y\n2,7,3,x\n")
+    assert data.graph.toarray().tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert data.X.ravel().tolist() == [1, 2, 3]
+    assert read("0,1\n1,2\n", f"{index},age,label\n0,1,x\n1,2,y\n2,3,x\n").names.tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("day", ["31-Dec-2023", "12/31/23", "31.12.23", "31 December 2023", "2023-12-31T09:00", "9:30"])
+def test_dates_and_times_are_no_words(read, day):
+    with pytest.raises(gl.ParameterError, match="holds dates or times"):
+        read(nodes=f"id,born,label\na,{day},x\nb,{day},y\n")
 
 
 def test_tables_without_a_common_node_are_refused(read):

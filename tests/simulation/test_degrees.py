@@ -57,7 +57,7 @@ def test_a_node_without_an_edge_stays_apart():
 @pytest.mark.parametrize("normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr)
 def test_networks_on_sampled_graphs(normalization):
     gcn = gl.GCN(gl.PageRank(0.2), reg=[math.inf, 1.0], normalization=normalization)
-    measured = gl.simulate(model(), gcn, nodes=1500, degree=50, trials=6, seed=3, workers=1)
+    measured = gl.simulate(model(), gcn, nodes=1000, degree=50, trials=6, seed=3, workers=1)
     expected = gl.predict(model(), gcn)
     assert np.all(abs(measured.test_accuracy - expected.test_accuracy) < 4 * measured.standard_error.test_accuracy)
     assert np.all(abs(measured.train_loss - expected.train_loss) <= 4 * measured.standard_error.train_loss + 1e-3)

@@ -21,14 +21,14 @@ def within_four_errors(measured, exact, *names):
 @pytest.mark.parametrize(("loss", "reg"), [("square", np.inf), ("logistic", 1.0)])
 def test_two_filters_on_the_training_graph(loss, reg):
     gcn = gl.GCN(gl.PageRank(0.4), loss, reg, test_filter=gl.PageRank(0.15), normalize=True)
-    measured = gl.simulate(DATA, gcn, 800, trials=12, **DENSE)
+    measured = gl.simulate(DATA, gcn, 400, trials=8, **DENSE)
     within_four_errors(measured, gl.predict(DATA, gcn), "test_accuracy", *["test_loss"] * (reg < np.inf))
 
 
 def test_another_graph_of_twice_as_many_nodes_has_twice_alpha_and_mu():
     gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=[0.5, 5.0], test_filter=gl.PageRank(-0.2))
     to = gl.CSBM(2.0, [[-0.8], [0.5]], 4.0, 0.3, directed=False)
-    measured, exact = gl.simulate(DATA, gcn, 500, trials=12, to=to, **DENSE), gl.transfer(DATA, gcn, to)
+    measured, exact = gl.simulate(DATA, gcn, 300, trials=8, to=to, **DENSE), gl.transfer(DATA, gcn, to)
     assert measured.to_xarray().sizes == {"to_lam": 2, "reg": 2}
     within_four_errors(measured, exact, "test_accuracy", "test_loss")
 
@@ -38,12 +38,12 @@ def test_unequal_classes_keep_their_bias_on_another_graph():
     gcn = gl.GCN(gl.Diffusion(0.5), "logistic", reg=1.0, test_filter=gl.PageRank([0.0, 0.4]))
     for fractions in ([0.3, 0.7], [0.5, 0.5], [0.8, 0.2]):
         to = gl.CSBM(2.0, 0.9, 1.5, 0.3, directed=False, classes=fractions)
-        measured, exact = gl.simulate(data, gcn, 500, trials=8, to=to, **DENSE), gl.transfer(data, gcn, to)
+        measured, exact = gl.simulate(data, gcn, 300, trials=8, to=to, **DENSE), gl.transfer(data, gcn, to)
         within_four_errors(measured, exact, "test_accuracy", "balanced_accuracy")
     assert np.all(exact.best_accuracy - exact.test_accuracy > 0.1)  # the bias of the training is wrong there
 
 
-def joined(data, gcn, seed, nodes=700, new=40):
+def joined(data, gcn, seed, nodes=500, new=30):
     """Fraction right of the last nodes of a graph, which joined after the training on the others."""
     instance = gl.sample(data, nodes, degree=None, seed=seed)
     whole, first = instance.observation, slice(0, nodes - new)
@@ -95,10 +95,10 @@ def pair(data, to, nodes, seed, degree=60):
     return home, gl.sample(to, nodes_there, degree, seed=2 * seed + 1, beside=home)
 
 
-@pytest.mark.parametrize("to", [gl.CSBM(1, -0.6, 1.0, 0.1), gl.CSBM(4, 0.6, 3.0, 0.1, classes=[0.3, 0.7])], ids=repr)
+@pytest.mark.parametrize("to", [gl.CSBM(1, -0.6, 1.0, 0.1), gl.CSBM(1, 0.4, 1.0, 0.1, classes=[0.3, 0.7])], ids=repr)
 def test_message_passing_on_both_graphs_reaches_the_joint_ceiling(to):
     data = gl.CSBM(2, 1.0, 1.5, 0.2, directed=to.classes.equal)
-    found = [gl.amp(home, to=other, tol=1e-4) for home, other in (pair(data, to, 800, seed) for seed in range(8))]
+    found = [gl.amp(home, to=other, tol=1e-4) for home, other in (pair(data, to, 600, seed) for seed in range(8))]
     accuracy = np.array([posterior.performance.test_accuracy for posterior in found])
     error = accuracy.std(ddof=1) / 8**0.5
     assert abs(accuracy.mean() - gl.bayes_optimal(data, to=to).test_accuracy) < 4 * error

@@ -185,10 +185,10 @@ def compare(
     of the graph alone; and the Bayes-optimal accuracy. Each line says what was chosen.
 
     On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
-    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families have
-    the symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
-    polynomials nor other filters are searched; the eigenvector is that of the regularized graph. The search takes a few seconds
-    for one point, less for each of many.
+    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families
+    have the symmetric normalization. PageRank is also shown with the other normalizations that the law allows, neither
+    polynomials nor other filters are searched, and the eigenvector is that of the regularized graph. The search takes a
+    few seconds for one point, less for each of many.
 
     Parameters
     ----------
@@ -256,14 +256,13 @@ def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg:
         if symmetrize or not data.directed:
             yield from _beyond_one_filter(data)
         return
-    others = {"none": "none", "random walk": "random-walk", "regularized": "regularized"}
-    for words, name in others.items():
+    for name in ("none", "random-walk", "regularized"):
         if _is_answered(name, data.degrees):
-            yield tuned(f"PageRank, {words}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
+            yield tuned(f"PageRank, {name.replace('-', ' ')}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
 
 
 def _is_answered(normalization: str, law: DegreeLaw) -> bool:
-    """Whether the theory has an answer for a normalisation under a law of degrees."""
+    """Whether the theory has an answer for a normalization under a law of degrees."""
     try:
         as_normalization(normalization).check(law)
     except ParameterError:
@@ -307,7 +306,7 @@ def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
 
 def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     """Entry of a family at its best."""
-    best = tune(data, gcn, free, threshold="best", progress=False)
+    best = tune(data, gcn, free, progress=False)
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
@@ -419,7 +418,7 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
     """
     check_problem("gap_map", data, gcn)
     ceiling = bayes_optimal(data)
-    return GapMap(data, tune(data, gcn, free, threshold="best", progress=progress), ceiling)
+    return GapMap(data, tune(data, gcn, free, progress=progress), ceiling)
 
 
 def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:

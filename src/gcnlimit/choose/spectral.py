@@ -11,7 +11,7 @@ Newton's method finds the best values. At strength 1 a value is an angle, :math:
 :math:`U = \frac12 \sin 2\varphi` and :math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0,
 :math:`U = \varphi` and :math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian
 is diagonal plus a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the
-derivatives :math:`c_k` in these numbers, every angle of the bulk maximises at the optimum
+derivatives :math:`c_k` in these numbers, every angle of the bulk maximizes at the optimum
 
 .. math:: c_1 W + c_2 W^2 + c_3 U^2 + w(x)\, [ c_4 W + c_5 W^2 + c_6 U^2 + c_7 U + c_8 UW ], \qquad
           w(x) = \frac{de}{d\tau} = \frac{1}{1 + \lambda_e^2 - \lambda_e x}
@@ -111,6 +111,10 @@ class SpectralMargin:
         terms = (slope[:, k, None] * w * f for k, (w, f) in enumerate(zip(self._weights(), features, strict=True)))
         return np.asarray(sum(terms))
 
+    def share(self, slope: Array, U: Array, W: Array) -> Array:
+        """What each node contributes to the linearized margin."""
+        return self.combine(slope, _features(U, W))
+
     def rows(self, features: tuple[Array, ...]) -> Array:
         """The eight functions of the nodes with their weights: point, number, node."""
         return np.stack([w * f for w, f in zip(self._weights(), features, strict=True)], axis=1)
@@ -196,7 +200,7 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
 
 
 def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    r"""Move nodes to the angles that maximise their share of the linearized margin, the most promising first.
+    r"""Move nodes to the angles that maximize their share of the linearized margin, the most promising first.
 
     A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves
     saddles, such as :math:`\varphi = 0` without features, and no optimum.
@@ -204,11 +208,11 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
     weight = margin.measure.tau + margin.measure.e
-    target, share = angle.copy(), np.full_like(angle, -np.inf)  # what a node contributes to the linearized margin
-    here = margin.combine(slope, _features(*values(angle, margin.s)))
+    target, share = angle.copy(), np.full_like(angle, -np.inf)
+    here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
-        there = margin.combine(slope, _features(*values(tried, margin.s)))
+        there = margin.share(slope, *values(tried, margin.s))
         target, share = np.where(there > share, tried, target), np.maximum(share, there)
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)

@@ -63,7 +63,7 @@ class Tuned(Result):
     parameters
         Best value of each free parameter, by name; NaN at a point that was refused.
     curvature
-        Second derivative of the margin that was maximised in each free parameter, in ``log reg`` for the
+        Second derivative of the margin that was maximized in each free parameter, in ``log reg`` for the
         regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
@@ -106,7 +106,7 @@ def tune(
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
-    What is maximised is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
+    What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
     1, and in which the accuracy increases for any number of equal classes (Eq. 8.3). One free number is searched globally: a
     scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; on a directed graph
     with ``reg`` free up to infinity, from the filters that are best there, at every regularization. All points of the data are
@@ -129,7 +129,7 @@ def tune(
         interval, and ``reg = inf`` competes if the upper bound is infinite. ``"test_filter": "best"`` reads the test nodes
         through the best of all filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     threshold
-        ``"own"`` decides two unequal classes with the bias of the trained network, and maximises
+        ``"own"`` decides two unequal classes with the bias of the trained network, and maximizes
         :math:`\Phi^{-1}(\text{test accuracy})` over finite regularizations.
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has

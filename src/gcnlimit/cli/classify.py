@@ -57,13 +57,13 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, {}, fewest=0)
-    from gcnlimit import GraphClassifier
-
     data = load_labelled(file, **tables)
     given = data.training(split)
     _say_if_done(given)
     weight = "balanced" if balanced else None
     with progress_bar("Classifying", None, unit="fits"):
+        from gcnlimit import GraphClassifier
+
         model = GraphClassifier(family, strengths=strength, class_weight=weight).fit(data.X, given, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)

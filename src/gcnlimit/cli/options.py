@@ -247,9 +247,9 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
 
     What was done to the tables is printed to standard error.
     """
-    from gcnlimit import real
-
     with progress_bar("Reading", None):
+        from gcnlimit import real
+
         data = real.read(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)

@@ -32,10 +32,10 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
       gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
     check_plot(plot, {}, fewest=0)
-    from gcnlimit import recommend
-
     data = load_labelled(file, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
+        from gcnlimit import recommend
+
         advice = recommend(data.X, data.training(split), data.graph)
     if plot is not None:
         draw(plot, advice.plot)

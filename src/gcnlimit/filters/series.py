@@ -1,4 +1,4 @@
-"""Filters that are infinite series: the continuous network and personalised PageRank."""
+"""Filters that are infinite series: the continuous network and personalized PageRank."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
 
 @dataclass(frozen=True, eq=False, init=False)
 class PageRank(Filter):
-    r"""Personalised PageRank (APPNP): :math:`g(x) = 1/(1 - \theta x)`.
+    r"""Personalized PageRank (APPNP): :math:`g(x) = 1/(1 - \theta x)`.
 
     Its series :math:`\sum_k \theta^k x^k` converges if :math:`|\theta|` times the spectral radius of the operator, spike
     included, is below 1; since that radius is at least 1, so must be :math:`|\theta|`.

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -79,7 +78,6 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         raise ParameterError(
             f"{name} has {raw.shape[0]} rows but the graph has {nodes} nodes; they must be the same nodes in order"
         )
-    require(f"a row of {raw.shape[1]} features", 64.0 * raw.shape[1], "leave out columns without an entry")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)

@@ -15,11 +15,14 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-MISSING = frozenset({"", "na", "n/a", "?", "none", "null", "nan", "nat", "<na>"})
+MISSING = frozenset({"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"})
 UNKNOWN = MISSING | {"unknown", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
-_DAY = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})([ T].*)?")
+_DAY = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}"
+    r"|\d{2}\.\d{2}\.\d{2})([ T].*)?|\d{1,2}:\d{2}(:\d{2})?"
+)
 
 
 def text(cell: Any) -> str:
@@ -125,7 +128,9 @@ def _one_hot(name: str, words: Any, missing: Any) -> Array:
     values = sorted(set(words[~missing].tolist()))
     leave = f"or leave the column out by {option('drop', name)}"
     if days := [value for value in values if _DAY.fullmatch(value)]:
-        raise ParameterError(f"column {name!r} holds dates, such as {days[0]!r}; count days from one of them, {leave}")
+        raise ParameterError(
+            f"column {name!r} holds dates or times, such as {days[0]!r}; write them as numbers, {leave}"
+        )
     if numbers := [value for value in values if is_number(value)]:
         word = next(value for value in values if not is_number(value))
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalise an adjacency matrix."""
+"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalize an adjacency matrix."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float
     r"""Matrix :math:`(D + \tau d)^{-p} A\, (D + \tau d)^{-q}`; rows of nodes without an edge are 0.
 
     :math:`D` holds the sums of the rows on the left and those of the columns on the right, :math:`d` is their mean, :math:`p`
-    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularised for :math:`\tau > 0`.
+    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularized for :math:`\tau > 0`.
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> normalized(path, 1, 0).sum(axis=1)

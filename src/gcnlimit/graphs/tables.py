@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
@@ -26,6 +25,7 @@ from gcnlimit.graphs.npz import Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
+NAMES = ("id", "node", "node_id", "name")
 Columns = dict[str, list[Any]]
 
 
@@ -48,7 +48,6 @@ def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.Arra
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
         raise ParameterError(f"edges name the node {named}; nodes are numbered from 0 to {count - 1}")
-    require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(real("weights", weights))
     if data is not None and data.shape != (len(array),):
         raise ParameterError(f"weights have shape {data.shape}; there must be one for each of the {len(array)} edges")
@@ -82,7 +81,7 @@ def read_tables(
     if table and not ends & {*known}:
         raise ParameterError(
             f"{_shown(nodes, 'nodes')} names no node of the edges: its nodes are such as {known[0]!r}, theirs such as "
-            f"{source[0]!r}; name the column of the nodes by id"
+            f"{source[0]!r}; write both alike, or name another column by id"
         )
     names = [*known, *sorted(ends - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
@@ -93,6 +92,8 @@ def read_tables(
         lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
         notes.append(f"{lacking}; their labels and features are missing.")
     y, unlabelled = classes_of([*classes, *rest]) if classes else ([None] * len(names), [])
+    if table and not classes:
+        notes.append(f"No column holds the classes: {_shown(nodes, 'nodes')} has {', '.join(table)}.")
     X, encoded = features_of({name: [*cells, *rest] for name, cells in features.items()})
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=(*notes, *unlabelled, *encoded))
 
@@ -106,6 +107,7 @@ def _nodes(
             raise ParameterError(f"{parameter} = {column!r} is not a column of {shown}, which has {', '.join(table)}")
     key = next(iter(table)) if key is None else key
     names = [text(cell) for cell in table[key]]
+    _check_named(names, shown, key)
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"{shown} names the node {name!r} {times} times; each must have one row")
@@ -129,8 +131,7 @@ def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
     first, second, *third = columns
     source, target = ([text(cell) for cell in columns[name]] for name in (first, second))
     for name, ends in ((first, source), (second, target)):
-        if "" in ends:
-            raise ParameterError(f"{shown} names no node in row {ends.index('') + 1} of its column {name!r}")
+        _check_named(ends, shown, name)
     if not third:
         return source, target, None
     if wrong := [cell for cell in columns[third[0]] if not is_number(cell)]:
@@ -139,6 +140,11 @@ def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
             f"weight, a number; leave the column out by {option('drop', third[0])}"
         )
     return source, target, np.array(columns[third[0]], float)
+
+
+def _check_named(names: list[str], shown: str, column: str) -> None:
+    if "" in names:
+        raise ParameterError(f"{shown} names no node in row {names.index('') + 1} of its column {column!r}")
 
 
 def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
@@ -192,7 +198,7 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
         return _parquet(source)
     try:
         with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
-            return _csv(file, shown, headed)
+            return _without_counter(_csv(file, shown, headed), kind)
     except UnicodeDecodeError:
         raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
@@ -208,6 +214,15 @@ def _index_counts(frame: Any, kind: str) -> bool:
     return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
 
 
+def _without_counter(table: Columns, kind: str) -> Columns:
+    """The table without the numbers of its rows, which pandas writes first, under no name, unless told otherwise."""
+    (first, cells), *others = table.items()
+    if first not in ("", "Unnamed: 0") or cells != [str(k) for k in range(len(cells))]:
+        return table
+    names_others = any(name.lower() in NAMES for name, _ in others)
+    return dict(others) if (len(others) > 1 if kind == "edges" else names_others) else table
+
+
 def _csv(file: Any, shown: str, headed: Any) -> Columns:
     lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
     if not lines:
@@ -216,22 +231,27 @@ def _csv(file: Any, shown: str, headed: Any) -> Columns:
     lines = [line.strip() for line in lines] if mark == " " else lines
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
     if mark == ";":  # where a comma is the decimal point
-        rows = [[re.sub(r"^([+-]?\d+),(\d+)$", r"\1.\2", cell) for cell in row] for row in rows]
+        rows = [[re.sub(r"^([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)$", r"\1.\2", cell) for cell in row] for row in rows]
     rows = [row for row in rows if any(row)]
     width = len(rows[0])
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
         raise ParameterError(f"{shown} has {len(rows[bad])} cells in row {bad + 1} and {width} in the first")
     head = rows.pop(0) if headed(rows) else [str(k + 1) for k in range(width)]
-    if len(set(head)) != width or not rows:
-        raise ParameterError(f"{shown} has no rows, or two columns of one name; each column needs its own")
+    if twice := [name for name, times in Counter(head).items() if times > 1]:
+        raise ParameterError(f"{shown} has two columns called {twice[0]!r}; each column needs its own name")
+    if not rows:
+        raise ParameterError(
+            f"{shown} has the names of its columns and no rows; it must have one for each edge or node"
+        )
     return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _headed(rows: list[list[str]], names: list[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first, ends = rows[0], {cell for row in rows[1:] for cell in row[:2]}
-    if first[0].lower() in ENDS or len(first) < 2 or not ends:
-        return first[0].lower() in ENDS
+    usual = not first[0] or any(cell.lower() in ENDS for cell in first[:2])
+    if usual or len(first) < 2 or not ends:
+        return usual
     if not any(map(is_number, first)) and (all(map(is_number, ends)) or (len(first) > 2 and is_number(rows[1][2]))):
         return True
     return bool(names) and not {*first[:2]} & ({*names} | ends)

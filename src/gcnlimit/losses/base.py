@@ -282,7 +282,7 @@ class ClassLoss:
 
 
 def resting_bias(loss: Loss, first: float) -> float:
-    r"""Bias :math:`b` that minimises :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
+    r"""Bias :math:`b` that minimizes :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
     from scipy.optimize import brentq  # slow to import, and rarely needed
 
     given = loss.kinks or loss.breakpoints(np.ones(1)) is None

@@ -136,7 +136,7 @@ def _problem(given: Any, least_at_0: bool) -> str | None:
 
 
 def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
-    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimise.
+    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimize.
 
     The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
     """

@@ -188,7 +188,7 @@ class Fitted(NamedTuple):
 
     @property
     def score(self) -> float:
-        """What is maximised: the accuracy less the square error, which decides between accuracies that hardly differ."""
+        """What is maximized: the accuracy less the square error, which decides between accuracies that hardly differ."""
         return self.accuracy - self.square_error
 
 

@@ -240,7 +240,7 @@ def _squares(rows: Array) -> Array:
 
 
 def spread(count: int, dimension: int) -> Array:
-    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalised golden ratio.
+    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio.
 
     >>> spread(3, 1)[:, 0].round(3)
     array([0.5  , 0.118, 0.736])

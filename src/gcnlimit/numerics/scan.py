@@ -1,7 +1,7 @@
 r"""Global maxima on an interval, of many functions at once.
 
 `objective(u, which)` returns the value of problem number ``which[i]`` at the point ``u[i]``, so that thousands of problems
-cost a few vectorised calls.
+cost a few vectorized calls.
 """
 
 from __future__ import annotations

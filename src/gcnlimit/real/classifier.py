@@ -32,14 +32,14 @@ TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as
 class GraphClassifier(GraphEstimator):
     r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
 
-    By default an average of ridge regressions on several views of a node: its features, PageRank of them of seven
+    By default an average of ridge regressions on several views of a node: its features, PageRank of them with seven
     strengths of either sign, its neighbourhood, its degree, and the labels around it. *Exact leave-one-out* on the
     labelled nodes gives each its weight, so that nothing is trained and no validation set is needed. The graph is left out
     where that does as well within one standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y`
     but not both axes of the graph: use `loo_score_`, or `gcnlimit.cross_validate`.
 
     Naming a filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
-    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy less square error.
+    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy minus square error.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class _Fixed:
     def skewness(self, state: _State) -> float:
         """Skewness of the fields on unlabelled nodes, over its standard error for a Gaussian."""
         h = np.arctanh(np.clip(np.delete(state.m, self.known), -_SURE, _SURE))
-        spread = float(np.std(h))
+        spread = float(np.std(h)) if h.size else 0.0
         return 0.0 if spread == 0.0 else float(np.mean((h - h.mean()) ** 3)) / spread**3 / math.sqrt(6.0 / h.size)
 
 

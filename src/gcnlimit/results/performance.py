@@ -70,6 +70,8 @@ class Performance(Result):
     roc_auc
         Area under the receiver operating characteristic of two classes; None for more, and for predictions on heterogeneous
         degrees.
+    by_degree
+        Function behind `accuracy_by_degree`; None without a law of degrees.
     """
 
     test_accuracy: Numbers

@@ -8,7 +8,7 @@ the same nodes: a few numbers for thousands of nodes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,10 +78,11 @@ def measured(data: CSBM, rows: Array) -> Performance:
         named["log_test_error"] = scalar_or_array(np.log1p(-np.asarray(rows[0])))
         right, nodes = np.split(rows[len(FIELDS) :], 2)
         accuracy = np.moveaxis(right / nodes, 0, -1)
-    return Performance(**named, by_degree=data.degrees and ByDegree(_edges(data.degrees), accuracy))
+    return Performance(**named, by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy))
 
 
-class ByDegree(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ByDegree:
     """Accuracy on the nodes of each cell of propensities, along the last axis; `edges` are the bounds between the cells."""
 
     edges: Array
@@ -96,18 +97,17 @@ def _edges(law: DegreeLaw) -> Array:
     return np.sqrt(law.theta[1:] * law.theta[:-1])
 
 
-def by_cell(instance: Instance, nodes: Mask, hits: Array) -> list[float]:
+def by_cell(instance: Instance, nodes: Mask, hits: Array) -> Array:
     """Under a law of degrees: the right ones of some nodes in each cell around a propensity of the law, then all of them.
 
     The propensities are those that were drawn, or those measured on a graph that was not.
     """
     law, theta = instance.data.degrees, instance.latents.theta
     if law is None:
-        return []
+        return np.empty(0)
     drawn = instance.observation.theta if theta is None else theta
     cells = np.searchsorted(_edges(law), np.asarray(drawn)[nodes])
-    counts = (np.bincount(cells, weights, minlength=law.theta.size) for weights in (hits, None))
-    return np.concatenate(list(counts)).tolist()
+    return np.concatenate([np.bincount(cells, w, minlength=law.theta.size) for w in (hits, None)])
 
 
 def measurable(instance: Instance) -> Mask:

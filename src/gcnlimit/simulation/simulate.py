@@ -30,7 +30,7 @@ from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 
 _TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
-SHARING = 4  # processes that share a graphics card, at most
+SHARING = 4  # processes that share a GPU, at most
 MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
 
@@ -72,7 +72,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
+        small. A GPU is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
         nodes in all.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
@@ -107,15 +107,15 @@ def simulate(  # noqa: PLR0917
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
-    groups = _groups(data, gcn, to, shape)
-    there = [_size_there(size, group) for group in groups]
-    for group, other in zip(groups, there, strict=True):
-        if throw and group.to is not None:
-            other.check_signals(group.to)
-    workers = _workers(workers, _bytes(data, gcn, size) + (to is not None) * max(s.bytes() for s in there), size)
+    groups = _groups(data, gcn, to, shape, size)
+    for group in groups if throw else ():
+        group.there.check_signals(group.to or group.data)
+    points, labels = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
+    needed = size.bytes() + training_bytes(size, labels, points, holds_rows(gcn, data.classes, size.streamed))
+    workers = _workers(workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size)
     tasks = [
-        _Trial(group.data, group.gcn, size, child, throw, group.to, other)
-        for group, other, seeds in zip(groups, there, root.spawn(len(groups)), strict=True)
+        _Trial(group, size, child, throw)
+        for group, seeds in zip(groups, root.spawn(len(groups)), strict=True)
         for child in seeds.spawn(trials)
     ]
     if workers is None and size.device != "cpu":
@@ -131,14 +131,6 @@ def _deployment(data: CSBM, to: CSBM) -> CSBM:
     check_types("simulate", data=(data, CSBM), to=(to, CSBM))
     feature_signal(data, to)
     return replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
-
-
-def _size_there(size: Size, group: _Group) -> Size:
-    """Size of the graph to test on: as many features, and so a number of nodes in proportion to alpha."""
-    if group.to is None:
-        return size
-    nodes = math.floor(size.nodes * float(group.to.alpha) / float(group.data.alpha) + 0.5)
-    return replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
 
 
 def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
@@ -157,35 +149,29 @@ def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress:
 class _Trial:
     """One graph, to be drawn and trained on, perhaps in another process."""
 
-    data: CSBM
-    gcn: GCN
+    group: _Group
     size: Size
     seed: np.random.SeedSequence
     throw: bool
-    to: CSBM | None
-    size_there: Size
 
     def __call__(self) -> Array:
         """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
-        if self.throw:
-            return self._measure(*self._draw(), self.gcn)
+        data, gcn, to, there, _ = self.group
         try:
-            self.size.check_signals(self.data)
-            self.size_there.check_signals(self.to or self.data)
-            instances = self._draw()
+            self.size.check_signals(data)
+            there.check_signals(to or data)
+            here = draw(data, self.size, self.seed)
+            other = None if to is None else draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
         except ParameterError as error:
-            return self._without_answer(error, math.prod(self.gcn.shape))
+            if self.throw:
+                raise
+            return self._without_answer(error, math.prod(gcn.shape))
         try:
-            return self._measure(*instances, self.gcn)
+            return self._measure(here, other, gcn)
         except (ParameterError, ConvergenceError):
-            return self._each(*instances)
-
-    def _draw(self) -> tuple[Instance, Instance | None]:
-        """The graph of the training, and that of the test if it is another."""
-        here = draw(self.data, self.size, self.seed)
-        if self.to is None:
-            return here, None
-        return here, draw(self.to, self.size_there, self.seed.spawn(1)[0], here.latents.centroid)
+            if self.throw:
+                raise
+            return self._each(here, other)
 
     def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
         trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
@@ -199,7 +185,8 @@ class _Trial:
 
     def _each(self, here: Instance, there: Instance | None) -> Array:
         """Performance of each network by itself, where one of them has no answer."""
-        networks = [_network(self.gcn, self.gcn.shape, slice(k, k + 1)) for k in range(math.prod(self.gcn.shape))]
+        gcn = self.group.gcn
+        networks = [_network(gcn, gcn.shape, slice(k, k + 1)) for k in range(math.prod(gcn.shape))]
         rows = np.repeat(self._without_answer(ParameterError(""), 1), len(networks), axis=1)
         for k, network in enumerate(networks):
             one = slice(k, k + 1)
@@ -211,7 +198,7 @@ class _Trial:
 
     def _without_answer(self, error: Exception, points: int) -> Array:
         """Rows of networks that failed, with the reason as their status."""
-        law = (self.to or self.data).degrees
+        law = (self.group.to or self.group.data).degrees
         count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
         reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
         return np.concatenate([np.full((count, points), np.nan), np.full((1, points), float(reason))])
@@ -224,12 +211,6 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
     return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
 
 
-def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
-    """Memory of one trial."""
-    points, labelled = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
-    return size.bytes() + training_bytes(size, labelled, points, holds_rows(gcn, data.classes, size.streamed))
-
-
 def _workers(workers: int | None, needed: float, size: Size) -> int | None:
     """Number of processes whose trials fit into memory together; None if there may be one for each core."""
     require(f"one trial of {size.nodes} nodes with {size.features:.4g} features each", needed, size.remedy())
@@ -240,7 +221,7 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
-    """Number of processes that share a graphics card: its memory holds a trial of each, and the trials pay for their start."""
+    """Number of processes that share a GPU: its memory holds a trial of each, and the trials pay for their start."""
     if trials * size.nodes < MANY:
         return 1
     together = backend_of(size.device).free() // size.device_bytes(points)
@@ -248,16 +229,17 @@ def in_flight(size: Size, points: int, trials: int) -> int:
 
 
 class _Group(NamedTuple):
-    """One point of the data, the networks to be measured there, where they stand in the flattened answer, and the other graph."""
+    """A point of the data, its networks, another graph to test on and the size there, and places in the flattened answer."""
 
     data: CSBM
     gcn: GCN
-    where: npt.NDArray[np.intp]
     to: CSBM | None
+    there: Size
+    where: npt.NDArray[np.intp]
 
 
-def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...]) -> list[_Group]:
-    """Distinct data points, the networks to be measured there, and where they stand in the flattened answer."""
+def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size) -> list[_Group]:
+    """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
     columns = [np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS]
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -265,8 +247,12 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...]) -> li
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
-        other = None if to is None else replace(to, **parts[1])
-        groups.append(_Group(replace(data, **parts[0]), _network(gcn, shape, where), where, other))
+        here, there, other = replace(data, **parts[0]), size, None
+        if to is not None:
+            other = replace(to, **parts[1])
+            nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
+            there = replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
+        groups.append(_Group(here, _network(gcn, shape, where), other, there, where))
     return groups
 
 

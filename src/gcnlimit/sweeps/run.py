@@ -81,7 +81,7 @@ def sweep(
     store
         File that keeps every finished block; the same sweep started again resumes where it stopped.
     workers
-        Number of processes; by default 1 (this process, vectorised) except for `simulate`, which takes all cores.
+        Number of processes; by default 1 (this process, vectorized) except for `simulate`, which takes all cores.
     executor
         Instead of `workers`: any ``concurrent.futures`` executor, such as that of a Dask cluster,
         ``Client(address).get_executor()``.
@@ -125,7 +125,7 @@ def sweep(
 
 
 def _in_flight(plan: Plan) -> int:
-    """Processes that share a graphics card: its memory holds a trial of each at the largest of the points."""
+    """Processes that share a GPU: its memory holds a trial of each at the largest of the points."""
     if plan.producer.name != "simulate":
         return 1
     from gcnlimit.simulation.data.size import Size

@@ -77,9 +77,9 @@ def bayes_optimal(
         The data; array parameters broadcast.
     to
         Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); as in `transfer`, its
-        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer is that with both
-        graphs at hand; its field `two_stages` is that of an algorithm that has left the first graph with all it says of the
-        features, and `frozen` that of weights which the new graph does not change.
+        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer uses both
+        graphs. Its field `two_stages` is for an algorithm that keeps what the first graph says about the features but does
+        not see that graph again, and `frozen` for weights that the new graph does not change.
     gcn
         The network whose weights `frozen` keeps; by default they are Bayes-optimal. It goes with `to`.
     degree

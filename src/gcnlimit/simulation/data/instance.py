@@ -22,14 +22,19 @@ from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.packages import to_networkx, to_pyg
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.simulation.data import disk
-from gcnlimit.simulation.data.check import (
+from gcnlimit.simulation.data.observation import (
+    Features,
+    Graph,
+    Latents,
+    Mask,
+    Observation,
     check_degree,
     check_features,
     check_labels,
     check_mask,
     check_model,
+    revealed,
 )
-from gcnlimit.simulation.data.observation import Features, Graph, Latents, Mask, Observation, revealed
 
 
 def observe(  # noqa: PLR0917

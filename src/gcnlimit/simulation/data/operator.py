@@ -114,12 +114,6 @@ class Operator(SparsePlusRankOne):
         return {"u": self.u, "v": None} if self.v is None else {"u": self.v, "v": self.u}
 
     @cached_property
-    def single(self) -> Operator:
-        """The same in single precision."""
-        vectors = {} if self.v is None else {"u": self.u.astype(np.float32), "v": self.v.astype(np.float32)}
-        return replace(self, matrix=self.matrix.astype(np.float32), **vectors)
-
-    @cached_property
     def T(self) -> Operator:
         """The transpose."""
         if self.symmetric:
@@ -194,7 +188,7 @@ def normalized_operator(  # noqa: PLR0917
 ) -> Operator:
     r"""Operator :math:`\mathrm{diag}(L)\,(A - d\,\theta\theta^T/N)\,\mathrm{diag}(R)/\sqrt d` of measured propensities `theta`.
 
-    :math:`L` and :math:`R` are the powers by which a normalisation divides (Eq. 11.3), the best one with the `signal`.
+    :math:`L` and :math:`R` are the powers by which a normalization divides (Eq. 11.3), the best one with the `signal`.
 
     >>> A = sparse.csr_array(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
     >>> a = normalized_operator(A, propensities(A), Normalization(0, 0), 1.0)

@@ -12,7 +12,6 @@ from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
 from gcnlimit.csbm import CSBM, common_classes, feature_signal
-from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
@@ -72,7 +71,7 @@ def sample(
         ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
         the processor and ``float32`` elsewhere.
     device
-        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
         same law. The adjacency is held by SciPy in any case.
 
     Raises
@@ -130,7 +129,10 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array |
 
     labels, codes = data.classes.labels_of(kinds), data.classes.codes[kinds]
     lam, backend = float(data.lam), backend_of(size.device)
-    theta = None if data.degrees is None else _draw_propensities(data.degrees, nodes, seed.spawn(1)[0])
+    theta = None
+    if data.degrees is not None:
+        theta = data.degrees.draw(np.random.default_rng(seed.spawn(1)[0]), nodes)
+        theta = theta / np.mean(theta)
     if size.degree is None:
         adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
     else:
@@ -155,12 +157,6 @@ def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Ind
     last = fractions.size - 1
     before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
     return np.asarray(last - np.minimum(before, last), np.int64)
-
-
-def _draw_propensities(law: DegreeLaw, nodes: int, seed: np.random.SeedSequence) -> Array:
-    """Propensities of the nodes, of mean 1 on this graph."""
-    theta = law.draw(np.random.default_rng(seed), nodes)
-    return np.asarray(theta / np.mean(theta))
 
 
 def _draw_features(

@@ -17,8 +17,7 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
-from gcnlimit.simulation.infer.inference import Inference, iterate, log_prior
-from gcnlimit.simulation.infer.messages import FeatureMessages, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
@@ -70,7 +69,7 @@ def amp(
     seed
         Of the small random start.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn. An iteration draws streamed features once.
 
     Examples
@@ -92,7 +91,8 @@ def amp(
     >>> bool(abs(joint.performance.test_accuracy - gl.bayes_optimal(data, to=other).test_accuracy) < 0.04)
     True
     """
-    check_types("amp", instance=(instance, (Instance, Observation)), to=(to, (Instance, Observation, type(None))))
+    for given in (instance,) if to is None else (instance, to):
+        check_types("amp", instance=(given, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     graphs = [instance] if to is None else _pair(instance, to)

@@ -1,11 +1,11 @@
-r"""Weights that minimise the loss on given training rows, for any classes.
+r"""Weights that minimize the loss on given training rows, for any classes.
 
 Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
 square loss it is the mean of the targets less that of the outputs, with a loss of the margin one monotone equation.
 
-Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimise
+Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimize
 :math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
-projection onto the constraint, one linear system that is factorised once.
+projection onto the constraint, one linear system that is factorized once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gcnlimit.simulation.train.solvers import TrainingRows
 
 
 def balancing_bias(loss: Loss, class_index: Indices) -> float:
-    r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
+    r"""Bias :math:`b` that minimizes the sum of :math:`\ell(\pm b)` over nodes without any other output.
 
     >>> from gcnlimit import Logistic
     >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
@@ -152,8 +152,8 @@ class Training:
                 if self.biased:
                     found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
                 loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
-                (found.weights[place, :, 0], found.gap[place]), start = rows.solve(loss, float(reg[place]), start, tol)
-            except (LinAlgError, ValueError):  # what overflowed cannot be factorised
+                found.weights[place, :, 0], found.gap[place], start = rows.solve(loss, float(reg[place]), start, tol)
+            except (LinAlgError, ValueError):  # what overflowed cannot be factorized
                 found.gap[place] = np.nan
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
         return found
@@ -163,7 +163,7 @@ class Training:
         last = [np.zeros(self.class_index.size) if start is None else start]
 
         def excess(bias: float) -> float:
-            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
+            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[-1]
             return float(self._signs @ last[0])
 
         return decreasing_root(excess), last[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +32,6 @@ PASSES = 500  # of one training, at most
 MAX_PASSES = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
-
-
-class TrainedByProducts(NamedTuple):
-    r"""Weights, points times :math:`M` times codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps."""
-
-    weights: Block
-    outputs: Block
-    signal: Block
-    gap: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +163,10 @@ class _Points:
 
 def train_by_products(  # noqa: PLR0917
     products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float, *, biased: bool
-) -> TrainedByProducts:
+) -> tuple[Block, Block, Block, Array]:
     r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes.
+
+    Weights, points times :math:`M` times codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps.
 
     Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
     a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
@@ -192,7 +185,7 @@ def train_by_products(  # noqa: PLR0917
     weights, outputs, signal = (_by_point(block, order, count, scale) for block in blocks)
     if slopes is None:
         points.check_residual(duals, outputs[:, products.train_mask])
-    return TrainedByProducts(weights, outputs, signal, gap)
+    return weights, outputs, signal, gap
 
 
 def _by_point(block: Block, order: npt.NDArray[np.intp], count: int, scale: Array) -> Block:

@@ -1,6 +1,6 @@
 r"""Convex training of the weights on given training rows.
 
-Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+Minimize :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
 signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
 and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
 :math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigh_tridiagonal
@@ -78,22 +77,19 @@ class KrylovSpace:
         return np.asarray(self.size * parts @ self.basis[:steps])
 
 
-def solve_shifted(  # noqa: PLR0917
-    product: Callable[[Array], Array], rough: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int
-) -> Array | None:
+def solve_shifted(product: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int) -> Array | None:
     r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
 
-    The smaller the residual, the less precise a product needs to be, and `rough`, in single precision, takes over near the end.
     The true residual decides.
 
     >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
-    >>> x = solve_shifted(G.__matmul__, G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
+    >>> x = solve_shifted(G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
     >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
     True
     """
     space = KrylovSpace(b, r, tol)
     for _ in range(steps):
-        space.take((product if space.residual > 1e5 * tol else rough)(space.here))
+        space.take(product(space.here))
         if space.done:
             break
     else:
@@ -102,13 +98,6 @@ def solve_shifted(  # noqa: PLR0917
     slowest = x[np.argmin(r)]
     left = np.linalg.norm(product(slowest) + space.smallest * slowest - b)
     return x if left <= tol * space.size else None
-
-
-class Solution(NamedTuple):
-    """Weights of one regularization, and the duality gap over the objective that they reach."""
-
-    weights: Array
-    gap: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +135,7 @@ class TrainingRows:
         target = targets if self.dual else targets @ self.Z
         steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
+            solution = solve_shifted(self._product, target, reg, tol, steps)
         if solution is None:
             values, vectors = self._spectrum
             rounding = _ROUNDING * values.size * values[-1]
@@ -164,18 +153,10 @@ class TrainingRows:
         """Smaller of the two Gram matrices times `v`, without forming it."""
         return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
 
-    def _rough_product(self, v: Array) -> Array:
-        """The same in single precision."""
-        return np.asarray(self._single._product(v.astype(np.float32)), float)
-
-    @cached_property
-    def _single(self) -> TrainingRows:
-        return TrainingRows(self.Z.astype(np.float32))
-
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
-    ) -> tuple[Solution, Array]:
-        r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
+    ) -> tuple[Array, float, Array]:
+        r"""Weights of any convex loss, their duality gap over the objective, and dual variables for a nearby problem to start.
 
         The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
         :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
@@ -191,16 +172,16 @@ class TrainingRows:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
-        return Solution(np.asarray(f @ self.Z / reg), gap), f
+        return np.asarray(f @ self.Z / reg), gap, f
 
-    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Solution, Array] | None:
-        """Weights of a smooth loss and the dual variables, in products with the rows alone; None if these are too many."""
+    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Array, float, Array] | None:
+        """The same of a smooth loss, in products with the rows alone; None if these are too many."""
         slopes = of_margins(loss, np.ones(1))
         first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
         found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
         if not settled:
             return None
-        return Solution(found.weights[:, 0], found.gap(slopes.value(found.outputs), reg)), found.pull[:, 0]
+        return found.weights[:, 0], found.gap(slopes.value(found.outputs), reg), found.pull[:, 0]
 
 
 class _Problem:

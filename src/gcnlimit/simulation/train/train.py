@@ -202,8 +202,8 @@ def _check_outputs(
     """
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
-            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
-            "take smaller parameters of the filter, or float64"
+            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, take fewer "
+            "layers or smaller parameters of the filter (many layers with c = K/t are Diffusion(t)), or float64"
         )
     radius = operator.radius or operator.growth
     relative = 1e-6 if outputs.dtype == np.float32 else 1e-12 if operator.symmetric else 1e-15

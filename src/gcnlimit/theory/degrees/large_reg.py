@@ -1,4 +1,4 @@
-r"""Infinite regularization with the symmetric normalisation: the law enters through one number (Eqs. 11.4 and 11.5).
+r"""Infinite regularization with the symmetric normalization: the law enters through one number (Eqs. 11.4 and 11.5).
 
 In the terms of `gcnlimit.theory.large_reg`, with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
 :math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance

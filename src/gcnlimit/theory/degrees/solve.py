@@ -45,9 +45,9 @@ class ByDegree(NamedTuple):
 
 
 def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> ByDegree:
-    """Solve all points, which share a law of degrees and a normalisation: all at infinite, or all at finite regularization.
+    """Solve all points, which share a law of degrees and a normalization: all at infinite, or all at finite regularization.
 
-    The symmetric normalisation takes the homogeneous theory with one more number; others, and directed operators at finite
+    The symmetric normalization takes the homogeneous theory with one more number; others, and directed operators at finite
     regularization, the equations of the layers.
     """
     law = _checked(points)

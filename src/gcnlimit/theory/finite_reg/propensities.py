@@ -1,4 +1,4 @@
-r"""Finite regularization with heterogeneous degrees, symmetric normalisation: which averages change (Eqs. 11.6 to 11.8).
+r"""Finite regularization with heterogeneous degrees, symmetric normalization: which averages change (Eqs. 11.6 to 11.8).
 
 The drive is :math:`\beta_s`, and the *tilt* :math:`\beta_y - b\beta_s` lies along the labels and across the spike: it vanishes
 if all degrees are alike.
