@@ -7,7 +7,7 @@ from problems import FILTERS
 import gcnlimit as gl
 from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 CASES = [*(f for f in FILTERS if not isinstance(f, gl.PageRank)), gl.Polynomial([1.0, 0.4, 0.0])]

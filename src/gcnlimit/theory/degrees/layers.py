@@ -22,7 +22,7 @@ from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 _MEMORY = 8  # past steps that the search combines

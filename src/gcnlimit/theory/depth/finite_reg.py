@@ -28,11 +28,10 @@ from gcnlimit.results.performance import Status
 from gcnlimit.theory.depth.overlaps import DirectedDepth, check_converged
 from gcnlimit.theory.depth.resolvents import kappa
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relative_stiffness
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
 from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
-from gcnlimit.theory.finite_reg.solution import Solution
+from gcnlimit.theory.finite_reg.solution import Solution, follow
 from gcnlimit.theory.finite_reg.solve import solve
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points

@@ -14,7 +14,7 @@ from gcnlimit._values import Array
 from gcnlimit.numerics.series import Series, cauchy
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.finite_reg.directed import backwards, outer
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 

@@ -23,7 +23,7 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 

@@ -29,7 +29,6 @@ from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.averages import WeightLaw, eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.points import Points
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
@@ -298,3 +297,8 @@ def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> Weig
     noise = (law.variance * stiff) ** 2
     columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
     return WeightGain(*(column @ law.weight / alpha for column in columns))
+
+
+def in_units(reg: Array, gain: Array) -> Array:
+    r"""Regularization over the squared gain of the filter (Eq. 6.4), at most :math:`10^{60}`: squares underflow beyond."""
+    return np.minimum(reg / gain / gain, 1e60)

@@ -17,7 +17,7 @@ from gcnlimit.losses import Loss
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.averages import Eta, eta, eta_at_zero
 from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import Grids, SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
 

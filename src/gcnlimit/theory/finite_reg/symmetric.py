@@ -32,10 +32,8 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions, Weights, gathered
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.finite_reg.continuation import follow, iterate
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain, status_of
+from gcnlimit.theory.finite_reg.solution import FAR, ScaledChain, Solution, follow, iterate, scaled_chain, status_of
 from gcnlimit.theory.points import Points
 
 
