@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral import Climbed, SpectralMargin, climb, maximize, values
-from gcnlimit.numerics.climb import spread
+from gcnlimit.numerics.maximize import spread
 from gcnlimit.numerics.spectral import edge_panels, halved, interpolate, panel_angles, panel_measure, panel_tails
 from gcnlimit.theory.points import Points
 

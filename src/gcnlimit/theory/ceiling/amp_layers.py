@@ -32,10 +32,10 @@ from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.decision import ceiling_prediction
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
@@ -166,20 +166,11 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     shape = mean.shape
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
-    known = np.full(shape, np.inf)
-    answer = Prediction(
-        **vars(from_margins(data.classes, margin, known, loss, np.zeros(shape))),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=scalar_or_array(margin),
-            train_margin=scalar_or_array(known),
-            output=Output(mean, variance, np.zeros(shape)),
-            overlap=scalar_or_array(overlap),
-        ),
-        status=np.full(shape, Status.EXPLICIT),
-        residual=np.zeros(shape),
-        iterations=np.zeros(shape, np.int64),
+    output = Output(mean, variance, np.zeros(shape))
+    answer = ceiling_prediction(
+        data.classes, margin, loss, np.zeros(shape), np.zeros(shape, np.int64), output=output, overlap=overlap
     )
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    return replace(answer, coordinates=Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)}))
+    coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
+    return replace(answer, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)
