@@ -70,6 +70,10 @@ class Series:
 
     __rmul__ = __mul__
 
+    def __pow__(self, power: int) -> Series:
+        """Whole power, at least the first."""
+        return self if power == 1 else self * self ** (power - 1)
+
     def __matmul__(self, other: Any) -> Series:
         """Product of matrices."""
         return self._product(other, np.matmul)

@@ -111,13 +111,13 @@ def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
 def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
     r"""The first four of `_Averages` for small outputs, as series in :math:`\epsilon`.
 
-    `mean`, `variance` and `v` multiply :math:`\epsilon, \epsilon^2, \epsilon`. At a node of the Gauss-Hermite rule the
+    `mean`, `variance` and `v` begin at orders 1, 2 and 1. At a node of the Gauss-Hermite rule the
     probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
     higher degree than its order, so that the rule is exact.
     """
     order = mean.order
     place, count, weight = _counts(C, order // 2 + 1)
-    omega, v = _differences(C, place, mean.raised(), variance.sqrt().raised()), v.raised()
+    omega = _differences(C, place, mean, variance.lowered().lowered().sqrt().raised())
     first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
     for _ in range(order):  # each time one more order is right
         own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
