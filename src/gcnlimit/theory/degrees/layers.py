@@ -50,6 +50,13 @@ class Wiring(NamedTuple):
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
         return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
 
+    @staticmethod
+    def layers(points: Points) -> npt.NDArray[np.int64]:
+        """Number of layers at each point."""
+        if type(points.filter) is PageRank:
+            return np.ones(points.size, np.int64)
+        return points.filter.layers(accuracy=_ACCURACY, radius=points.radius) + 1
+
     @property
     def bb(self) -> Array:
         """Products of the factors of two layers."""

@@ -32,9 +32,9 @@ from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relat
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
 from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
 from gcnlimit.theory.finite_reg.solution import Solution, follow
-from gcnlimit.theory.finite_reg.solve import solve
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import solve
 
 Kernel = Callable[[Array], Array]
 

@@ -33,8 +33,8 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.depth import resolvents
-from gcnlimit.theory.finite_reg.solve import asymptote, solve
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import asymptote, solve
 
 
 def layer_functions(points: Points, shape: tuple[int, ...]) -> OrderFunctions:

@@ -11,7 +11,7 @@ from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
 from gcnlimit.results.order_parameters import Output, Weights
-from gcnlimit.theory.finite_reg.averages import Eta, eta
+from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
 from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
@@ -23,6 +23,12 @@ def eta_by_degree(loss: Loss, output: Output) -> Eta:
     shape = output.mean.shape
     found = eta(loss, Output(*(np.ravel(part) for part in output)))
     return Eta(*(part.reshape(shape) for part in found))
+
+
+def losses_by_degree(loss: Loss, output: Output, weight: Array) -> tuple[Array, Array]:
+    """Test and train loss of such outputs, averaged over the propensities."""
+    test, train = expected_losses(loss, Output(*(np.ravel(part) for part in output)))
+    return test.reshape(output.mean.shape) @ weight, train.reshape(output.mean.shape) @ weight
 
 
 @dataclass(frozen=True)
