@@ -85,7 +85,7 @@ class SoftmaxOf(Loss):
         return [self._averages(*point) for point in zip(mean, np.sqrt(variance), v, strict=True)]
 
     def _averages(self, mean: float, deviation: float, v: float) -> _Averages:
-        if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e5):
+        if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e7):
             return _Averages(*[np.nan] * 5)  # not the output of a network: the search steps back
         if deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= _nodes(self.classes)):
             return _by_counts(self.classes, mean, deviation, v)
