@@ -222,7 +222,7 @@ def ascend(
     rows = np.arange(x.shape[0])
     f, g = value(x, rows), gradient(x, rows)
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / _FIRST)[:, None, None]
-    state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
+    state = _Climb(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
     for step in range(steps):
         rows = rows[state.slope(rows) > tol]
         rows = rows[state.promise(rows) > gain]
@@ -233,7 +233,7 @@ def ascend(
     return Ascent(state.x, state.f, (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain), state.H)
 
 
-class _State(NamedTuple):
+class _Climb(NamedTuple):
     """Points of a climb, their values, gradients and inverse Hessians (of minus the value); updated in place."""
 
     x: Array
@@ -253,7 +253,7 @@ class _State(NamedTuple):
 
 
 def _advance(
-    value: Objective, gradient: Objective, state: _State, rows: Index, accuracy: float, *, unscaled: bool
+    value: Objective, gradient: Objective, state: _Climb, rows: Index, accuracy: float, *, unscaled: bool
 ) -> Index:
     """One step of the BFGS method for these rows; return those that it brought forward."""
     x, f, g = state.x[rows], state.f[rows], state.g[rows]

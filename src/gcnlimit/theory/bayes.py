@@ -216,7 +216,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     signal, _ = feature_signal(data, to), common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
     shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)
-    home, there = _Graph(data, shape), _Graph(to, shape)
+    home, there = _OneGraph(data, shape), _OneGraph(to, shape)
     alone = home.overlap(0.0)
     learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
     joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
@@ -226,7 +226,7 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     return labelled(answer, data, gcn, to)
 
 
-class _Graph:
+class _OneGraph:
     """One of the two graphs, its points along one axis."""
 
     def __init__(self, data: CSBM, shape: tuple[int, ...]) -> None:
@@ -259,7 +259,7 @@ class _Graph:
         return ceiling(self.data, self.evolution(evidence))
 
 
-def _exchanged(home: _Graph, there: _Graph, alone: Array) -> Array:
+def _exchanged(home: _OneGraph, there: _OneGraph, alone: Array) -> Array:
     """Overlap on the training graph when each graph has learned from the other all it can."""
     q = alone
     for _ in range(_SWEEPS):

@@ -284,8 +284,8 @@ def pull_at(loss: Loss, place: float, order: int) -> Polynomial:
     raise ParameterError(f"loss = {loss!r} has no Taylor series at {place:g}; an expansion in 1/reg needs one")
 
 
-Averages = tuple[Series, Series, Series]
-Expansion = Callable[[Series, Series, Series], Averages]
+LossAverages = tuple[Series, Series, Series]
+Expansion = Callable[[Series, Series, Series], LossAverages]
 """The averages of a loss from mean, variance and response of an output, which begin at orders 1, 2 and 1."""
 
 
@@ -303,7 +303,7 @@ def _expansion_of(points: Points, order: int) -> Expansion:
 
 def _biased_series(
     fractions: Array, pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
-) -> Averages:
+) -> LossAverages:
     """Averages of two unequal classes; the change of the bias by Newton's method for series."""
     (p, other), (first, second) = fractions, two_codes(fractions)
     bias = mean * 0.0
@@ -318,7 +318,7 @@ def _biased_series(
     )
 
 
-def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> Averages:
+def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> LossAverages:
     """Averages of the cross-entropy of equal classes, at each point by itself."""
     columns = [[Series(x.c[:, k]) for x in (mean, variance, v)] for k in range(mean.c.shape[1])]
     parts = [class_averages(classes, *softmax_series(classes, *column)) for column in columns]
@@ -326,7 +326,7 @@ def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> 
     return first, second, third
 
 
-def eta_series(pull: Polynomial, mean: Series, variance: Series, v: Series) -> Averages:
+def eta_series(pull: Polynomial, mean: Series, variance: Series, v: Series) -> LossAverages:
     r"""Averages :math:`\eta_1, \eta_2, \eta_3` of a loss whose pull is a polynomial in the output."""
     moments = _moments(mean, variance)
     n = mean.order

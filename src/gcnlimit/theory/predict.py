@@ -22,8 +22,7 @@ from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
-from gcnlimit.theory.degrees.large_reg import margins_by_degree
-from gcnlimit.theory.degrees.solve import LayerSolution, check_degrees
+from gcnlimit.theory.degrees.solve import LayerSolution, check_degrees, margins_by_degree
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,

@@ -1,7 +1,30 @@
-"""Finite regularization under any normalisation of the degrees: the equations of the layers, solved by continuation."""
+r"""Networks under a law of degrees: margins at infinite regularization, and the equations of the layers at a finite one.
+
+At infinite regularization there are two ways.
+
+*Symmetric normalisation*: the law enters through one number (Eqs. 11.4 and 11.5). In the terms of `gcnlimit.theory.large_reg`,
+with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
+:math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance
+:math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
+
+*Others*: the equations of the layers (`gcnlimit.theory.degrees.layers`) with a unit pull on all labelled nodes and no response
+:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`. What a node sends on of what it receives is
+:math:`U = lr\,\mathbf D^{-1} b`. With sources that are known by then,
+
+.. math::
+    V &= \mathbb E[U V U^T] + \dots, & \hat m &= \lambda_e \mathbb E[\theta U^T]\,\hat m + \dots, &
+    \hat Q &= \mathbb E[U^T \hat Q U] + \dots, \\
+    m &= \lambda_e \mathbb E[\theta U]\,m + \dots, & Q_{qh} &= \mathbb E[U^T Q_{qh} U^T] + \dots, &
+    Q &= \mathbb E[U Q U^T] + \dots
+
+A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division. The search for a fixed
+point of the same equations finds the same numbers, about ten times more slowly.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, Self
 
@@ -9,16 +32,23 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Averages
 from gcnlimit.numerics.fixed_point import FixedPoint
+from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
-from gcnlimit.theory.degrees.large_reg import far_layers
-from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
+from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring, outer
 from gcnlimit.theory.finite_reg.averages import eta_at_zero
+from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.solution import status_of
+from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.propensity_spectrum import resolvent
 
+_BLOCK = 1 << 18  # numbers held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
 _FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
@@ -35,6 +65,154 @@ def check_degrees(points: Points) -> None:
             f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
         )
     points.normalization.check(law)
+
+
+def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
+    """Margins of test and train nodes, points along the first axis and the propensities of the law along the second."""
+    if points.normalization.plain:
+        return _plain_margins(points, law.mean_root, law.theta)
+    equations = LayerEquations.of(points, law)
+    together = max(1, _BLOCK // math.prod(equations.shape[1:]))
+    parts = [_layer_margins(equations.take(rows)) for rows in batches(points.size, together)]
+    test, train = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return test, train
+
+
+def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
+    """Margins under the symmetric normalisation."""
+    mu = points.mu / points.features.moments[0]
+    averages, slope = (_symmetric if points.symmetric else _directed)(points, mu, b)
+    excess = averages.excess + slope * (np.sqrt(theta) - b)[:, None]
+    test, train = margins(averages._replace(excess=excess), points.alpha, points.mu, points.rho, points.features)
+    return test.T, train.T
+
+
+def _symmetric(points: Points, mu: Array, b: float) -> tuple[Averages, Array]:
+    r"""Averages over the spectrum, and the slope of the mean in :math:`\sqrt\theta`."""
+    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
+    g = points.filter.normalized(measure.x)[0]
+    g2, e, tau = g * g, measure.e, measure.tau
+    e_g, tau_g2 = _mixed(np.vecdot(e, g), g @ tau, b), g2 @ tau
+    F = g2 + (mu * e_g)[:, None] * g
+    along, across = F - np.vecdot(e, F)[:, None], F - (F @ tau)[:, None]
+    return Averages(
+        tau_g2=tau_g2,
+        e_g2=_mixed(np.vecdot(e, g2), tau_g2, b),
+        excess=b**2 * np.vecdot(measure.excess, g2),
+        e_g=e_g,
+        coherent=_mixed(np.vecdot(e, along**2), across**2 @ tau, b),
+        scattered=np.square(g2 - tau_g2[:, None]) @ tau,
+    ), b * np.vecdot(measure.excess, F)
+
+
+def _directed(points: Points, mu: Array, b: float) -> tuple[Averages, Array]:
+    """The same from Taylor coefficients: those across the spike are those of a graph without signal."""
+    signal, none = points.signal, np.zeros_like(points.signal)
+    g, G = points.filter.directed_chain(signal).taylor(signal)
+    along, across = coefficient_averages(g, G, signal, none), coefficient_averages(g, g, none, none)
+    e_g = _mixed(along.e_g, across.e_g, b)
+    drive = mu * e_g
+    return along._replace(
+        e_g2=_mixed(along.e_g2, along.tau_g2, b),
+        excess=b**2 * along.excess,
+        e_g=e_g,
+        coherent=_mixed(_driven(along, G, drive), _driven(across, g, drive), b),
+    ), b * (along.excess + drive * (along.e_g - across.e_g))
+
+
+def _driven(averages: Averages, G: Array, drive: Array) -> Array:
+    """Coherent variance with a drive, from that without one and the tails of the coefficients."""
+    tail = G[1:]
+    overlap = np.array([np.sum(G[: len(G) - lag] * G[lag:], axis=0) for lag in range(1, len(G))]).reshape(tail.shape)
+    return np.asarray(averages.coherent + drive * np.sum(tail * (2.0 * overlap + drive * tail), axis=0))
+
+
+def _mixed(along: Array, across: Array, b: float) -> Array:
+    """Average over the labels of what differs along the spike and across it."""
+    return np.asarray(b**2 * along + (1.0 - b**2) * across)
+
+
+def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
+    mean, variance, v = equations.nodes(far_layers(equations)).output
+    deviation = np.sqrt(variance)
+    return mean / deviation, (mean + v) / deviation
+
+
+def far_layers(equations: LayerEquations) -> Layers:
+    """Order parameters at infinite regularization: coefficients of the leading powers of its inverse, for a unit pull."""
+    b, _, g, send, receive, _ = equations.wiring
+    average, root = equations.average, np.sqrt(equations.theta)
+    V_qh = _returning(equations)
+    back = equations.back(V_qh)
+    forth, U = back.mT, equations.phi * back[..., send, receive] * b[:, None, None, :]
+
+    def along_spike(U: Array, source: Array) -> Array:
+        spike = equations.signal[:, None, None] * average(equations.theta, U)
+        return _settled(lambda x: np.asarray(np.vecdot(spike, x[:, None])), source)
+
+    def between(first: Array, last: Array, source: Array) -> Array:
+        return _settled(lambda x: average(1.0, first @ x[:, None] @ last), source)
+
+    # response of the layers to forces, averaged and on one node
+    gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
+    start = back[..., send, 0]
+    V = between(U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start)))
+    S = back @ equations.forces(V, gain.response) @ forth
+
+    # conjugates: a node is pulled by its label and by the fields F of its conjugates, whose second moment is FF
+    rho = equations.rho[:, None]
+    pulled = (forth @ g[:, None, :, None])[..., receive, 0]
+    m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))
+    F = equations.conjugate_source(m_hat) + (rho * g)[:, None]
+    FF = outer(F, F) + ((rho * (1.0 - rho))[..., None] * outer(g, g))[:, None]
+    received = (forth @ FF @ back)[..., receive, receive]
+    Q_hat = between(U.mT, U, equations.wiring.bb * average(equations.left**2, received))
+    FF[..., send, send] += (equations.right**2)[..., None, None] * Q_hat[:, None]
+
+    # weights
+    m_hat_w = np.sqrt(equations.mu) * average(1.0, (forth @ F[..., None])[..., 0, 0])
+    Q_hat_w = average(1.0, (forth @ FF @ back)[..., 0, 0])
+    m_w, Q_w = gain.labels * m_hat_w, gain.noise * Q_hat_w + gain.signal * m_hat_w**2
+
+    # layers: of mean m along the spike, in fields of mean B
+    moved = (S @ F[..., None])[..., send, 0] + (np.sqrt(equations.mu) * m_w)[:, None, None] * start
+    m = along_spike(U, average(root * equations.right, moved))
+    B = equations.layer_source(m, m_w)
+    FB, BB, Q_qh = outer(F, B), outer(B, B), np.zeros_like(V)
+    if equations.symmetric:
+        sent = (forth @ (FF @ S + FB @ forth))[..., receive, send]
+        Q_qh = between(U.mT, U.mT, b[:, :, None] * average(equations.left * equations.right, sent))
+    FB[..., send, receive] += equations.phi * (Q_qh * b[:, None, :])[:, None]
+    BB[..., 0, 0] += Q_w[:, None]
+    half = S @ FB @ forth
+    second = S @ FF @ S + half + half.mT + back @ BB @ forth
+    Q = between(U, U.mT, average(equations.right**2, second[..., send, send]))
+    return Layers(m, m_hat, Q, Q_hat, Q_qh, V, np.zeros_like(V), V_qh, m_w, Q_w, gain.response)
+
+
+def _returning(equations: LayerEquations) -> Array:
+    """Response along the edge that a signal came by; it acts on symmetric operators only."""
+    b, _, _, send, receive, _ = equations.wiring
+    phi, V_qh = equations.left * equations.right, np.zeros((*b.shape, b.shape[1]))
+    if not equations.symmetric:
+        return V_qh
+    if send == receive:
+        with np.errstate(divide="ignore"):
+            found = resolvent(phi, equations.weight, 1.0 / b[:, 0])
+        return np.where(b[:, 0] == 0.0, 0.0, found)[:, None, None]
+    for _ in range(b.shape[1]):
+        V_qh = b[:, :, None] * equations.average(phi, equations.back(V_qh).mT[..., receive, send])
+    return V_qh
+
+
+def _settled(apply: Callable[[Array], Array], source: Array) -> Array:
+    """Solve `x = source + apply(x)` for a linear map, nilpotent unless it is of one number."""
+    if source.shape[1] == 1:
+        return np.asarray(source / (1.0 - apply(np.ones_like(source))))
+    x = source
+    for _ in range(source.shape[1]):
+        x = source + apply(x)
+    return x
 
 
 class LayerSolution(NamedTuple):

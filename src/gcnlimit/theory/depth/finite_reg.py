@@ -79,13 +79,6 @@ class GaussGrid:
         """Matrix of the convolution with a kernel, from a source to the values at the nodes and at the end."""
         return np.asarray(np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling))
 
-    def convolution2(self, kernel: Callable[[Array, Array], Array], source: Array) -> Array:
-        """Convolution in both arguments, read at the nodes and the ends."""
-        left = (self.ends[:, None] - self.where)[:, None, :, None]
-        right = (self.ends[:, None] - self.where)[None, :, None, :]
-        samples = np.einsum("ila,kmb,ab->iklm", self.sampling, self.sampling, source, optimize=True)
-        return np.asarray(np.einsum("iklm,iklm->ik", kernel(left, right), samples))
-
     def interpolation(self, x: Array) -> Array:
         """Matrix from values at the nodes to values at other depths."""
         n = self.x.size

@@ -46,7 +46,7 @@ _NARROW_SPAN = 0.75  # of [0, 1] below which a grid covers no more
 _NEGLIGIBLE = 9.0  # deviations beyond which its density is below rounding
 
 
-class _Averages(NamedTuple):
+class _ClassAverages(NamedTuple):
     """Averages of :math:`1 - \\pi_1`, its square, :math:`\\pi_2^2`, the trace in Eq. 8.7, and :math:`-\\log\\pi_1`."""
 
     missed: float
@@ -73,7 +73,9 @@ class SoftmaxOf(Loss):
         """Averages of Eq. 8.6."""
         C = self.classes
         found = self._each(mean, variance, v)
-        missed, square, other, trace = (np.array([getattr(a, name) for a in found]) for name in _Averages._fields[:4])
+        missed, square, other, trace = (
+            np.array([getattr(a, name) for a in found]) for name in _ClassAverages._fields[:4]
+        )
         return class_averages(C, missed, square, other, trace)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
@@ -81,23 +83,23 @@ class SoftmaxOf(Loss):
         test, train = self._each(mean, variance, np.full_like(v, self.smallest_response)), self._each(mean, variance, v)
         return np.array([a.loss for a in test]), np.array([a.loss for a in train])
 
-    def _each(self, mean: Array, variance: Array, v: Array) -> list[_Averages]:
+    def _each(self, mean: Array, variance: Array, v: Array) -> list[_ClassAverages]:
         return [self._averages(*point) for point in zip(mean, np.sqrt(variance), v, strict=True)]
 
-    def _averages(self, mean: float, deviation: float, v: float) -> _Averages:
+    def _averages(self, mean: float, deviation: float, v: float) -> _ClassAverages:
         if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e7):
-            return _Averages(*[np.nan] * 5)  # not the output of a network: the search steps back
+            return _ClassAverages(*[np.nan] * 5)  # not the output of a network: the search steps back
         if deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= _nodes(self.classes)):
             return _by_counts(self.classes, mean, deviation, v)
         return _by_convolution(self.classes, mean, deviation, v)
 
 
-def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
+def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
     place, count, weight = _counts(C, _nodes(C))
     _, first, rest = _proximal(_differences(C, place, mean, deviation), count, v)
     terms = (*_terms(C, count, first, rest, v), -np.log(first))
-    return _Averages(*(float(weight @ term) for term in terms))
+    return _ClassAverages(*(float(weight @ term) for term in terms))
 
 
 def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array]:
@@ -118,7 +120,7 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
 
 
 def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
-    r"""The first four of `_Averages` for small outputs, as series in :math:`\epsilon`.
+    r"""The first four of `_ClassAverages` for small outputs, as series in :math:`\epsilon`.
 
     `mean`, `variance` and `v` begin at orders 1, 2 and 1. At a node of the Gauss-Hermite rule the
     probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
@@ -146,7 +148,7 @@ def _differences(C: int, place: Array, mean: Any, deviation: Any) -> Any:
 
 
 def _terms(C: int, count: Array, first: Any, rest: Any, v: Any) -> tuple[Any, Any, Any, Any]:
-    """First four of `_Averages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
+    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
     each = np.ones(count.shape[1])
     q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
     total = q_first + (count * q_rest) @ each
@@ -184,7 +186,7 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
     return node[met] + centre, np.take_along_axis(count, met, axis=1), np.exp(log_weight)
 
 
-def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _Averages:
+def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Convolutions of the densities of the probabilities at each :math:`L`."""
     own, reach = np.sqrt(C) * mean, _REACH * deviation
     others = np.array([[C - 1.0]])
@@ -245,7 +247,7 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _Average
     other = np.vdot(with_own, with_2) + np.vdot(plain, with_2q)
     # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
     trace = (C - 1) * (2.0 * np.vdot(with_own, with_q) + (C - 2) * np.vdot(plain, with_qq))
-    return _Averages(*(float(part / norm) for part in (first, second, other, trace, loss)))
+    return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
 
 
 def _density(x: Array, L: Array, deviation: float, v: float) -> Array:
