@@ -328,7 +328,8 @@ class Equations(ABC):
     def checked_weights(self, pulls: Pulls, graph: Transforms, gain: WeightGain, tilt: Array | float = 0.0) -> Weights:
         """Weights of a given law, NaN where they would echo in their own fields without end."""
         w = weights_of(pulls, graph, gain, self.mu, b=self.b, tilt=tilt)
-        return replace(w, Q=np.where(w.Q >= 0.0, w.Q, np.nan))
+        w.Q[w.Q < 0.0] = np.nan
+        return w
 
     def weight_gain(self, V_hat_w: Array) -> WeightGain:
         r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
