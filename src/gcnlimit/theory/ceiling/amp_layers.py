@@ -35,11 +35,11 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
+from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
 from gcnlimit.theory.decision import ceiling_prediction
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
-_STEP = 0.2  # of the trapezoid rule: the integrands are analytic in a strip of half-width pi/2
 
 
 def message_passing(
@@ -122,27 +122,29 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     C, deviation = classes, float(np.sqrt(classes * variance))
     lead = C * mean
     low, high = min(0.0, lead) - _REACH * deviation - 5.0, max(0.0, lead) + _REACH * deviation + 40.0
-    require(
-        "a table of the posterior", 4.0 * 8.0 * (high - low) / _STEP * 72.0 * max(1.0, deviation), "take weaker signals"
-    )
-    tau = np.arange(np.ceil((high - low) / _STEP) + 1.0) * _STEP + low
+    require("a table of the posterior", 64.0 * (high - low) / STEP * max(1.0, deviation), "take weaker signals")
+    tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, _, G2 = _gaussian_gumbel(tau, deviation)
     T0, T1, T2 = _gaussian_gumbel(tau - lead, deviation)
     rest = G0 ** (C - 2)
-    right = _STEP * float(np.sum(T1 * rest * G0))
-    squares = _STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
-    log_Z = _STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
+    right = STEP * float(np.sum(T1 * rest * G0))
+    squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
+    log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
     return SoftmaxAverages((C * right - 1.0) / (C - 1.0), (C * squares - 1.0) / (C - 1.0), log_Z - lead)
 
 
 def _gaussian_gumbel(tau: Array, deviation: float) -> tuple[Array, Array, Array]:
     r"""Averages :math:`G_0, G_1, G_2` over :math:`x \sim \mathcal N(0, \text{deviation}^2)`."""
-    step = 0.25 / max(1.0, deviation)
-    z = np.arange(-np.ceil(_REACH / step), np.ceil(_REACH / step) + 1.0) * step
-    weight = np.exp(-0.5 * z**2) * (step / np.sqrt(2.0 * np.pi))
-    raised = np.exp(np.minimum(deviation * z - tau[:, None], 6.7))  # beyond, exp(-e^x) is 0
-    density = np.exp(-raised)
-    return density @ weight, (raised * density) @ weight, (raised**2 * density) @ weight
+    return (
+        1.0 - smeared(gumbel_tail, tau, deviation),
+        smeared(gumbel_density, tau, deviation),
+        smeared(_G2, tau, deviation),
+    )
+
+
+def _G2(tau: Array) -> Array:
+    raised = np.exp(-np.maximum(tau, -6.5))
+    return np.asarray(raised**2 * np.exp(-raised))
 
 
 def _layers(  # noqa: PLR0917

@@ -40,8 +40,9 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
-from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring, outer
+from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
 from gcnlimit.theory.finite_reg.averages import eta_at_zero
+from gcnlimit.theory.finite_reg.directed import outer
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.solution import status_of
 from gcnlimit.theory.large_reg import coefficient_averages, margins
