@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -45,7 +46,7 @@ from gcnlimit.theory.finite_reg.averages import eta_at_zero
 from gcnlimit.theory.finite_reg.directed import outer
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.solution import status_of
-from gcnlimit.theory.large_reg import coefficient_averages, margins
+from gcnlimit.theory.large_reg import Readout, coefficient_readout, margins, spectral_readout
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.propensity_spectrum import resolvent
 
@@ -81,56 +82,41 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
 
 def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
     """Margins under the symmetric normalisation."""
-    mu = points.mu / points.features.moments[0]
-    averages, slope = (_symmetric if points.symmetric else _directed)(points, mu, b)
-    excess = averages.excess + slope * (np.sqrt(theta) - b)[:, None]
-    test, train = margins(averages._replace(excess=excess), points.alpha, points.mu, points.rho, points.features)
+    (e_along, e_across), sides = (_symmetric_sides if points.symmetric else _directed_sides)(points)
+    e_g = b**2 * e_along + (1.0 - b**2) * e_across
+    drive = points.mu / points.features.moments[0] * e_g
+    along, across = (side(drive) for side in sides)
+    slope = b * (along.excess + drive * (e_along - e_across))  # of the mean in the root of theta
+    averages = Averages(
+        tau_g2=along.tau2,
+        e_g2=along.tau2 + b**2 * along.excess,
+        excess=b**2 * along.excess + slope * (np.sqrt(theta) - b)[:, None],
+        e_g=e_g,
+        coherent=b**2 * along.coherent + (1.0 - b**2) * across.coherent,
+        scattered=along.scattered,
+    )
+    test, train = margins(averages, points.alpha, points.mu, points.rho, points.features)
     return test.T, train.T
 
 
-def _symmetric(points: Points, mu: Array, b: float) -> tuple[Averages, Array]:
-    r"""Averages over the spectrum, and the slope of the mean in :math:`\sqrt\theta`."""
-    measure = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
-    g = points.filter.normalized(measure.x)[0]
-    g2, e, tau = g * g, measure.e, measure.tau
-    e_g, tau_g2 = _mixed(np.vecdot(e, g), g @ tau, b), g2 @ tau
-    F = g2 + (mu * e_g)[:, None] * g
-    along, across = F - np.vecdot(e, F)[:, None], F - (F @ tau)[:, None]
-    return Averages(
-        tau_g2=tau_g2,
-        e_g2=_mixed(np.vecdot(e, g2), tau_g2, b),
-        excess=b**2 * np.vecdot(measure.excess, g2),
-        e_g=e_g,
-        coherent=_mixed(np.vecdot(e, along**2), across**2 @ tau, b),
-        scattered=np.square(g2 - tau_g2[:, None]) @ tau,
-    ), b * np.vecdot(measure.excess, F)
+_Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
+"""The average e(g) along the spike and across it, and the averages of the output there at a drive."""
 
 
-def _directed(points: Points, mu: Array, b: float) -> tuple[Averages, Array]:
-    """The same from Taylor coefficients: those across the spike are those of a graph without signal."""
-    signal, none = points.signal, np.zeros_like(points.signal)
+def _symmetric_sides(points: Points) -> _Sides:
+    """Averages over the spectrum: across the spike the measure of the labels is that of the bulk."""
+    along = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
+    across = replace(along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess))
+    g = points.filter.normalized(along.x)[0]
+    return (np.vecdot(along.e, g), g @ along.tau), tuple(partial(spectral_readout, m, g, g) for m in (along, across))
+
+
+def _directed_sides(points: Points) -> _Sides:
+    """The same from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
+    signal = points.signal
     g, G = points.filter.directed_chain(signal).taylor(signal)
-    along, across = coefficient_averages(g, G, signal, none), coefficient_averages(g, g, none, none)
-    e_g = _mixed(along.e_g, across.e_g, b)
-    drive = mu * e_g
-    return along._replace(
-        e_g2=_mixed(along.e_g2, along.tau_g2, b),
-        excess=b**2 * along.excess,
-        e_g=e_g,
-        coherent=_mixed(_driven(along, G, drive), _driven(across, g, drive), b),
-    ), b * (along.excess + drive * (along.e_g - across.e_g))
-
-
-def _driven(averages: Averages, G: Array, drive: Array) -> Array:
-    """Coherent variance with a drive, from that without one and the tails of the coefficients."""
-    tail = G[1:]
-    overlap = np.array([np.sum(G[: len(G) - lag] * G[lag:], axis=0) for lag in range(1, len(G))]).reshape(tail.shape)
-    return np.asarray(averages.coherent + drive * np.sum(tail * (2.0 * overlap + drive * tail), axis=0))
-
-
-def _mixed(along: Array, across: Array, b: float) -> Array:
-    """Average over the labels of what differs along the spike and across it."""
-    return np.asarray(b**2 * along + (1.0 - b**2) * across)
+    pairs = ((g, G), signal), ((g, g), np.zeros_like(signal))
+    return (G[0], g[0]), tuple(partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs)
 
 
 def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:

@@ -204,50 +204,60 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
     highest = own + reach + float(_proximal(np.array([[-own]]), others, v)[0][0])
     L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
 
-    # Transforms of the density of the probability of another class, times a weight. Points of the logarithmic grid where
-    # the Gaussian is below rounding for every L are left out.
+    # The own class has the rest of the probability, and an output of mean `own`, with v more from its target. Near 0 its
+    # density varies with the logarithm, as theirs does.
+    whole = span == 1.0
+    x = cells.probability if whole else 1.0 - span * np.arange(cells.size + 1.0) / cells.size
+    mass = _density(x, L - own - v, deviation, v) * (cells.share if whole else 1.0)
+    q = x / (1.0 + v * x)
+
+    def of_own(weight: Array) -> Array:
+        return cells.grid(mass * weight)[:, ::-1] if whole else mass * weight
+
+    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
+    # probability need no step: it cancels against the norm.
+    sums = _sums_of_others(C, cells, span, L, deviation, v)
+    norm, first, second, loss = (
+        np.vdot(of_own(weight * q), sums.alone) + (C - 1) * np.vdot(of_own(weight), sums.q)
+        for weight in (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+    )
+    plain, with_q = of_own(np.ones_like(x)), of_own(q)
+    other = np.vdot(with_q, sums.square) + np.vdot(plain, sums.square_q)
+    # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
+    trace = (C - 1) * (2.0 * np.vdot(with_q, sums.q) + (C - 2) * np.vdot(plain, sums.qq))
+    return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
+
+
+class _Sums(NamedTuple):
+    r"""Densities of the sum of the other probabilities, one row for each L: `alone`, and times weights of one or two of them.
+
+    These are :math:`q_2`, :math:`\pi_2^2`, the latter times :math:`\sum_{j>1} q_j`, and :math:`q_2 q_3`.
+    """
+
+    alone: Array
+    q: Array
+    square: Array
+    square_q: Array
+    qq: Array
+
+
+def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, deviation: float, v: float) -> _Sums:
+    # Points of the logarithmic grid where the Gaussian is below rounding for every L are left out.
     least = -np.max(L) - v - _NEGLIGIBLE * deviation
     skip = int(np.searchsorted(np.log(span * cells.probability[: cells.small]), least))
     x = span * cells.probability[skip:]
     mass = _density(x, L, deviation, v) * cells.share[skip:]
+
+    # Transforms of the density of one probability, times a weight; and of all others but two, and but one.
     q = x / (1.0 + v * x)
     B, B_q, B_2, B_2q = (cells.transform(mass * weight) for weight in (np.ones_like(x), q, x**2, x**2 * q))
-    less_3 = B ** (C - 3)  # all other classes but two; but one
+    less_3 = B ** (C - 3)
     less_2 = less_3 * B
 
-    # Densities of the sum of all others, alone, and with the weights of one or two of them: of another's q; of pi_2^2; of
-    # that and q, on the same class or on one of the C - 2 that are left; of the q of two of them.
-    alone, with_q, with_2, with_2q, with_qq = (
-        cells.inverse(transform)
-        for transform in (
-            less_2 * B,
-            less_2 * B_q,
-            less_2 * B_2,
-            less_2 * B_2q + (C - 2) * less_3 * B_2 * B_q,
-            less_3 * B_q**2,
-        )
-    )
-
-    # The own class has the rest of the probability, and an output of mean `own`, with v more from its target. Near 0 its
-    # density varies with the logarithm, as theirs does.
-    x = cells.probability if span == 1.0 else 1.0 - span * np.arange(cells.size + 1.0) / cells.size
-    mass = _density(x, L - own - v, deviation, v) * (cells.share if span == 1.0 else 1.0)
-    q, missed_x = x / (1.0 + v * x), 1.0 - x
-
-    def at_rest(weight: Array) -> Array:
-        return cells.grid(mass * weight)[:, ::-1] if span == 1.0 else mass * weight
-
-    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
-    # probability need no step: it cancels against the norm.
-    weights = (np.ones_like(x), missed_x, missed_x**2, -np.log(x))
-    norm, first, second, loss = (
-        np.vdot(at_rest(w * q), alone) + (C - 1) * np.vdot(at_rest(w), with_q) for w in weights
-    )
-    plain, with_own = at_rest(np.ones_like(x)), at_rest(q)
-    other = np.vdot(with_own, with_2) + np.vdot(plain, with_2q)
-    # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
-    trace = (C - 1) * (2.0 * np.vdot(with_own, with_q) + (C - 2) * np.vdot(plain, with_qq))
-    return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
+    # Beside a square, q belongs to the same class or to one of the C - 2 that are left.
+    square_q = less_2 * B_2q + (C - 2) * less_3 * B_2 * B_q
+    products = (less_2 * B, less_2 * B_q, less_2 * B_2, square_q, less_3 * B_q**2)
+    return _Sums(*(cells.inverse(product) for product in products))
 
 
 def _density(x: Array, L: Array, deviation: float, v: float) -> Array:
