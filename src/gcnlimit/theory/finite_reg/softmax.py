@@ -206,25 +206,27 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
 
     # The own class has the rest of the probability, and an output of mean `own`, with v more from its target. Near 0 its
     # density varies with the logarithm, as theirs does.
-    whole = span == 1.0
-    x = cells.probability if whole else 1.0 - span * np.arange(cells.size + 1.0) / cells.size
-    mass = _density(x, L - own - v, deviation, v) * (cells.share if whole else 1.0)
-    q = x / (1.0 + v * x)
-
-    def of_own(weight: Array) -> Array:
-        return cells.grid(mass * weight)[:, ::-1] if whole else mass * weight
+    if span == 1.0:
+        skip = cells.negligible(L - own - v, deviation, v)
+        x, share = cells.probability[skip:], cells.share[skip:]
+    else:
+        x, share = 1.0 - span * np.arange(cells.size + 1.0) / cells.size, np.ones(cells.size + 1)
+    mass = _density(x, L - own - v, deviation, v) * share
+    weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+    plain, with_q = (
+        [cells.grid(mass * w)[:, ::-1] if span == 1.0 else mass * w for w in each]
+        for each in (weights, [w * x / (1.0 + v * x) for w in weights])
+    )
 
     # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
     # probability need no step: it cancels against the norm.
-    sums = _sums_of_others(C, cells, span, L, deviation, v)
+    sums = _sums_of_others(C, cells, span, L, (deviation, v))
     norm, first, second, loss = (
-        np.vdot(of_own(weight * q), sums.alone) + (C - 1) * np.vdot(of_own(weight), sums.q)
-        for weight in (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+        np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in zip(plain, with_q, strict=True)
     )
-    plain, with_q = of_own(np.ones_like(x)), of_own(q)
-    other = np.vdot(with_q, sums.square) + np.vdot(plain, sums.square_q)
+    other = np.vdot(with_q[0], sums.square) + np.vdot(plain[0], sums.square_q)
     # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
-    trace = (C - 1) * (2.0 * np.vdot(with_q, sums.q) + (C - 2) * np.vdot(plain, sums.qq))
+    trace = (C - 1) * (2.0 * np.vdot(with_q[0], sums.q) + (C - 2) * np.vdot(plain[0], sums.qq))
     return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
 
 
@@ -241,10 +243,10 @@ class _Sums(NamedTuple):
     qq: Array
 
 
-def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, deviation: float, v: float) -> _Sums:
-    # Points of the logarithmic grid where the Gaussian is below rounding for every L are left out.
-    least = -np.max(L) - v - _NEGLIGIBLE * deviation
-    skip = int(np.searchsorted(np.log(span * cells.probability[: cells.small]), least))
+def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, float]) -> _Sums:
+    """Densities at each L, for outputs of that deviation and v; probabilities up to the span."""
+    deviation, v = law
+    skip = cells.negligible(L, deviation, v, span)
     x = span * cells.probability[skip:]
     mass = _density(x, L, deviation, v) * cells.share[skip:]
 
@@ -289,6 +291,11 @@ class _Cells(NamedTuple):
         commutes with convolution and leaves of that a part exp(-2 k d).
         """
         return np.exp(-_DAMPING * np.arange(self.size + 1.0) / self.size)
+
+    def negligible(self, L: Array, deviation: float, v: float, span: float = 1.0) -> int:
+        """Number of points of the logarithmic grid, times the span, where the Gaussian is below rounding for every L."""
+        least = -np.max(L) - v - _NEGLIGIBLE * deviation
+        return int(np.searchsorted(np.log(span * self.probability[: self.small]), least))
 
     def grid(self, mass: Array) -> Array:
         """Masses at equal steps from 0 to 1, from those at the last of the points."""
