@@ -61,6 +61,8 @@ class Series:
         return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Series:
+        if isinstance(other, float):
+            return Series(self.c * other)
         return self._product(other, np.multiply)
 
     __rmul__ = __mul__

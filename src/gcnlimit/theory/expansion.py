@@ -295,21 +295,21 @@ def _expansion_of(points: Points, order: int) -> Expansion:
     if isinstance(loss, SoftmaxOf):
         return partial(_softmax_series, loss.classes)
     if not isinstance(loss, Biased):
-        return partial(eta_series, pull_at(loss, 0.0, order))
+        return partial(_eta_series, _inverted(pull_at(loss, 0.0, order), order))
     bias = resting_bias(loss.loss, float(loss.fractions[0]))
-    pulls = pull_at(loss.loss, bias, order), pull_at(loss.loss, -bias, order)
-    return partial(_biased_series, loss.fractions, pulls)
+    terms = [_inverted(pull_at(loss.loss, place, order), order) for place in (bias, -bias)]
+    return partial(_biased_series, loss.fractions, terms)
 
 
 def _biased_series(
-    fractions: Array, pulls: tuple[Polynomial, Polynomial], mean: Series, variance: Series, v: Series
+    fractions: Array, terms: list[tuple[Terms, Terms, Terms]], mean: Series, variance: Series, v: Series
 ) -> LossAverages:
     """Averages of two unequal classes; the change of the bias by Newton's method for series."""
     (p, other), (first, second) = fractions, two_codes(fractions)
     bias = mean * 0.0
     for _ in range(mean.order.bit_length() + 2):  # each doubles the number of orders that are right
-        above = eta_series(pulls[0], first * mean + bias, variance, v)
-        below = eta_series(pulls[1], -1.0 * (second * mean + bias), variance, v)
+        above = _eta_series(terms[0], first * mean + bias, variance, v)
+        below = _eta_series(terms[1], -1.0 * (second * mean + bias), variance, v)
         bias = bias + (p * above[0] - other * below[0]) / (p * above[2] + other * below[2])
     return (
         p * first * above[0] - other * second * below[0],
@@ -326,34 +326,37 @@ def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> 
     return first, second, third
 
 
-def eta_series(pull: Polynomial, mean: Series, variance: Series, v: Series) -> LossAverages:
-    r"""Averages :math:`\eta_1, \eta_2, \eta_3` of a loss whose pull is a polynomial in the output."""
-    moments = _moments(mean, variance)
-    n = mean.order
-    f, square = [], []
-    for b in range(n + 1):
-        f.append(_cut(pull ** (b + 1), n).deriv(b) / math.factorial(b + 1))
-        square.append(_cut(pull ** (b + 2), n).deriv(b) * (2.0 / ((b + 2) * math.factorial(b))))
+Terms = list[Array]
+"""Coefficients of the powers of the output, for each power of the response."""
 
-    def average(parts: list[Polynomial]) -> Series:
+
+def _inverted(pull: Polynomial, order: int) -> tuple[Terms, Terms, Terms]:
+    """Terms of the pull at the proximal point, of its square, and of minus its derivative, by Lagrange's inversion."""
+    f, square = [], []
+    for b in range(order + 1):
+        once, twice = (Polynomial((pull ** (b + k)).coef[: order + 1]) for k in (1, 2))
+        f.append(once.deriv(b) / math.factorial(b + 1))
+        square.append(twice.deriv(b) * (2.0 / ((b + 2) * math.factorial(b))))
+
+    def kept(parts: list[Polynomial]) -> Terms:
+        return [np.asarray(part.coef[: order - b + 1], float) for b, part in enumerate(parts)]
+
+    return kept(f), kept(square), kept([-part.deriv() for part in f])
+
+
+def _eta_series(terms: tuple[Terms, Terms, Terms], mean: Series, variance: Series, v: Series) -> LossAverages:
+    r"""Averages :math:`\eta_1, \eta_2, \eta_3` of a loss whose pull is a polynomial in the output."""
+    moments = np.stack([moment.c for moment in _moments(mean, variance)])
+
+    def average(parts: Terms) -> Series:
         total, power = mean * 0.0, mean * 0.0 + 1.0
-        for b, part in enumerate(parts):
-            total += power * _expectation(np.asarray(part.coef[: n - b + 1], float), moments)
+        for part in parts:
+            total += power * Series(np.tensordot(part, moments[: len(part)], axes=1))
             power = power * v
         return total
 
-    return average(f), average(square), -average([part.deriv() for part in f])
-
-
-def _cut(polynomial: Polynomial, order: int) -> Polynomial:
-    return Polynomial(polynomial.coef[: order + 1])
-
-
-def _expectation(coefficients: Array, moments: list[Series]) -> Series:
-    total = moments[0] * float(coefficients[0])
-    for c, moment in zip(coefficients[1:], moments[1:], strict=False):
-        total += moment * float(c)
-    return total
+    first, second, third = (average(parts) for parts in terms)
+    return first, second, third
 
 
 def _moments(mean: Series, variance: Series) -> list[Series]:
