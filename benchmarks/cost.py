@@ -39,7 +39,7 @@ def curves(sizes: Sizes) -> Iterator[dict[str, Any]]:
 
 
 def depth_curve(graph: str, symmetrize: bool, sizes: Sizes, points: int = 32) -> dict[str, Any]:
-    """Seconds a point of a batch; c grows with the depth, and the regularization with the gain."""
+    """Seconds per point of a batch; c grows with the depth, and the regularization with the gain."""
     data = gl.CSBM(alpha=4, lam=np.linspace(0.6, 1.4, points), mu=2.0, rho=0.1)
     values = []
     for K in sizes.depths:

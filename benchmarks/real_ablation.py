@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_graphs import dataset, quality
-from gcnlimit.real import bank
+from gcnlimit.graphs.operator import propagation
+from gcnlimit.real import bank, views
 from gcnlimit.real.classifier import GraphClassifier
 from gcnlimit.real.leave_one_out import Average
 
@@ -24,10 +25,6 @@ LEFT_OUT = {
     "without the neighbourhood kernel": ("neighbourhood",),
     "without labels as input": ("labels", "hops, labels", "random units, labels"),
     "without random units": ("random units",),
-}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "rows of unit norm": {"scale": "rows"},
-    "columns standardised": {"scale": "columns"},
 }
 MARKS = (50, 200)
 
@@ -54,7 +51,13 @@ def _table(columns: dict[str, dict[str, list[float]]]) -> str:
 
 
 def _cell(scores: list[float], default: list[float], first: bool) -> str:
-    return f"{np.mean(scores):.1f}" if first else f"{np.mean(scores) - np.mean(default):+.1f}"
+    return f"{np.mean(scores):.1f}" if first else mean_and_error(np.subtract(scores, default))
+
+
+def mean_and_error(differences: Any) -> str:
+    """Mean of paired differences, and its standard error where it is known."""
+    mean, count = float(np.mean(differences)), len(differences)
+    return f"{mean:+.1f}" + (f" ± {np.std(differences, ddof=1) / count**0.5:.1f}" if count > 1 else "")
 
 
 def _column(path: Path, splits: int) -> dict[str, list[float]]:
@@ -80,20 +83,28 @@ def _variants(data: Any, split: int) -> dict[str, float]:
     model = fitted()
     ensemble = model._model
     outputs = np.concatenate([one.outputs for one in ensemble.fitted])
+
+    def mixed(average: Average) -> float:
+        return score(np.exp(ensemble._mixed(outputs, ensemble.views.degrees, average)))
+
     found = {"default": score(model.predict_proba())}
     whole = ensemble._averaged(np.ones(len(ensemble.fitted), bool))
     best = Average((whole.weights == whole.weights.max()).astype(float), whole.sharpness)
-    found["always with the graph"] = score(whole.probabilities(outputs))
-    found["the best instead of the average"] = score(best.probabilities(outputs))
+    found["always with the graph"] = mixed(whole)
+    found["the best instead of the average"] = mixed(best)
     for name, prefixes in LEFT_OUT.items():
         kept = np.array([not one.name.startswith(prefixes) for one in ensemble.fitted])
-        found[name] = score(ensemble._averaged(kept).probabilities(outputs))
-    for name, options in SETTINGS.items():
-        found[name] = score(fitted(**options).predict_proba())
+        found[name] = found["always with the graph"] if kept.all() else mixed(ensemble._averaged(kept))
+    other = "rows" if ensemble.scaling.how == "columns" else "columns"
+    found["columns standardised, or rows where they are"] = score(fitted(scale=other).predict_proba())
+    views.propagation = lambda graph, kind: propagation(graph, "regularized" if kind == "centred" else kind)
+    found["PageRank on the regularised operator"] = score(fitted().predict_proba())
+    views.propagation = propagation
     usual = bank.LANDMARKS
     for marks in MARKS:
         bank.LANDMARKS = marks
-        found[f"{marks} landmarks"] = score(fitted().predict_proba())
+        same = model.labelled_.size <= marks
+        found[f"{marks} landmarks"] = found["default"] if same else score(fitted().predict_proba())
     bank.LANDMARKS = usual
     return found
 

@@ -77,7 +77,7 @@ def rows(nodes: int = NODES) -> list[dict[str, Any]]:
     what = f"{nodes} nodes, alpha = 4, reg = inf, {threads()} threads"
     note = (
         f"accuracies {ours.accuracy:.4f} and {peer.accuracy:.4f}; peer's memory {peer.mib:.0f} MiB; "
-        f"processor {ours.processor:.3g} s and {peer.processor:.3g} s; load {os.getloadavg()[0]:.1f}; wanted: 3"
+        f"processor {ours.processor:.3g} s and {peer.processor:.3g} s; load {os.getloadavg()[0]:.1f}; target: 3"
     )
     limit = "the same normals drawn once, nothing else"
     return [

@@ -49,7 +49,7 @@ def sampling() -> list[dict[str, Any]]:
     table = []
     for name, make in _graph_makers(sizes, probabilities).items():
         peer, _ = timed(make)
-        table.append(row("graph and features", ours, f"{name}, graph alone", peer, peak_mib=memory, note="wanted: 3"))
+        table.append(row("graph and features", ours, f"{name}, graph alone", peer, peak_mib=memory, note="target: 3"))
     return table
 
 
@@ -79,7 +79,7 @@ def steps(instance: gl.Instance) -> dict[str, Any]:
     ours, peer = np.min(times, axis=0)
     memory = peak(lambda: filter.apply(a, X))
     return row(
-        "three centred steps on all features", ours, "bare CSR products", peer, peak_mib=memory, note="wanted: 0.91"
+        "three centred steps on all features", ours, "bare CSR products", peer, peak_mib=memory, note="target: 0.91"
     )
 
 
@@ -97,13 +97,13 @@ def diffusion(instance: gl.Instance) -> list[dict[str, Any]]:
         for what, accuracy in {"to rounding": 1e-15, "to 1e-12 (default)": 1e-12}.items():
             ours, ours_error = runs.ours(count, accuracy)
             for name, (peer, error) in runs.peers.items():
-                note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; wanted: 5"
+                note = f"relative errors {ours_error:.0e} and {error:.0e}; load {os.getloadavg()[0]:.1f}; target: 5"
                 table.append(row(f"exp(ta) X, {what}, {on}", ours, f"scipy expm_multiply, {name}", peer, note=note))
-            rows_s, rows = runs.rows(count, accuracy), f"exp(ta) X at the training rows, {what}, {on}"
-            table.append(row(rows, rows_s, f"exp(ta) X, ours, {what}, {on}", ours, note="wanted: 1.8"))
-            name, (peer, _) = next(iter(runs.peers.items()))
-            table.append(row(rows, rows_s, f"scipy expm_multiply, {name}", peer, note="wanted: 9"))
-    table[4]["peak_mib"] = peak(lambda: DIFFUSION.apply(a, instance.features, radius=a.radius))
+        rows_s, rows = runs.rows(count), f"exp(ta) X at the training rows, {what}, {on}"
+        table.append(row(rows, rows_s, f"exp(ta) X, ours, {what}, {on}", ours, note="target: 1.8"))
+        name, (peer, _) = next(iter(runs.peers.items()))
+        table.append(row(rows, rows_s, f"scipy expm_multiply, {name}", peer, note="target: 9"))
+    table[2]["peak_mib"] = peak(lambda: DIFFUSION.apply(a, instance.features, radius=a.radius))
     return table
 
 
@@ -112,17 +112,17 @@ class _Exponentials:
 
     def __init__(self, instance: gl.Instance, a: Operator) -> None:
         self.observation, self.X, self.a = instance.observation, instance.features, a
-        peers = {"the sparse matrix": (a.matrix, 0.0), "the centred product": (_linear(a), a.shift)}
+        peers = {"the sparse matrix": (a.matrix, 0.0), "the centred product": (_linear(a), a.u)}
         self.peers = {name: self._peer(matrix, shift) for name, (matrix, shift) in peers.items()}
 
     def ours(self, count: int, accuracy: float) -> tuple[float, float]:
         a, X = self.a, self.X
         seconds, result = self._on(count, lambda: DIFFUSION.apply(a, X, radius=a.radius, accuracy=accuracy))
-        return seconds, _error(result, a, a.shift, X)
+        return seconds, _error(result, a, a.u, X)
 
-    def rows(self, count: int, accuracy: float) -> float:
+    def rows(self, count: int) -> float:
         filters = DIFFUSION.ravel((1,))
-        return self._on(count, lambda: training_rows(self.observation, self.a, filters, accuracy=accuracy))[0]
+        return self._on(count, lambda: training_rows(self.observation, self.a, filters))[0]
 
     def _peer(self, matrix: Any, shift: float) -> tuple[float, float]:
         trace = DIFFUSION.t * (self.a.matrix.trace() - shift * self.a.shape[0])
@@ -139,7 +139,7 @@ def _linear(a: Operator) -> LinearOperator:
     """The centred operator by the bare CSR product."""
 
     def product(block: Any) -> Any:
-        return a.matrix @ block - a.shift * block.sum(axis=0)
+        return a.matrix @ block - a.u * block.sum(axis=0)
 
     return LinearOperator(a.shape, matvec=product, matmat=product, rmatvec=product, rmatmat=product, dtype=float)
 
@@ -164,7 +164,7 @@ def ridge(F: Any, y: Any) -> dict[str, Any]:
     assert np.allclose(model.coef_, weights[10], atol=1e-8)
     memory = peak(lambda: TrainingRows(Z).ridge(reg))
     return row(
-        "ridge, twenty reg", ours, "scikit-learn Ridge(cholesky), one reg", peer, peak_mib=memory, note="wanted: 1"
+        "ridge, twenty reg", ours, "scikit-learn Ridge(cholesky), one reg", peer, peak_mib=memory, note="target: 1"
     )
 
 
@@ -177,9 +177,9 @@ def logistic(F: Any, y: Any) -> list[dict[str, Any]]:
         for tol in (1e-4, 1e-10):
             peer_s, solver, theirs = _best_solver(F, y, Z, reg, tol)
             wanted = max(1e-2 * theirs / steepest, 1e-13)
-            ours_s, (solution, _) = timed(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
+            ours_s, (weights, *_) = timed(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t), 5)
             memory = peak(lambda r=reg, t=wanted: TrainingRows(Z).solve(Logistic(), r, None, t))
-            note = f"gradient {_slope(Z, reg, solution.weights):.0e} against {theirs:.0e}; wanted: 1"
+            note = f"gradient {_slope(Z, reg, weights):.0e} against {theirs:.0e}; target: 1"
             peer = f"scikit-learn {solver}, tol={tol:g}"
             table.append(row(f"logistic, reg = {reg:g}", ours_s, peer, peer_s, peak_mib=memory, note=note))
     return table

@@ -32,10 +32,10 @@ def _million(folder: Path) -> list[dict[str, Any]]:
     first = _wall(lambda: gl.sweep(gl.predict, **arguments))
     size = store.stat().st_size / 1e6
     again = _wall(lambda: gl.sweep(gl.predict, **arguments))
-    overhead = f"overhead {first - bare:.2f} µs a point, store {size:.1f} MB"
+    overhead = f"overhead {first - bare:.2f} µs per point, store {size:.1f} MB"
     return [
         row("sweep of 10^6 theory points, kept on disk", first, "bare predict on arrays", bare, overhead),
-        row("resume of 10^6 finished points", again, "bare predict on arrays", bare, f"{again:.2f} µs a point"),
+        row("resume of 10^6 finished points", again, "bare predict on arrays", bare, f"{again:.2f} µs per point"),
     ]
 
 

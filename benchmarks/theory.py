@@ -28,7 +28,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 def explicit(symmetrize: bool, points: int = 10_000) -> list[dict[str, Any]]:
-    """Diffusion at reg = inf: seconds a point."""
+    """Diffusion at reg = inf: seconds per point."""
     data, t = _random(points), np.random.default_rng(1).uniform(0.1, 5, points)
     ours = seconds(lambda: gl.predict(data, gl.GCN(gl.Diffusion(t), symmetrize=symmetrize)), 3) / points
 
@@ -40,10 +40,10 @@ def explicit(symmetrize: bool, points: int = 10_000) -> list[dict[str, Any]]:
     paper = seconds(lambda: accuracy(DATA, 1.2, symmetrize))
     exact = gl.predict(DATA, gl.GCN(gl.Diffusion(1.2), symmetrize=symmetrize)).test_accuracy
     error = abs(accuracy(DATA, 1.2, symmetrize) - exact)
-    name = f"{'symmetrized' if symmetrize else 'directed'} diffusion, reg = inf, a point of {points}"
+    name = f"{'symmetrized' if symmetrize else 'directed'} diffusion, reg = inf, per point of {points}"
     return [
         row(name, ours, "the paper's nested integrals, 101 nodes", paper, f"the peer is off by {error:.0e}"),
-        row(name, ours, "one call a point", seconds(loop) / 100),
+        row(name, ours, "one call per point", seconds(loop) / 100),
     ]
 
 
@@ -52,9 +52,9 @@ def bayes(points: int = 10_000) -> dict[str, Any]:
     first = seconds(lambda: gl.bayes_optimal(DATA))
     single = seconds(lambda: [gl.bayes_optimal(DATA) for _ in range(50)], 3) / 50
     return row(
-        f"Bayes-optimal, a point of {points}",
+        f"Bayes-optimal, per point of {points}",
         seconds(lambda: gl.bayes_optimal(data)) / points,
-        "one call a point",
+        "one call per point",
         single,
         f"the first call of a process takes {1e3 * first:.0f} ms: it makes the tables of two classes",
     )
@@ -71,7 +71,7 @@ def several(kind: str, reg: float, points: int = 2000) -> dict[str, Any]:
             data = gl.CSBM(alpha=4, lam=lam, mu=2.0, rho=0.1, classes=classes)
             best[classes] = min(best[classes], seconds(lambda data=data: gl.predict(data, network)))  # type: ignore[misc]
     graph = "symmetrized" if symmetrize else "directed"
-    name = f"five classes, {graph} {kind}, square loss, reg = {reg:g}, a point of {lam.size}"
+    name = f"five classes, {graph} {kind}, square loss, reg = {reg:g}, per point of {lam.size}"
     return row(name, best[5] / lam.size, "two classes", best[2] / lam.size)
 
 
@@ -85,7 +85,7 @@ def batch(loss: str, points: int = 1000) -> dict[str, Any]:
     ours = seconds(lambda: gl.predict(data, network)) / points
     one = gl.GCN(gl.Residual([1.0, 1.0, 1.0]), loss, 1.0, symmetrize=False)
     single = seconds(lambda: [gl.predict(DATA, one) for _ in range(5)]) / 5
-    return row(f"three layers, {loss} loss, reg 0.1 to 100, a point of {points}", ours, "one call a point", single)
+    return row(f"three layers, {loss} loss, reg 0.1 to 100, per point of {points}", ours, "one call per point", single)
 
 
 def continuous() -> dict[str, Any]:
@@ -113,7 +113,9 @@ def monte_carlo(iterations: int = 40) -> dict[str, Any]:
     error = max(abs(answer[0] - exact.test_accuracy), abs(answer[2] - exact.test_loss))
     own = max(abs(usual.test_accuracy - exact.test_accuracy), abs(usual.test_loss - exact.test_loss), 1e-16)
     note = f"error {error:.0e} against {own:.0e}"
-    return row(f"two layers, logistic, a point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note)
+    return row(
+        f"two layers, logistic, per point of {points}", ours, "the paper's Monte-Carlo, 10^6 samples", peer, note
+    )
 
 
 def _random(points: int) -> gl.CSBM:

@@ -6,7 +6,7 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit import parameters
-from gcnlimit.sweeps.file import read_file
+from gcnlimit.cli.sweep import read_file
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import as_producer
 

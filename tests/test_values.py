@@ -12,18 +12,10 @@ from problems import PARAMETERS
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
 
-ENDLESS = []
-ENDLESS.append(ENDLESS)
-
 
 class Tensor:
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("it tracks its gradient")
-
-
-class Silent:
-    def __repr__(self):
-        raise TypeError
 
 
 @pytest.mark.parametrize(
@@ -36,9 +28,7 @@ class Silent:
         ({"rho": 1.2}, r"rho = 1.2 is not allowed; it must be in \[0, 1\]"),
         ({"rho": -0.2}, "rho = -0.2"),
         ({"rho": 1.0000001}, "rho = 1.0000001 is not allowed"),
-        ({"lam": ENDLESS}, "lam is a list nested without end"),
         ({"lam": Tensor()}, "lam cannot be read as an array of numbers: it tracks its gradient"),
-        ({"lam": Silent()}, "lam must be real numbers, got a Silent"),
         ({"rho": [0.1, 1.5]}, r"rho = 1.5 \(at index 1\)"),
         ({"lam": math.nan}, "lam contains NaN"),
         ({"lam": "strong"}, "lam must be real numbers, got 'strong'"),

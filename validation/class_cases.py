@@ -55,10 +55,11 @@ class Grid(Case):
     def networks(self):
         """Networks whose theory is known, by name."""
         kinds = [("square", math.inf), ("square", 1.0)]
-        if isinstance(self.classes, int) and self.classes > 2:
-            kinds.append(("softmax", 1.0))
-        elif self.classes == 2 or len(self.classes) == 2:
+        classes = self.data.classes
+        if classes.count == 2:
             kinds.append(("logistic", 1.0))
+        elif classes.equal:
+            kinds.append(("softmax", 1.0))
         return {f"{loss} {reg:g}": gl.GCN(FILTER, loss, reg, self.symmetrize) for loss, reg in kinds}
 
     def exact(self):

@@ -2,7 +2,7 @@
 
 Graphs of 1000 to 4000 nodes, 2 to 30 % of them labelled, of both signs, directed and not, are drawn by a generator of its own:
 ``python -m validation.estimate_coverage --graphs 200 --workers 16 --out coverage.json``; with ``--labelled 3 6``, graphs of
-600 nodes of which three or six are labelled.
+600 nodes of which three or six are labelled; with ``--classes 0.3/0.7``, classes of these fractions.
 """
 
 import argparse
@@ -41,9 +41,9 @@ class Graph(NamedTuple):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--graphs", type=int, default=200, help="graphs for each number of classes")
-    parser.add_argument("--classes", type=int, nargs="+", default=[2, 4])
+    parser.add_argument("--classes", type=as_classes, nargs="+", default=[2, 4], help="a number, or fractions a/b")
     parser.add_argument(
-        "--methods", nargs="+", default=["labels", "likelihood"], help="for two classes; labels for more"
+        "--methods", nargs="+", default=["labels", "likelihood"], help="for two equal classes; labels for others"
     )
     parser.add_argument("--labelled", type=int, nargs="+", default=[None], help="so many labelled nodes, of 600")
     parser.add_argument("--workers", type=int, default=1)
@@ -61,10 +61,20 @@ def main():
                     given.out.write_text(json.dumps(rows, indent=0))
 
 
+def as_classes(text):
+    """A number of equal classes, or the fractions of unequal ones."""
+    return tuple(map(float, text.split("/"))) if "/" in text else int(text)
+
+
 def drawn(k, classes=2, labelled=None):
-    """The k-th graph of that many equal classes, with 2 to 30 % of its nodes labelled or so many of 600."""
-    rng = np.random.default_rng([classes, k])
-    lam = float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0 if classes == 2 else 1.7))
+    """The k-th graph of so many equal classes or of these fractions, 2 to 30 % of its nodes labelled, or so many of 600."""
+    fractions = gl.CSBM(1, 0, 0, 1, classes=classes).fractions
+    rng = np.random.default_rng(
+        [classes, k] if isinstance(classes, int) else [*np.rint(1000 * fractions).astype(int), k]
+    )
+    # at a larger signal the probability of some edges would be negative
+    largest = min(2.0 if classes == 2 else 1.7, np.sqrt(DEGREE) / (1.0 / fractions.min() - 1.0))
+    lam = float(rng.choice([-1, 1]) * rng.uniform(0.3, largest))
     rho = float(np.exp(rng.uniform(np.log(0.02), np.log(0.3))))
     alpha, mu, directed = float(rng.choice([1, 2, 4])), float(rng.uniform(0.0, 4.0)), bool(rng.integers(2))
     nodes = int(rng.integers(1000, 4000)) if labelled is None else 600
@@ -73,14 +83,14 @@ def drawn(k, classes=2, labelled=None):
 
 
 def sampled(data, nodes, rng):
-    """Features, labels with some hidden, and graph of a model of equal classes."""
+    """Features, labels with some hidden, and graph of a model; each class has a labelled node."""
     classes, width = data.fractions.size, round(nodes / data.alpha)
-    y = rng.integers(classes, size=nodes)
+    y = rng.choice(classes, size=nodes, p=data.fractions)
     Y = simplex_codes(data.fractions)[y]
     X = np.sqrt(data.mu / nodes) * Y @ rng.standard_normal((classes - 1, width)) + rng.standard_normal((nodes, width))
-    labelled = rng.permutation(nodes) < data.rho * nodes
-    while np.unique(y[labelled]).size < 2:
-        labelled = rng.permutation(nodes) < data.rho * nodes
+    labelled = rng.permutation(nodes) < round(data.rho * nodes)
+    while np.unique(y[labelled]).size < min(classes, labelled.sum()):
+        labelled = rng.permutation(nodes) < round(data.rho * nodes)
     return Graph(X, np.where(labelled, y, -1), edges(Y, data.lam, data.directed, rng), data)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from gcnlimit._values import Array
-from gcnlimit.benchmark.methods import two_sided
+from gcnlimit.benchmark.methods import operator_kind, two_sided
 from gcnlimit.benchmark.task import Task
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.nn.operators import SymmetricOperator, as_operator
@@ -24,6 +24,7 @@ class DeviceRidge(Ridge):
     def __init__(self, rows: Any) -> None:
         n = len(rows)
         self.rows, self.weights = rows, np.ones(n)
+        self._share = self.weights / n
         centred = (rows - rows.mean(dim=0)).double()
         squares, U = torch.linalg.eigh(centred @ centred.T)
         squares = squares.clamp(min=0.0)
@@ -42,17 +43,21 @@ class Found(NamedTuple):
 
 def linear_by_leave_one_out(task: Task, strengths: tuple[float, ...], device: str) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
-    S = _unit(task, device)
+    count, kind = task.observation.nodes, operator_kind(task)
+    S = _unit(task.observation.adjacency, kind, device)
     X, nodes = torch.from_numpy(task.features).to(device), np.flatnonzero(task.labelled_mask)
     classes = task.labels[nodes]
     Y = targets(classes, task.classes)
     best: Found | None = None
     for strength in (0.0, *strengths):
-        ridge = DeviceRidge(_pagerank(S, X, strength)[torch.from_numpy(nodes).to(device)])
+        ridge = DeviceRidge(_pagerank(S, X[:count], strength)[torch.from_numpy(nodes).to(device)])
         top = max(_scored(ridge, strength, Y, classes), key=lambda one: one.score)
         best = top if best is None or top.score > best.score else best
     assert best is not None
-    return _outputs(S, X, best, Y)
+    outputs = [_outputs(S, X[:count], best, Y)]
+    if task.new is not None:
+        outputs.append(_outputs(_unit(task.new.adjacency, kind, device), X[count:], best, Y))
+    return two_sided(np.concatenate(outputs))
 
 
 def _scored(ridge: DeviceRidge, strength: float, Y: Array, classes: Any) -> Iterator[Found]:
@@ -63,11 +68,11 @@ def _scored(ridge: DeviceRidge, strength: float, Y: Array, classes: Any) -> Iter
 
 def _outputs(S: SymmetricOperator, X: Any, best: Found, Y: Array) -> Array:
     """Outputs on all nodes, a column for each class."""
-    dual = torch.from_numpy(best.ridge.dual(Y, best.reg)).to(X)
+    dual = torch.from_numpy(best.ridge.dual(Y, np.array([best.reg]))[0]).to(X)
     weights = best.ridge.rows.T @ dual
     outputs = _pagerank(S, X @ weights, best.strength) + torch.from_numpy(Y.mean(axis=0)).to(X)
     outputs -= best.ridge.rows.mean(dim=0) @ weights
-    return two_sided(np.asarray(outputs.cpu().numpy(), float))
+    return np.asarray(outputs.cpu().numpy(), float)
 
 
 def _pagerank(S: SymmetricOperator, block: Any, strength: float) -> Any:
@@ -85,8 +90,8 @@ def _pagerank(S: SymmetricOperator, block: Any, strength: float) -> Any:
     return found
 
 
-def _unit(task: Task, device: str) -> SymmetricOperator:
-    """Operator of the theory, of top eigenvalue 1."""
-    S = propagation(task.adjacency, "paper").unit().operator
-    assert S.u is not None  # a constant vector, and v is 1
-    return as_operator(S.matrix, np.full(S.shape[0], np.sqrt(S.u))).to(device)
+def _unit(adjacency: Any, kind: str, device: str) -> SymmetricOperator:
+    """Operator of linear networks, of top eigenvalue 1."""
+    S = propagation(adjacency, kind, loops=False).unit().operator
+    vector = np.sqrt(S.u * (1.0 if S.v is None else S.v)) * np.ones(S.shape[0])
+    return as_operator(S.matrix, vector).to(device)

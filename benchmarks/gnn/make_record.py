@@ -1,64 +1,120 @@
-"""Record the suite: ``python -m benchmarks.gnn.make_record [--workers N] [--sizes SIZE ...] [--out FILE]``.
+"""Record the suite: ``python -m benchmarks.gnn.make_record [--workers N] [--parts PART ...] [--problems NAME ...] [--out FILE]``.
 
-To be run when the sampler has changed, with a new version of the suite once it is released. Without any size after ``--sizes``
-it computes the exact accuracies anew and leaves the graphs as they are recorded.
+The parts are the exact accuracies, the scatter of message passing over graphs, and the checksums of small, standard and large
+graphs with the accuracy of message passing on each; what is not computed is left as it was recorded. To be run when the sampler
+has changed, with a new version of the suite once it is released.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gcnlimit._runtime.processes import run
 from gcnlimit._version import NUMERICAL_VERSION
 from gcnlimit.benchmark.methods import message_passing
-from gcnlimit.benchmark.problems import FILE, VERSION, as_problems, computed_exact, problems
+from gcnlimit.benchmark.problems import FILE, SIZES, VERSION, as_problems, computed_exact, problems
 from gcnlimit.benchmark.task import accuracy, checksum
 
 GRAPHS = {"small": 5, "standard": 5, "large": 1}
 """How many graphs of each size are recorded."""
 
-
 POPULATION = 6_000
 """Nodes in each population of the ceilings."""
 
+SCATTERED = 50
+"""Small graphs on which the scatter is measured."""
+
+Place = tuple[str, ...]
+
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the exact accuracies; draw the graphs, and write checksums and accuracies of message passing."""
+    """Compute the parts asked for, and write them beside what is recorded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [problem.name for problem in (*problems(), *problems(aside=True))]
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--sizes", nargs="*", default=list(GRAPHS), choices=list(GRAPHS))
+    parser.add_argument(
+        "--parts", nargs="+", default=["exact", "scatter", *GRAPHS], choices=["exact", "scatter", *GRAPHS]
+    )
+    parser.add_argument("--problems", nargs="+", default=names, choices=names, metavar="NAME")
     parser.add_argument("--out", type=Path, default=Path(str(resources.files("gcnlimit.benchmark").joinpath(FILE))))
     given = parser.parse_args(arguments)
-    names = [problem.name for problem in (*problems(), *problems(aside=True))]
-    places = [(name, size, graph) for name in names for size in given.sizes for graph in range(GRAPHS[size])]
-    tasks = [*(partial(accuracies, name) for name in names), *(partial(entry, *place) for place in places)]
-    found = run(tasks, given.workers)
-    graphs = json.loads(given.out.read_text(encoding="utf-8"))["graphs"] if given.out.exists() else {}
-    for (name, size, graph), one in zip(places, found[len(names) :], strict=True):
-        graphs.setdefault(name, {}).setdefault(size, [])[graph:] = [one]
-    exact = dict(zip(names, found, strict=False))
-    record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, "exact": exact, "graphs": graphs}
-    given.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    jobs = [job for part in given.parts for name in given.problems for job in _jobs(part, name)]
+    found = run([job for _, job in jobs], given.workers)
+    record = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {"exact": {}, "graphs": {}}
+    for (place, _), one in zip(jobs, found, strict=True):
+        _put(record, place, one)
+    record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, **_ordered(record, names)}
+    given.out.write_text(compact(record), encoding="utf-8")
 
 
-def accuracies(name: str) -> dict[str, float]:
+def compact(record: dict[str, Any]) -> str:
+    """JSON with a line for each problem."""
+    parts = []
+    for key, value in record.items():
+        text = json.dumps(value)
+        if isinstance(value, dict):
+            rows = [f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items()]
+            text = "{\n" + ",\n".join(rows) + "\n }"
+        parts.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _jobs(part: str, name: str) -> list[tuple[Place, Callable[[], dict[str, Any]]]]:
+    """What one part computes for a problem, and where it is put."""
+    if part == "exact":
+        return [(("exact", name), partial(accuracies, name))]
+    if part == "scatter":
+        return [(("exact", name), partial(scatter, name))]
+    return [(("graphs", name, part, str(graph)), partial(entry, name, part, graph)) for graph in range(GRAPHS[part])]
+
+
+def _put(record: dict[str, Any], place: Place, one: dict[str, Any]) -> None:
+    kind, name, *where = place
+    if kind == "exact":
+        record["exact"][name] = record["exact"].get(name, {}) | one
+        return
+    size, graph = where
+    graphs = record["graphs"].setdefault(name, {}).setdefault(size, [])
+    graphs[int(graph) : int(graph) + 1] = [one]
+
+
+def _ordered(record: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """The problems of the suite, in its order."""
+    return {kind: {name: record[kind][name] for name in names if name in record[kind]} for kind in ("exact", "graphs")}
+
+
+def accuracies(name: str) -> dict[str, Any]:
     """Exact accuracies of that problem."""
     found = asdict(computed_exact(as_problems(name)[0], POPULATION))
-    return {field: round(value, 6) for field, value in found.items()}
+    return {field: value if value is None else round(value, 6) for field, value in found.items() if field != "scatter"}
+
+
+def scatter(name: str) -> dict[str, float]:
+    """Scatter of the accuracy of message passing over graphs, in units of one node."""
+    found = [_measured(name, "small", graph)[1] for graph in range(SCATTERED)]
+    return {"scatter": round(float(np.std(found, ddof=1)) * SIZES["small"] ** 0.5, 4)}
 
 
 def entry(name: str, size: str, graph: int) -> dict[str, Any]:
     """Checksum of one graph, and accuracy of message passing on it."""
+    check, found = _measured(name, size, graph)
+    return {"checksum": check, "amp": round(found, 6)}
+
+
+def _measured(name: str, size: str, graph: int) -> tuple[str, float]:
     problem = as_problems(name)[0]
     task = problem.drawn(size, graph)
     found = accuracy(message_passing(task), problem.truth(size, graph), task.test_mask, task.classes)
-    return {"checksum": checksum(task), "amp": round(found, 6)}
+    return checksum(task), found
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Popular graph networks for the study: layers of PyTorch Geometric on a few operators of the graph."""
+"""Popular graph networks for the study, in PyTorch: the layers of PyTorch Geometric on a few operators of the graph."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
-from torch.nn.functional import dropout, relu
-from torch_geometric import nn as pyg
-from torch_geometric.utils import from_scipy_sparse_matrix
+from torch.nn.functional import dropout, leaky_relu, relu
 
 from gcnlimit.graphs.operator import propagation
-from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph, has_hubs
 
 HIDDEN, DROPOUT = 64, 0.5
 DECAYS = (5e-4, 5e-3)
 
 
 class Graph:
-    """Edges in both directions, without self-loops, and the operators of networks on a device, each made when first used."""
+    """Edges in both directions, without self-loops, and the operators of networks on a device, each made when first used.
 
-    def __init__(self, adjacency: Any, device: str) -> None:
+    Of an inductive task the first `nodes` are those of the training graph.
+    """
+
+    def __init__(self, adjacency: Any, device: str, nodes: int | None = None) -> None:
         both = adjacency.maximum(adjacency.T)
         self.both = (both - sparse.diags_array(both.diagonal())).tocsr()  # layers that want self-loops add them
         self.both.eliminate_zeros()
-        self.given, self.device = adjacency, device
+        self.given, self.device, self.nodes = adjacency, device, nodes
 
     @cached_property
     def edges(self) -> Any:
-        """Edges as PyTorch Geometric has them."""
-        return from_scipy_sparse_matrix(self.both.tocoo())[0].to(self.device)
+        """Edges as PyTorch Geometric has them: sources, then targets."""
+        return torch.from_numpy(np.stack(self.both.nonzero()).astype(np.int64)).to(self.device)
 
     @cached_property
     def total(self) -> SymmetricOperator:
@@ -52,9 +53,13 @@ class Graph:
         return as_operator(propagation(self.both, "normalized").operator.matrix).to(self.device)
 
     @cached_property
-    def centred(self) -> SymmetricOperator:
-        """Operator of the theory, from which the mean of the adjacency is subtracted."""
-        return from_graph(self.given).to(self.device)
+    def centred(self) -> SymmetricOperator | TwoGraphs:
+        """Operator of the theory, less the mean of the adjacency; divided by the degrees if there are hubs."""
+        kind, n = "normalized" if has_hubs(self.given) else "paper", self.nodes
+        if n is None:
+            return from_graph(self.given, kind).to(self.device)
+        parts = (self.given[:n, :n], self.given[n:, n:])
+        return TwoGraphs(*(from_graph(part, kind).to(self.device) for part in parts), ratio=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,33 +97,113 @@ class Network:
         return [Setting(*one) for one in product(self.structures, self.rates, DECAYS)]
 
 
-def _product(self: Any, edge_index: Any, x: Any, **_: Any) -> Any:
-    """What a layer does along the edges, as a product with the operator that takes their place."""
-    return edge_index @ (x[0] if isinstance(x, tuple) else x)
+def _glorot(*shape: int) -> torch.nn.Parameter:
+    """Trained numbers, started as PyTorch Geometric does."""
+    found = torch.empty(shape)
+    bound = (6.0 / (shape[-2] + shape[-1])) ** 0.5
+    return torch.nn.Parameter(found.uniform_(-bound, bound))
 
 
-class GCNConv(pyg.GCNConv):  # type: ignore[misc]
+class GCNConv(torch.nn.Module):  # type: ignore[misc]
     """Layer of a graph convolutional network on a normalized operator."""
 
-    propagate = _product
+    def __init__(self, width: int, out: int) -> None:
+        super().__init__()
+        self.lin = torch.nn.Linear(width, out, bias=False)
+        self.lin.weight = _glorot(out, width)
+        self.bias = torch.nn.Parameter(torch.zeros(out))
+
+    def forward(self, x: Any, S: Any) -> Any:
+        """Outputs of the nodes."""
+        return S @ self.lin(x) + self.bias
 
 
-class SAGEConv(pyg.SAGEConv):  # type: ignore[misc]
+class SAGEConv(torch.nn.Module):  # type: ignore[misc]
     """Layer of GraphSAGE on the operator of the mean."""
 
-    propagate = _product
+    def __init__(self, width: int, out: int) -> None:
+        super().__init__()
+        self.lin_l, self.lin_r = torch.nn.Linear(width, out), torch.nn.Linear(width, out, bias=False)
+
+    def forward(self, x: Any, S: Any) -> Any:
+        """Outputs of the nodes."""
+        return self.lin_l(S @ x) + self.lin_r(x)
 
 
-class GINConv(pyg.GINConv):  # type: ignore[misc]
+class GINConv(torch.nn.Module):  # type: ignore[misc]
     """Layer of a graph isomorphism network on the operator of the sum."""
 
-    propagate = _product
+    def __init__(self, inner: Any) -> None:
+        super().__init__()
+        self.nn = inner
+
+    def forward(self, x: Any, S: Any) -> Any:
+        """Outputs of the nodes."""
+        return self.nn(x + S @ x)
 
 
-class GCN2Conv(pyg.GCN2Conv):  # type: ignore[misc]
+class GCN2Conv(torch.nn.Module):  # type: ignore[misc]
     """Layer of GCNII on a normalized operator."""
 
-    propagate = _product
+    def __init__(self, width: int, alpha: float, theta: float = 0.5, layer: int = 1) -> None:
+        super().__init__()
+        self.weight1 = _glorot(width, width)
+        self.alpha, self.beta = alpha, float(np.log(theta / layer + 1.0))
+
+    def forward(self, x: Any, start: Any, S: Any) -> Any:
+        """Outputs of the nodes."""
+        h = (1.0 - self.alpha) * (S @ x) + self.alpha * start
+        return (1.0 - self.beta) * h + self.beta * (h @ self.weight1)
+
+
+class GATConv(torch.nn.Module):  # type: ignore[misc]
+    """Layer of a graph attention network, self-loops added."""
+
+    def __init__(self, width: int, out: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.lin = torch.nn.Linear(width, heads * out, bias=False)
+        self.lin.weight = _glorot(heads * out, width)
+        self.att_src, self.att_dst = _glorot(1, heads, out), _glorot(1, heads, out)
+        self.bias = torch.nn.Parameter(torch.zeros(heads * out))
+
+    def forward(self, x: Any, edges: Any) -> Any:
+        """Outputs of the nodes."""
+        loops = torch.arange(len(x), device=edges.device)
+        source, target = torch.cat([edges, torch.stack([loops, loops])], dim=1)
+        h = self.lin(x).view(len(x), self.heads, -1)
+        scores = (h * self.att_src).sum(2)[source] + (h * self.att_dst).sum(2)[target]
+        return _attended(leaky_relu(scores, 0.2), h, source, target) + self.bias
+
+
+class TransformerConv(torch.nn.Module):  # type: ignore[misc]
+    """Layer of a graph transformer, with a skip connection."""
+
+    def __init__(self, width: int, out: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        for name in ("key", "query", "value", "skip"):
+            setattr(self, f"lin_{name}", torch.nn.Linear(width, heads * out))
+
+    def forward(self, x: Any, edges: Any) -> Any:
+        """Outputs of the nodes."""
+        source, target = edges
+        key, query, value = (
+            layer(x).view(len(x), self.heads, -1) for layer in (self.lin_key, self.lin_query, self.lin_value)
+        )
+        scores = (query[target] * key[source]).sum(2) / key.shape[2] ** 0.5
+        return _attended(scores, value, source, target) + self.lin_skip(x)
+
+
+def _attended(scores: Any, values: Any, source: Any, target: Any) -> Any:
+    """Means of the values of the neighbours, weighted by the softmax of the scores of their edges."""
+    nodes, heads, width = values.shape
+    place = target[:, None].expand(-1, heads)
+    top = torch.full((nodes, heads), -torch.inf, device=scores.device).scatter_reduce(0, place, scores.detach(), "amax")
+    weight = torch.exp(scores - top[target])
+    total = torch.zeros_like(top).fill_(0.0).index_add(0, target, weight)
+    mean = torch.zeros_like(values).index_add(0, target, weight[:, :, None] * values[source])
+    return (mean / total.clamp(min=1e-16)[:, :, None]).reshape(nodes, heads * width)
 
 
 class Stack(torch.nn.Module):  # type: ignore[misc]
@@ -143,7 +228,7 @@ class GCN(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, features: int, classes: int, layers: float) -> None:
         super().__init__()
         widths = [features, *([HIDDEN] * (int(layers) - 1)), classes]
-        self.layers = torch.nn.ModuleList([GCNConv(a, b, normalize=False) for a, b in pairwise(widths)])
+        self.layers = torch.nn.ModuleList([GCNConv(a, b) for a, b in pairwise(widths)])
 
     def forward(self, x: Any, edges: Any) -> Any:
         """Logits."""
@@ -159,7 +244,7 @@ class GCNII(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.first, self.last = torch.nn.Linear(features, HIDDEN), torch.nn.Linear(HIDDEN, classes)
         self.layers = torch.nn.ModuleList(
-            [GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=k + 1, normalize=False) for k in range(int(layers))]
+            [GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=k + 1) for k in range(int(layers))]
         )
 
     def forward(self, x: Any, edges: Any) -> Any:
@@ -225,11 +310,11 @@ def _gin() -> Any:
 
 
 def _gat() -> Any:
-    return pyg.GATConv(HIDDEN, HIDDEN // 8, heads=8)
+    return GATConv(HIDDEN, HIDDEN // 8, heads=8)
 
 
 def _transformer() -> Any:
-    return pyg.TransformerConv(HIDDEN, HIDDEN // 4, heads=4)
+    return TransformerConv(HIDDEN, HIDDEN // 4, heads=4)
 
 
 NETWORKS = {

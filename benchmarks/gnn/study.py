@@ -20,16 +20,17 @@ from typing import Any
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.processes import run
 from gcnlimit.benchmark.evaluate import Model, evaluate
-from gcnlimit.benchmark.methods import METHODS, STRENGTHS
+from gcnlimit.benchmark.methods import METHODS, STRENGTHS, message_passing_network
 from gcnlimit.benchmark.problems import SIZES, Problem, as_problems, problems
 from gcnlimit.benchmark.scores import Scores, merge
 from gcnlimit.benchmark.task import Task
 from gcnlimit.errors import GCNLimitError
 
-OWN = "message-passing network"
+OWN = "message-passing-network"
 ABLATIONS: dict[str, dict[str, Any]] = {
     f"{OWN}, no memory": {"memory": "none"},
     f"{OWN}, exact memory": {"memory": "exact"},
+    f"{OWN}, two numbers": {"memory": "matched"},
     f"{OWN}, reverse messages": {"memory": "reverse"},
     f"{OWN}, untied layers": {"tied": False},
     f"{OWN}, labels in the first layer only": {"clamp": False},
@@ -42,7 +43,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the study and print the table."""
-    need("the study", "pyg", "torch", "torch_geometric")
+    need("the study", "nn", "torch")
     given = _parsed(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     chosen = as_problems(given.problems) if given.problems else (*problems(), *problems(aside=True))
@@ -98,7 +99,11 @@ def _names(given: argparse.Namespace) -> list[str]:
     """Methods by name; the names of the groups stand for their members."""
     from benchmarks.gnn.networks import NETWORKS
 
-    groups = {"reference-methods": list(METHODS), "networks": list(NETWORKS), "ablations": list(ABLATIONS)}
+    groups = {
+        "reference-methods": [name for name in METHODS if name != OWN],
+        "networks": list(NETWORKS),
+        "ablations": list(ABLATIONS),
+    }
     every = [OWN, *(name for group in groups.values() for name in group)]
     chosen = [
         name for one in given.methods or [OWN, "reference-methods", "networks"] for name in groups.get(one, [one])
@@ -116,10 +121,10 @@ def _model(problem: Problem, name: str, given: argparse.Namespace) -> Model:
     torch.set_num_threads(1)
     if name == "linear-by-leave-one-out" and given.device != "cpu":
         return partial(_linear, device=given.device)
-    if name in METHODS:
-        return METHODS[name]
     if name == OWN or name in ABLATIONS:
         return partial(_own_network, device=given.device, options=ABLATIONS.get(name, {}))
+    if name in METHODS:
+        return METHODS[name]
     setting = _setting(problem, name, given)
     return partial(_network, name=name, setting=setting, epochs=given.epochs, device=given.device)
 
@@ -145,10 +150,7 @@ def _network(task: Task, *, name: str, setting: dict[str, Any], epochs: int, dev
 
 
 def _own_network(task: Task, *, device: str, options: dict[str, Any]) -> Any:
-    from gcnlimit.nn import message_passing_scores
-
-    given = (task.features, task.adjacency, task.labels)
-    return message_passing_scores(*given, seed=task.seed, device=device, **options)
+    return message_passing_network(task, device, **options)
 
 
 def _linear(task: Task, *, device: str) -> Any:

@@ -23,7 +23,7 @@ study() {  # name of the step, then arguments
 if [ "$part" = card ]; then
     nvidia-cuda-mps-control -d || true  # processes share the card
     [ -f "$folder/time-cuda.json" ] || limited python -m benchmarks.network_time --device cuda --out "$folder/time-cuda.json"
-    study own --device cuda --workers 17 --methods "message-passing network" linear-by-leave-one-out
+    study own --device cuda --workers 17 --methods "message-passing-network" linear-by-leave-one-out
     known= study networks --device cuda --workers 17 --methods networks
     study ablations --device cuda --workers 4 --problems reference deep five-classes sparse --methods ablations
 else

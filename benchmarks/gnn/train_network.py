@@ -77,4 +77,5 @@ def _inputs(task: Task, device: str) -> Inputs:
     places = (np.flatnonzero(task.train_mask), np.flatnonzero(task.val_mask))
     arrays = (torch.from_numpy(part).to(device) for part in (task.features, task.labels, *places))
     x, y, train, val = arrays
-    return Inputs(x, Graph(task.adjacency, device), y, train, val)
+    graph = Graph(task.adjacency, device, None if task.new is None else task.observation.nodes)
+    return Inputs(x, graph, y, train, val)

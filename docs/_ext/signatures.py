@@ -36,7 +36,7 @@ _EQUATIONS = re.compile(r"\bEqs?\.\s\d+\.\d+(?:(?:,|\sand|\sto)\s\d+\.\d+)*")
 
 def link(app: Sphinx, what: str, name: str, item: Any, options: Any, lines: list[str]) -> None:
     """Turn "theory page, §3" into a link to that section, and "Eq. 3.7" or "Eqs. 3.7 to 3.9" into links to equations."""
-    text = re.sub(r"theory page,\s§(\d)", r":ref:`theory page, §\1 <s\1>`", "\n".join(lines))
+    text = re.sub(r"theory page,\s§(\d+)", r":ref:`theory page, §\1 <s\1>`", "\n".join(lines))
     lines[:] = _EQUATIONS.sub(lambda found: _linked(found[0]), text).split("\n")
 
 
@@ -61,10 +61,28 @@ def by_alias(app: Sphinx, env: Any, node: Any, content: Any) -> Any:
     return None
 
 
+_BACK = re.compile(r'id="([\w.]+)">\n<a class="viewcode-back" href="([^"#]*/(reference/\w+)\.html)#([\w.]+)')
+
+
+def back(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Lead from a source to its place in the reference, under the name that it has there: Sphinx keeps one for a module."""
+    if page.startswith("_modules/"):
+        places = app.env.domains["py"].objects  # type: ignore[attr-defined]
+
+        def named(link: re.Match[str]) -> str:
+            name, file, place, kept = link.groups()
+            there = [full for full, entry in places.items() if entry.docname == place and not entry.aliased]
+            found = [full for full in there if full.endswith(f".{name}")]
+            return f'id="{name}">\n<a class="viewcode-back" href="{file}#{found[0] if found else kept}'
+
+        context["body"] = _BACK.sub(named, context["body"])
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect to autodoc."""
     app.connect("autodoc-process-signature", as_written)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", link)
     app.connect("missing-reference", by_alias)
+    app.connect("html-page-context", back)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,7 @@ from gcnlimit.benchmark.problems import as_problems, recorded
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
 TABLES = ROOT / "benchmarks" / "gnn"
-OWN = "message-passing network"
+OWN = "message-passing-network"
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def _difference(pairs: list[tuple[float, float]]) -> str:
 
 def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False) -> float:
     """Mean place over the suite or the problems kept aside, without the hard and the sparse one, of other exact numbers."""
-    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard", "sparse"}
+    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard-phase", "sparse"}
     places = [_place(line) for line in lines if line.method == method and line.problem in chosen]
     return float(np.mean(places)) if places else float("nan")
 

@@ -1,12 +1,13 @@
 """Write docs/reference/gallery.md and its pictures from a folder that ``gcnlimit reproduce`` made.
 
 Run from the root of the project: ``python docs/scripts/gallery.py figures``. What each figure shows, and what was chosen in
-it, is said by its module; this page only gathers it. The section that ``reproduce_full.py`` writes is kept.
+it, is said by the function that computes it; this page only gathers it. The section that ``reproduce_full.py`` writes is kept.
 """
 
+import inspect
 import re
 import sys
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
 
 from gcnlimit.figures.registry import PAPER, read
@@ -47,15 +48,15 @@ def main(folder: Path) -> None:
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
         picture(figure, dataset).savefig(PAGE.parents[1] / "images" / f"{name}.png", dpi=110)
         page.append(f"## {figure.title}\n\n![{figure.title}](../images/{name}.png)\n")
-        page.append(f"```\ngcnlimit figure {name}\n```\n\n{_text(figure.draw.__module__)}\n")
+        page.append(f"```\ngcnlimit figure {name}\n```\n\n{_text(figure.data)}\n")
     agreement = AGREEMENT + (folder / "agreement.md").read_text(encoding="utf-8")
     kept = LAST_SECTION + PAGE.read_text(encoding="utf-8").partition(LAST_SECTION)[2]
     PAGE.write_text("\n".join([HEAD.format(**sizes), *page, agreement, kept]), encoding="utf-8")
 
 
-def _text(module: str) -> str:
-    """What a module says of itself, from reStructuredText to Markdown."""
-    text = (import_module(module).__doc__ or "").strip().replace("``", "`")
+def _text(data: Callable[[], object]) -> str:
+    """What a function says of the numbers that it computes, from reStructuredText to Markdown."""
+    text = (inspect.getdoc(getattr(data, "func", data)) or "").replace("``", "`")
     return re.sub(r":math:`([^`]*)`", r"$\1$", text)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.checks import check_loss as check_loss
     from gcnlimit.choose.best_filter import best_filter as best_filter
     from gcnlimit.choose.compare import compare as compare
-    from gcnlimit.choose.gap_map import gap_map as gap_map
+    from gcnlimit.choose.compare import gap_map as gap_map
     from gcnlimit.choose.tune import tune as tune
     from gcnlimit.csbm import CSBM as CSBM
     from gcnlimit.degrees import Degrees as Degrees
@@ -69,19 +69,11 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.theory.predict import predict as predict
     from gcnlimit.theory.transfer import transfer as transfer
 
-_NAMESPACES = {
-    "benchmark": "benchmark",
-    "depth": "depth",
-    "limits": "theory.limits",
-    "real": "real",
-    "results": "results",
-    "theory": "theory",
-}
+_NAMESPACES = {"limits": "theory.limits"} | {name: name for name in ["benchmark", "depth", "real", "results", "theory"]}
 _HOMES = {
     "checks": "check_filter check_loss",
     "choose.best_filter": "best_filter",
-    "choose.compare": "compare",
-    "choose.gap_map": "gap_map",
+    "choose.compare": "compare gap_map",
     "choose.tune": "tune",
     "csbm": "CSBM",
     "degrees": "Degrees Gamma LogNormal Pareto",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -11,23 +13,15 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Averages, Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
-from gcnlimit.losses.custom import jump, prox_problem, value_problem
+from gcnlimit.losses.custom import derivative_problem, jump, prox_problem, value_problem
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.theory.finite_reg.averages import eta, expected_losses
 from gcnlimit.theory.large_reg import coefficient_averages
 
-
-def first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
-    """Entries of the arrays, which broadcast, at the first true place.
-
-    >>> first(np.array([False, True, True]), np.array([1.0, 2.0, 3.0]))
-    [2.0]
-    """
-    return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
-
-
 _X = np.linspace(-1.97, 1.99, 41)
+_OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
+_V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
 
 
 def check_filter(filter: Any) -> None:
@@ -54,11 +48,22 @@ def check_filter(filter: Any) -> None:
     gcnlimit.errors.ParameterError: filter = Wrong(t=1.0): chain computes 7.46257 at x = 1.99, where normalized gives 7.31553
     """
     own = as_filter(filter)
-    for check in (_check_normalized, _check_many, _check_nodes, _check_chain, _check_series, _check_directed):
+    checks = [_check_normalized, _check_many, _check_nodes]
+    _raise_first("filter", own, checks + [_check_chain, _check_series, _check_directed] * own.has_chain)
+
+
+def _raise_first(name: str, own: Any, checks: Iterable[Callable[[Any], str | None]]) -> None:
+    """Raise `ParameterError` with the first problem that a check finds."""
+    for check in checks:
         with np.errstate(all="ignore"):
             problem = check(own)
         if problem:
-            raise ParameterError(f"filter = {own!r}: {problem}")
+            raise ParameterError(f"{name} = {own!r}: {problem}")
+
+
+def _first(where: npt.NDArray[np.bool_], *arrays: Array) -> list[float]:
+    """Entries of the arrays, which broadcast, at the first true place."""
+    return [float(np.broadcast_to(array, where.shape)[where][0]) for array in arrays]
 
 
 def _check_normalized(filter: Filter) -> str | None:
@@ -70,7 +75,7 @@ def _check_normalized(filter: Filter) -> str | None:
     values, alone = g * np.exp(size)[..., None], filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if wrong.any():
-        x, here, there = first(wrong, _X, values, alone)
+        x, here, there = _first(wrong, _X, values, alone)
         return (
             f"normalized gives {here:g} at x = {x:g} among other points and {there:g} alone; its second value is wrong"
         )
@@ -105,25 +110,19 @@ def _check_nodes(filter: Filter) -> str | None:
 
 
 def _check_chain(filter: Filter) -> str | None:
-    if not filter.has_chain:
-        return None
     chain = filter.chain(accuracy=1e-10, radius=2.0)
     if chain.b.shape != chain.c.shape or chain.g.shape != (*chain.b.shape[:-1], chain.depth + 1):
         return f"chain has b, c, g of shapes {chain.b.shape}, {chain.c.shape}, {chain.g.shape}; b and c are one shorter than g"
     computed, values = np.broadcast_arrays(chain(_X), filter(_X))
-    wrong = ~(np.abs(computed - values) <= 1e-8 * np.max(np.abs(values)))
-    if wrong.any():
-        worst = np.argmax(np.abs(computed - values))
-        x = np.broadcast_to(_X, values.shape).flat[worst]
-        return f"chain computes {computed.flat[worst]:g} at x = {x:g}, where normalized gives {values.flat[worst]:g}"
-    if np.max(filter.layers(accuracy=1e-10, radius=2.0)) != chain.depth:
-        return f"layers gives at most {np.max(filter.layers(accuracy=1e-10, radius=2.0))} where chain has {chain.depth}"
-    return None
+    distance = np.abs(computed - values)
+    if not np.all(distance <= 1e-8 * np.max(np.abs(values))):
+        x, here, there = _first(distance == np.max(distance), _X, computed, values)
+        return f"chain computes {here:g} at x = {x:g}, where normalized gives {there:g}"
+    layers = np.max(filter.layers(accuracy=1e-10, radius=2.0))
+    return None if layers == chain.depth else f"layers gives at most {layers} where chain has {chain.depth}"
 
 
 def _check_series(filter: Filter) -> str | None:
-    if not filter.has_chain:
-        return None
     flat = filter.ravel(filter.shape)[:1]
     rng = np.random.default_rng(0)
     operator, block = rng.normal(size=(12, 12)), rng.normal(size=(12, 2))
@@ -137,8 +136,6 @@ def _check_series(filter: Filter) -> str | None:
 
 
 def _check_directed(filter: Filter) -> str | None:
-    if not filter.has_chain:
-        return None
     flat = filter.ravel(filter.shape)[:1]
     signal, mu = np.array([0.8]), np.array([1.3])
     by_sums = coefficient_averages(*flat.directed_chain(signal).taylor(signal), signal, mu)
@@ -159,14 +156,10 @@ def _relative(averages: Averages) -> list[Array]:
     return [np.asarray(field) / averages.tau_g2**power for field, power in zip(averages, powers, strict=True)]
 
 
-_OMEGA = np.linspace(-7.9, 8.1, 97)[:, None] + 1e-3 * np.sqrt(2)  # no round numbers, where kinks are likely
-_V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
-
-
 def check_loss(loss: Any) -> None:
     r"""Check a loss: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimise
+    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimize
     :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull and
     averages given in closed form must be those of the proximal operator.
 
@@ -191,43 +184,26 @@ def check_loss(loss: Any) -> None:
     gcnlimit.errors.ParameterError: loss = ...: prox_derivative is 0.496771 ... where prox changes by 0.987167 ...
     """
     own = loss if isinstance(loss, Loss) else as_loss(loss)
-    for check in _CHECKS:
-        with np.errstate(all="ignore"):
-            problem = check(own)
-        if problem:
-            raise ParameterError(f"loss = {own!r}: {problem}")
+    _raise_first("loss", own, [value_problem, _check_prox, _check_prox_kinks, _check_pull, _check_averages])
 
 
 def _check_prox(loss: Loss) -> str | None:
-    return prox_problem(loss, _OMEGA, _V)
-
-
-def _check_prox_derivative(loss: Loss) -> str | None:
-    h = 1e-5
-    slope = (loss.prox(_OMEGA + h, _V) - loss.prox(_OMEGA - h, _V)) / (2.0 * h)
-    given = np.broadcast_to(loss.prox_derivative(_OMEGA, _V), slope.shape)
-    kinks = loss.breakpoints(_V)
-    if kinks is not None and np.shape(kinks)[1:] != _V.shape:
-        return (
-            f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along the first axis"
-        )
-    smooth = np.ones(slope.shape, bool) if kinks is None else np.all(np.abs(_OMEGA - kinks[:, None]) > 10.0 * h, axis=0)
-    wrong = smooth & ~(np.abs(slope - given) <= 1e-5)
-    if wrong.any():
-        omega, v, here, there = first(wrong, _OMEGA, _V, given, slope)
-        return f"prox_derivative is {here:g} at omega = {omega:.6g}, v = {v:g}, where prox changes by {there:g} per unit of omega"
-    return None
+    return prox_problem(loss, _OMEGA, _V) or derivative_problem(loss, _OMEGA, _V, tolerance=1e-5)
 
 
 def _check_prox_kinks(loss: Loss) -> str | None:
     if type(loss).prox is Loss.prox and type(loss).breakpoints is Loss.breakpoints:
         return None
-    for v in _V:
-        kinks = loss.breakpoints(np.array([v]))
-        known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, 0]
-        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 1e-7)  # type: ignore[misc]
-        if found is not None:
-            return f"prox has a kink at omega = {found:.6g} for v = {v:g} that breakpoints does not name"
+    kinks = loss.breakpoints(_V)
+    if kinks is not None and np.shape(kinks)[1:] != _V.shape:
+        return (
+            f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along the first axis"
+        )
+    for k, v in enumerate(_V):
+        known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, k]
+        found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 7)  # type: ignore[misc]
+        if found:
+            return f"prox has a kink at omega = {found[0]:.6g} for v = {v:g} that breakpoints does not name"
     return None
 
 
@@ -238,14 +214,14 @@ def _check_pull(loss: Loss) -> str | None:
     for name, given, wanted in zip(("pull", "second value of pull"), (pull, slope), expected, strict=True):
         wrong = ~(np.abs(given - wanted) <= 1e-7 * (1.0 + np.abs(wanted)))
         if wrong.any():
-            omega, at, here, there = first(wrong, _OMEGA, v, given, wanted)
+            omega, at, here, there = _first(wrong, _OMEGA, v, given, wanted)
             return f"the {name} is {here:g} at omega = {omega:.6g}, v = {at:g}, where prox gives {there:g}"
     return None
 
 
 def _check_averages(loss: Loss) -> str | None:
     output = Output(np.array([0.3, 1.7]), np.array([0.8, 2.0]), np.array([0.7, 3.0]))
-    plain = _ByQuadrature(loss)
+    plain = _without_averages(loss)
     for name, average in (("gaussian_pull", eta), ("gaussian_losses", expected_losses)):
         mine, numerical = (np.stack(average(one, output)) for one in (loss, plain))
         if not np.allclose(mine, numerical, rtol=1e-7):
@@ -253,33 +229,9 @@ def _check_averages(loss: Loss) -> str | None:
     return None
 
 
-class _ByQuadrature(Loss):
-    """A loss without the averages that it gives in closed form."""
-
-    def __init__(self, own: Loss) -> None:
-        self.own = own
-
-    def value(self, z: npt.ArrayLike) -> Array:
-        return self.own.value(z)
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        return self.own.prox(omega, v)
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        return self.own.prox_derivative(omega, v)
-
-    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        return self.own.pull(omega, v)
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        return self.own.breakpoints(v)
-
-
-_CHECKS = (
-    value_problem,
-    _check_prox,
-    _check_prox_derivative,
-    _check_prox_kinks,
-    _check_pull,
-    _check_averages,
-)
+def _without_averages(loss: Loss) -> Loss:
+    """Same loss without the averages that it gives in closed form."""
+    plain = copy.copy(loss)
+    for name in ("gaussian_pull", "gaussian_losses"):
+        object.__setattr__(plain, name, lambda *output: None)
+    return plain

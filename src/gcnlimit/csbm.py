@@ -1,9 +1,9 @@
-"""The data: the contextual stochastic block model, and the law of the operator that a network applies to its graph."""
+"""The data: the contextual stochastic block model, known or estimated, and the law of the operator that a network applies."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -229,9 +229,8 @@ class CSBM(Value):
 
     def __repr__(self) -> str:
         """Parameters by name; two equal classes, white features and degrees that are alike left out."""
-        shown = ["alpha", "lam", "mu", "rho", "directed"]
-        shown += ["classes"] * (not self.classes.two) + ["features"] * (not self.features.is_white)
-        shown += ["degrees"] * (self.degrees is not None)
+        usual = {"classes": self.classes.two, "features": self.features.is_white, "degrees": self.degrees is None}
+        shown = [f.name for f in fields(CSBM) if not usual.get(f.name, False)]
         return f"CSBM({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"
 
     def replaced(self, **parameters: ArrayLike) -> CSBM:
@@ -240,10 +239,7 @@ class CSBM(Value):
         >>> CSBM(4, 1, 2, 0.1, classes=3).replaced(mu=0.0)
         CSBM(alpha=4.0, lam=1.0, mu=0.0, rho=0.1, directed=True, classes=3)
         """
-        values = {name: getattr(self, name) for name in SIGNALS} | parameters
-        return CSBM(
-            **values, directed=self.directed, classes=self.classes, features=self.features, degrees=self.degrees
-        )
+        return CSBM(**({f.name: getattr(self, f.name) for f in fields(CSBM)} | parameters))
 
     def require_plain(self, function: str) -> None:
         """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs.
@@ -319,6 +315,107 @@ class CSBM(Value):
                 hubs = graph * self.degrees.moment(2.0)
                 ratio = 0.5 * (hubs + shown + np.sqrt((hubs - shown) ** 2 + 4.0 * graph * shown))
         return ratio if isinstance(ratio, np.ndarray) else float(ratio)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class EstimatedCSBM(CSBM):
+    r"""Contextual stochastic block model with standard errors of its two signals; predictions from it carry them on.
+
+    Parameters
+    ----------
+    alpha, lam, mu, rho, directed, classes, degrees
+        Those of `CSBM`, one number each.
+    lam_error, mu_error
+        Standard errors of :math:`\lambda` and :math:`\mu`, taken as independent; infinite if unknown.
+    counts
+        Labelled nodes of each class, from which the fractions have their error; None if the fractions are known.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
+    >>> p = gl.predict(found, gl.GCN(gl.Diffusion(1.0)))
+    >>> print(f"{p.test_accuracy:.3f} +- {p.standard_error.test_accuracy:.3f}")
+    0.873 +- 0.037
+    """
+
+    lam_error: float
+    mu_error: float
+    counts: tuple[int, ...] | None
+
+    def __init__(
+        self,
+        alpha: float,
+        lam: float,
+        mu: float,
+        rho: float,
+        directed: bool = True,
+        *,
+        lam_error: float,
+        mu_error: float,
+        classes: int | ArrayLike = 2,
+        degrees: DegreeLaw | None = None,
+        counts: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
+        given = None if counts is None else tuple(np.asarray(counts).tolist())
+        if given is not None and len(given) != self.classes.count:
+            raise ParameterError(
+                f"counts has {len(given)} numbers and there are {self.classes.count} classes; give one each"
+            )
+        object.__setattr__(self, "counts", given)
+        if self.shape:
+            raise ParameterError(f"an estimate has parameters of shape {self.shape}; give single numbers")
+        for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
+            object.__setattr__(self, name, float(real(name, error, low=0, infinite=True)))
+
+    def displaced(self, directions: int = 16) -> tuple[CSBM, Array]:
+        r"""Models around the estimate (:math:`\mu` at least 0), and how many standard errors away they are.
+
+        Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
+        reach :math:`\lambda = 0`, two more have no signal in the graph.
+
+        >>> models, distance = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=3.0).displaced(directions=4)
+        >>> models.mu, distance
+        (array([2., 5., 2., 0., 2., 8., 2., 0.]), array([1., 1., 1., 1., 2., 2., 2., 2.]))
+        """
+        steps = [_circle(4, 1.0), _circle(directions, 2.0)]
+        lam = float(self.lam)
+        if abs(lam) < 2.0 * self.lam_error:
+            none = -lam / self.lam_error
+            rest = math.sqrt(4.0 - none**2)
+            steps.append(np.array([[none, none], [rest, -rest]]))
+        z = np.concatenate(steps, axis=1)
+        mu = np.maximum(self.mu + self.mu_error * z[1], 0.0)
+        return self.replaced(lam=lam + self.lam_error * z[0], mu=mu), np.linalg.norm(z, axis=0)
+
+    def other_fractions(self) -> list[CSBM]:
+        r"""Models of alike degrees around the class fractions of the labelled nodes; none if these are known.
+
+        Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
+        order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
+
+        >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3, classes=[0.3, 0.7], counts=[30, 70])
+        >>> [model.fractions.round(2).tolist() for model in found.other_fractions()]
+        [[0.35, 0.65], [0.26, 0.74]]
+        """
+        if self.counts is None:
+            return []
+        weights = np.array(self.counts) + 0.5
+        p = weights / weights.sum()
+        values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
+        steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
+        moved = p * np.exp(np.concatenate([steps, -steps]) / p)
+        return [self.replaced(classes=q / q.sum(), degrees=None) for q in moved]  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
+        return "Estimated" + super().__repr__()[:-1] + errors
+
+
+def _circle(points: int, radius: float) -> Array:
+    angles = 2.0 * np.pi * np.arange(points) / points
+    return radius * np.array([np.cos(angles), np.sin(angles)])
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -41,7 +41,8 @@ class DegreeLaw(Value):
 
     @cached_property
     def _quadrature(self) -> tuple[Array, Array]:
-        return _frozen(*self._nodes())
+        alike = self.bounds == (1.0, 1.0)
+        return _frozen(*((np.ones(1), np.ones(1)) if alike else self._nodes()))
 
     @abstractmethod
     def _nodes(self) -> tuple[Array, Array]: ...
@@ -142,12 +143,9 @@ class Gamma(_OfVariance):
         return math.exp(log)
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Propensities of `n` nodes."""
         return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)
 
     def _nodes(self) -> tuple[Array, Array]:
-        if not self.variance:
-            return np.ones(1), np.ones(1)
         k = 1.0 / self.variance
         # the density of log theta falls from its peak like exp(-k (e^x - x - 1)), at least x^2/2 above 0, x^2/(2 - x) below
         fall = _REACH * self.variance
@@ -179,14 +177,11 @@ class LogNormal(_OfVariance):
         return math.exp(0.5 * power * (power - 1.0) * math.log1p(self.variance))
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
-        """Propensities of `n` nodes."""
         s2 = math.log1p(self.variance)
         return np.exp(math.sqrt(s2) * rng.standard_normal(n) - 0.5 * s2)
 
     def _nodes(self) -> tuple[Array, Array]:
         s = math.sqrt(math.log1p(self.variance))
-        if not s:
-            return np.ones(1), np.ones(1)
         z = np.arange(-9.0 - 2.0 * s, 9.0 + 4.0 * s, min(_FINE, _STEP / s))  # moments from -2 to 4 included
         return np.exp(s * z - 0.5 * s * s), np.exp(-0.5 * z * z)
 
@@ -221,7 +216,6 @@ class Pareto(DegreeLaw):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest propensity."""
         return self._smallest, self.cut * self._smallest
 
     @property
@@ -240,7 +234,9 @@ class Pareto(DegreeLaw):
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, by the inverse of the distribution function."""
-        q, u, length = 1.0 - self.exponent, rng.random(n), math.log(self.cut)
+        q = 1.0 - self.exponent
+        u = rng.random(n)
+        length = math.log(self.cut)
         log = np.log1p(u * math.expm1(q * length)) / q if abs(q) > 1e-12 else u * length
         return np.asarray(self._smallest * np.exp(log))
 

@@ -1,8 +1,10 @@
-"""The few ways in which a call can fail."""
+"""The few ways in which a call can fail, and files that cannot be written."""
 
 import contextlib
+import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from pathlib import Path
 
 
 class GCNLimitError(Exception):
@@ -45,3 +47,20 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         if not os.path.isdir(folder):
             reason = f"there is no folder {folder}; make it, or choose another"
         raise ParameterError(f"{os.fspath(path)} cannot be written: {reason}") from None
+
+
+def check_writable(path: str | os.PathLike[str], endings: Collection[str] = ()) -> None:
+    """Refuse, before anything is computed, a file that could not be written afterwards, or that has none of the `endings`.
+
+    >>> check_writable("answer.xlsx", (".nc", ".csv"))
+    Traceback (most recent call last):
+        ...
+    gcnlimit.errors.ParameterError: answer.xlsx cannot be written: its name must end in one of .nc, .csv
+    """
+    path = Path(path)
+    if endings and path.suffix.lower() not in endings:
+        raise ParameterError(f"{path} cannot be written: its name must end in one of {', '.join(endings)}")
+    with writing(path):
+        problem = errno.EISDIR if path.is_dir() else errno.EACCES
+        if path.is_dir() or not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+            raise OSError(problem, os.strerror(problem))

@@ -24,7 +24,7 @@ from gcnlimit.penalties import L2, Penalty, as_penalty
 class GCN(Value):
     r"""Graph convolutional network :math:`h(w) = g(a) X w/\sqrt N`, trained on the weights :math:`w`.
 
-    The training minimises :math:`\sum_{i \in R} \ell(y_i h_i(w)) + r \sum_\nu \gamma(w_\nu)` over the labelled nodes :math:`R`.
+    The training minimizes :math:`\sum_{i \in R} \ell(y_i h_i(w)) + r \sum_\nu \gamma(w_\nu)` over the labelled nodes :math:`R`.
     The same value describes the network on a sampled graph and its large-size limit.
 
     Parameters
@@ -112,7 +112,7 @@ class GCN(Value):
         return self.test_filter or self.filter
 
     def __repr__(self) -> str:
-        """Fields by name; the symmetric normalisation and a filter at test that is the same are left out."""
+        """Fields by name; the symmetric normalization and a filter at test that is the same are left out."""
         usual = {"normalization": self.normalization.plain, "test_filter": self.test_filter is None}
         shown = [f.name for f in fields(self) if not usual.get(f.name, False)]
         return f"GCN({', '.join(f'{name}={brief(getattr(self, name))}' for name in shown)})"

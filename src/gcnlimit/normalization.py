@@ -1,4 +1,4 @@
-r"""Normalisation of the adjacency: powers of the degrees by which its rows and columns are divided."""
+r"""Normalization of the adjacency: powers of the degrees by which its rows and columns are divided."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Normalization(Value):
 
 
 class Regularized(Normalization):
-    r"""Regularised normalisation :math:`(D + \tau d)^{-1/2} A\, (D + \tau d)^{-1/2}`.
+    r"""Regularized normalization :math:`(D + \tau d)^{-1/2} A\, (D + \tau d)^{-1/2}`.
 
     With :math:`\tau = 1/\lambda^2`, the default, it is that of the algorithm that reaches the ceiling: neither hubs nor leaves
     break it, and its spectral transition is the optimal one, :math:`\lambda^2\,\mathbb E\theta^2 = 1`.
@@ -156,7 +156,7 @@ class Regularized(Normalization):
 
 
 def as_normalization(value: object) -> Normalization:
-    """Return the normalisation of a name, a pair of exponents, or itself.
+    """Return the normalization of a name, a pair of exponents, or itself.
 
     >>> as_normalization("none") == Normalization(0, 0)
     True

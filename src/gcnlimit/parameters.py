@@ -20,7 +20,7 @@ from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import Gamma, LogNormal
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Polynomial, Residual
-from gcnlimit.filters.residual import check_depth
+from gcnlimit.filters.polynomial import check_depth
 from gcnlimit.network import GCN
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.results.result import Coordinates, Result
@@ -95,7 +95,7 @@ def network_names() -> tuple[str, ...]:
 
 
 def real_names() -> tuple[str, ...]:
-    """Names of the parameters that are one real number, along which theory is vectorised.
+    """Names of the parameters that are one real number, along which theory is vectorized.
 
     >>> {"alpha", "t", "c", "reg"} <= set(real_names()), "coefficients" in real_names()
     (True, False)
@@ -181,7 +181,7 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
 
 
 def build_network(parameters: Mapping[str, Any]) -> GCN:
-    """Network of the parameters; `tau` belongs to the regularized normalisation.
+    """Network of the parameters; `tau` belongs to the regularized normalization.
 
     >>> build_network({"t": 1.0, "normalization": "regularized", "tau": 2.0}).normalization
     Regularized(tau=2.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +47,6 @@ class L2(Value, Penalty):
     """
 
     def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
         return np.asarray(0.5 * np.asarray(w, float) ** 2)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
@@ -84,7 +83,6 @@ class ElasticNet(Value, Penalty):
         object.__setattr__(self, "l1_ratio", float(ratio))
 
     def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
         w = np.asarray(w, float)
         return np.asarray(self.l1_ratio * np.abs(w) + 0.5 * (1.0 - self.l1_ratio) * w**2)
 
@@ -117,21 +115,17 @@ class Mixed(Value, Penalty):
     share: float
 
     def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
         return self.share * self.penalty.value(w) + (1.0 - self.share) * L2().value(w)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator of the mixture."""
         divisor, rest = self._part(v)
         return self.penalty.prox(np.asarray(omega, float) / divisor, rest)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of the proximal operator."""
         divisor, rest = self._part(v)
         return self.penalty.prox_derivative(np.asarray(omega, float) / divisor, rest) / divisor
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Kinks of the penalty, moved."""
         divisor, rest = self._part(v)
         kinks = self.penalty.breakpoints(rest)
         return None if kinks is None else kinks * divisor
@@ -142,36 +136,13 @@ class Mixed(Value, Penalty):
         return divisor, v * self.share / divisor
 
 
-@dataclass(frozen=True, eq=False)
-class _OfFunction(Value, Penalty):
-    """A penalty from its value alone; `own` has its proximal operator."""
-
-    own: FromValue
-
-    def __repr__(self) -> str:
-        return repr(self.own.function)
-
-    def value(self, w: npt.ArrayLike) -> Array:
-        """Penalty of a weight."""
-        return self.own.value(w)
-
-    def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator, by Newton's method."""
-        return self.own.prox(omega, v)
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of the proximal operator in `omega`."""
-        return self.own.prox_derivative(omega, v)
-
-    def breakpoints(self, v: npt.ArrayLike) -> Array | None:
-        """Where weights stay at a kink."""
-        return self.own.breakpoints(v)
+Penalty.register(FromValue)  # a function of a weight has the same methods as one of the margin
 
 
 def as_penalty(penalty: Any) -> Penalty:
     """Return the penalty of that name, of that function of a weight, or the object itself if it is a penalty.
 
-    A function that is the squared weights is recognised, since some answers are known for these only.
+    A function that is the squared weights is recognized, since some answers are known for these only.
 
     >>> as_penalty("l2"), as_penalty(lambda w: w**2 / 2)
     (L2(), L2())
@@ -181,13 +152,13 @@ def as_penalty(penalty: Any) -> Penalty:
     if isinstance(penalty, FromValue) or (callable(penalty) and not isinstance(penalty, type | Penalty)):
         own = penalty if isinstance(penalty, FromValue) else FromValue(penalty)
         check_own("penalty", own, least_at_0=True)
-        return L2() if np.allclose(own.value(_W), L2().value(_W), rtol=1e-14, atol=0.0) else _OfFunction(own)
+        return L2() if np.allclose(own.value(_W), L2().value(_W), rtol=1e-14, atol=0.0) else cast("Penalty", own)
     if not isinstance(penalty, Penalty):
         raise ParameterError(
             f'penalty = {brief(penalty)} is not a penalty; take "l2", gcnlimit.ElasticNet, a function of a weight, or a '
             "gcnlimit.Penalty"
         )
-    if not isinstance(penalty, L2 | ElasticNet | Mixed | _OfFunction):
+    if not isinstance(penalty, L2 | ElasticNet | Mixed):
         check_own("penalty", penalty, least_at_0=True)
     return penalty
 

@@ -110,6 +110,7 @@ class Summed(gl.Loss):
         (lambda z: -np.log(1.0 + z / 5.0), "value is nan at z = -6"),
         (squared_hinge, r"jumps at z = 1; declare it, as in kinks = \(1,\)"),
         (lambda z: np.maximum(0.0, 1.0 - z), r"jumps at z = 1; declare it"),
+        (lambda z: np.where(np.abs(1 - z) < 1, (1 - z) ** 2 / 2, np.abs(1 - z) - 0.5), r"kinks = \(0, 2\) of"),
         (Summed(), "compute it elementwise"),
         (WrongProx(), "prox is .* lower at x ="),
         (WrongDerivative(), "prox_derivative is .* where prox changes by"),

@@ -1,5 +1,6 @@
 """Choosing a network on more than two classes, unequal classes and correlated features."""
 
+import functools
 import math
 
 import numpy as np
@@ -38,6 +39,15 @@ def test_the_own_bias_is_tuned_where_there_is_one():
     assert margin(own.prediction, own_bias=True) == pytest.approx(ndtri(own.prediction.test_accuracy), abs=1e-12)
 
 
+def test_a_free_regularization_is_the_same_for_unequal_classes():
+    """The margin does not depend on the classes, so that the best time and regularization do not either."""
+    free = {"t": (0, 10), "reg": (0, math.inf)}
+    unequal, equal = (gl.tune(data, NETWORK, free) for data in (gl.CSBM(**PARAMETERS, classes=[0.2, 0.8]), DATA))
+    assert unequal.parameters["t"] == pytest.approx(equal.parameters["t"], rel=1e-4)
+    assert unequal.parameters["reg"] == pytest.approx(equal.parameters["reg"], rel=1e-3)
+    assert unequal.status == equal.status
+
+
 @pytest.mark.parametrize("reg", [None, math.inf])
 @pytest.mark.parametrize("symmetrize", [True, False])
 def test_the_best_filter_of_coloured_features_beats_its_neighbours(symmetrize, reg):
@@ -74,11 +84,16 @@ def test_a_refused_point_leaves_the_others_alone():
         gl.tune(data, network, free)
 
 
+@functools.cache
+def compared(data):
+    return gl.compare(data, depth=1, order=2, reg=math.inf)
+
+
 @pytest.mark.parametrize("classes", [3, [0.2, 0.8]])
 def test_comparisons_follow_the_classes(classes):
     """What is chosen is that of two classes; the accuracies are those of its margins, below the ceiling of these classes."""
     data = gl.CSBM(**PARAMETERS, classes=classes)
-    two, more = (gl.compare(d, depth=1, order=2, reg=math.inf) for d in (DATA, data))
+    two, more = (compared(d) for d in (DATA, data))
     chosen = {
         entry.method: entry.chosen for entry in two.entries
     }  # the best of several filters is known for two classes only

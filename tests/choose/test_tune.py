@@ -47,7 +47,7 @@ def test_known_optima(filter, free, value, accuracy):
     ],
 )
 def test_dense_scans_find_nothing_better(build, name, bounds, grid, symmetrize):
-    data = random_data(40)
+    data = random_data(20)
     best = gl.tune(data, gl.GCN(build(0.5 if name == "c" else 0.0), symmetrize=symmetrize), {name: bounds})
     if grid is None:
         radius = np.maximum(1, np.abs(data.effective_signal(symmetrize)))
@@ -55,11 +55,11 @@ def test_dense_scans_find_nothing_better(build, name, bounds, grid, symmetrize):
         grid = np.linspace(-0.998, 0.998, 1001) / radius[:, None]
     scan = margin(gl.predict(column(data), gl.GCN(build(grid), symmetrize=symmetrize)))
     assert np.all(margin(best.prediction) >= scan.max(axis=1) - 1e-13)
-    place = np.broadcast_to(grid, scan.shape)[np.arange(40), scan.argmax(axis=1)]
+    place = np.broadcast_to(grid, scan.shape)[np.arange(20), scan.argmax(axis=1)]
     sharp = np.abs(best.curvature[name]) > 1e-4
     spacing = np.max(np.diff(np.broadcast_to(grid, scan.shape), axis=1), axis=1)
     assert np.all(np.abs(best.parameters[name] - place)[sharp] <= 1.01 * spacing[sharp])
-    assert sharp.sum() > 20
+    assert sharp.sum() > 10
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])

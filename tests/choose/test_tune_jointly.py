@@ -10,7 +10,7 @@ import gcnlimit as gl
 from gcnlimit.choose.search import margin
 
 REG = (0.05, math.inf)
-GRID = np.append(np.geomspace(0.05, 1e4, 19), math.inf)
+GRID = np.append(np.geomspace(0.05, 1e4, 12), math.inf)
 FAMILIES = {
     "t": (gl.Diffusion(0.5), (-4, 4), lambda u: gl.Diffusion(4 * u)),
     "theta": (gl.PageRank(0.0), (-0.4, 0.4), lambda u: gl.PageRank(0.4 * u)),
@@ -29,7 +29,7 @@ def against_a_scan(name, loss, symmetrize):
     start, bounds, build = FAMILIES[name]
     best = gl.tune(POINTS, gl.GCN(start, loss, symmetrize=symmetrize), {name: bounds, "reg": REG})
     columns = gl.CSBM(*(np.asarray(p)[:, None, None] for p in (POINTS.alpha, POINTS.lam, POINTS.mu, POINTS.rho)))
-    plane = gl.GCN(build(np.linspace(-1, 1, 33)[:, None]), loss, reg=GRID, symmetrize=symmetrize)
+    plane = gl.GCN(build(np.linspace(-1, 1, 23)[:, None]), loss, reg=GRID, symmetrize=symmetrize)
     scan = margin(gl.predict(columns, plane, throw=False)).reshape(2, -1).max(axis=1)
     assert np.all(margin(best.prediction) >= scan - 1e-9)
     np.testing.assert_allclose(margin(best.prediction), scan, atol=2e-2)

@@ -83,5 +83,5 @@ def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
     done = CliRunner().invoke(app, ["describe", str(tmp_path / "e.csv"), *map(str, options)])
     assert done.exit_code == 0, done.output
     assert "30 of 60 nodes have no label (NA)." in done.stderr
-    assert "Counted once" in done.stderr
+    assert "Ignored" in done.stderr
     assert "30 labelled: a" in done.stdout

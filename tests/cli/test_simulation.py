@@ -32,7 +32,7 @@ def test_simulate_prints_means_and_errors():
     gcn = gl.GCN(gl.Diffusion([0.5, 1.0]), symmetrize=False)
     expected = gl.simulate(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gcn, nodes=300, degree=20, trials=2, workers=1)
     assert [row["test_accuracy"] for row in rows] == expected.test_accuracy.tolist()
-    assert [row["test_accuracy_error"] for row in rows] == expected.standard_error.test_accuracy.tolist()
+    assert [row["train_accuracy_error"] for row in rows] == expected.standard_error.train_accuracy.tolist()
 
 
 def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
@@ -48,6 +48,21 @@ def test_simulate_prints_the_exact_prediction_and_the_deviation_from_it():
     table = run("simulate", *DATA, *network).output
     assert f"{exact.test_accuracy[0]:.5g}" in table
     assert f"{rows[0]['test_accuracy_z']:+.1f}" in table
+
+
+def test_few_graphs_are_judged_by_the_predicted_scatter():
+    data, networks = gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), ["--t", "0.5,1", "--workers", "1", "--json"]
+    for to in (None, data.replaced(lam=0.5)):
+        other = [] if to is None else ["--to-lam", "0.5"]
+        few, more = (json.loads(run("simulate", *DATA, *networks, *other, "--trials", n).output) for n in ("1", "4"))
+        for row, t in zip(few, (0.5, 1.0), strict=True):
+            scatter = gl.theory.scatter(data, gl.GCN(gl.Diffusion(t)), 300, to=to).deviation
+            assert row["test_accuracy_error"] == scatter
+            assert row["test_accuracy_z"] * scatter == pytest.approx(row["test_accuracy"] - row["test_accuracy_exact"])
+        z = (more[0]["test_accuracy"] - more[0]["test_accuracy_exact"]) / more[0]["test_accuracy_error"]
+        assert stats.norm.cdf(more[0]["test_accuracy_z"]) == pytest.approx(stats.t.cdf(z, df=3))
+    three = json.loads(run("simulate", *DATA, "--classes", "3", "--t", "1", "--trials", "1", "--json").output)[0]
+    assert three["test_accuracy_z"] is None  # the theory of scatter is one of two classes
 
 
 def test_classes_reach_the_simulation(tmp_path):
@@ -74,7 +89,7 @@ def test_a_point_that_fails_does_not_lose_the_others():
     [
         (["simulate", *DATA, "--t", "1", "--trials", "0"], "trials"),
         (["simulate", *DATA, "--t", "1", "--degree", "0.1"], "lam"),
-        (["sample", *DATA, "--out", "/no/such/folder/x.npz"], "out"),
+        (["sample", *DATA, "--out", "/no/such/folder/x.npz"], "there is no folder /no/such/folder"),
         (["sample", *DATA, "--lam", "1,2", "--out", "x.npz"], "shape"),
     ],
 )

@@ -37,7 +37,7 @@ def test_tune_over_a_range_and_layer_by_layer():
         "--per-layer",
     )
     assert result.exit_code == 0, result.output
-    assert "c2" in result.output
+    assert "c 2" in result.output
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ KINDS = {
     "tune": lambda data: gl.tune(data, DIFFUSION, FREE),
     "gap_map": lambda data: gl.gap_map(data, DIFFUSION, FREE),
     "best_filter": lambda data: gl.best_filter(data, order=3),
-    "compare": lambda data: gl.compare(data, depth=2, order=3, reg=math.inf if data.shape else None),
+    "compare": lambda data: gl.compare(data, depth=2, order=3, reg=math.inf),
     "simulate": lambda data: gl.simulate(data, DIFFUSION, nodes=60, degree=8, trials=2, workers=1),
 }
 
@@ -80,7 +80,7 @@ def test_the_axes_are_the_parameters_that_vary(result):
 
 def test_the_text_is_short_and_survives_pickling(result):
     lines = repr(result).splitlines()
-    assert len(lines) == 1 or (isinstance(result, gl.results.Comparison) and len(lines) == 13)
+    assert len(lines) == 1 or (isinstance(result, gl.results.Comparison) and len(lines) == 12)
     assert "None" not in repr(result)
     assert max(map(len, lines)) < 700
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
@@ -172,6 +172,17 @@ def test_a_plane_is_curves_or_a_map_by_the_number_of_curves():
     axes = many.plot(axes=Figure().add_subplot())
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("mu", "lam")
     np.testing.assert_array_equal(axes.collections[0].get_array(), many.test_accuracy)
+
+
+def test_a_new_figure_names_what_does_not_vary():
+    assert gl.predict(CURVE, DIFFUSION).plot().get_title() == "alpha = 4, mu = 2, rho = 0.1, t = 1, reg = inf"
+
+
+def test_a_hard_phase_is_drawn_and_listed():
+    found = gl.bayes_optimal(gl.CSBM(alpha=1, lam=LAM * 0.95, mu=0, rho=0, directed=False, classes=10))
+    np.testing.assert_array_equal(found.plot("hard", axes=Figure().add_subplot()).lines[0].get_ydata(), found.hard)
+    assert found.to_dataframe()["algorithmic_accuracy"].tolist() == found.algorithmic.test_accuracy.tolist()
+    assert "hard" not in made("bayes_optimal", CURVE).to_dataframe()
 
 
 def test_infinite_and_wide_regularizations_are_placed():

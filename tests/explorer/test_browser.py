@@ -1,5 +1,6 @@
 """The page in a real browser: Chromium and its driver, if they are installed (`make browser` installs them)."""
 
+import csv
 import os
 import pathlib
 import shutil
@@ -212,6 +213,28 @@ def test_a_value_out_of_range_is_a_sentence(page):
     page.until(lambda: page.element("refusal").text == "" and page.state() == State(classes="0.2, 0.8"))
 
 
+def test_another_graph_is_shown_when_it_is_asked_for(page):
+    assert not page.element("to_lam").is_displayed()
+    assert not page.element("elsewhere-figure").is_displayed()
+    page.run("document.querySelector('#elsewhere input').click()")
+    state = State(elsewhere=True)
+    there = state.data.replaced(lam=-1.0, rho=0.0)
+    reached = gl.transfer(state.data, state.gcn, there).test_accuracy
+    page.until(lambda: f"{reached:.4f}" in page.element("elsewhere-answer").text)
+    page.until(lambda: abs(page.curve("elsewhere", "here")[0] - reached) < 1e-9)
+    assert page.element("to_lam").is_displayed()
+    wide = "return document.querySelector('#elsewhere-shown svg').getBoundingClientRect().width"
+    page.until(lambda: page.run(wide) > 400)
+    page.run("document.querySelector('#elsewhere input').click()")
+
+
+def test_hubs_bring_their_normalization(page):
+    assert not page.element("normalization").is_displayed()
+    page.type("degrees_variance", "0.5")
+    page.until(lambda: shows(page, State(degrees_variance=0.5)))
+    assert page.element("normalization").is_displayed()
+
+
 def test_sampled_graphs_appear_with_errors(page):
     page.type("nodes", "300")
     page.type("trials", "3")
@@ -251,6 +274,21 @@ def test_the_table_and_the_answers_in_words_are_those_of_compare(page):
     page.until(lambda: page.element("gain-answer").text in page.element("spoken").get_attribute("textContent"))
 
 
+def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
+    page.browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    for name in ("strength-diffusion", "gap", "table"):
+        page.until(page.complete)
+        page.click(f"{name}-csv")
+        path = tmp_path / f"gcnlimit-{name}.csv"
+        page.until(path.exists)
+        rows = list(csv.reader(path.read_text().splitlines()))
+        if name == "strength-diffusion":
+            drawn = [float(row[2]) for row in rows if row[0] == "diffusion"]
+            assert drawn == page.curve(name, "diffusion")
+        else:
+            assert len(rows) == {"gap": 1 + 31 * 21}.get(name, len(page.element("table-shown").text.splitlines()))
+
+
 def test_dark_colours_and_narrow_screens(page):
     page.run("window.scrollTo(0, 0)")
     page.run("document.querySelector('#mode input[value=dark]').click()")
@@ -287,7 +325,8 @@ def test_every_control_has_a_name_for_screen_readers(page):
     assert sorted(set(names)) == sorted(names)  # each is told from the others by its name alone
     assert page.run("return document.documentElement.lang") == "en"
     unsaid = page.run(
-        "return [...document.querySelectorAll('.dash-graph')].filter(e => e.getBoundingClientRect().top < innerHeight)"
+        "return [...document.querySelectorAll('.dash-graph')].filter(e => e.checkVisibility())"
+        ".filter(e => e.getBoundingClientRect().top < innerHeight)"
         ".filter(e => e.getAttribute('role') !== 'img' || !/[0-9]/.test(e.getAttribute('aria-label'))).map(e => e.id)"
     )
     assert unsaid == []

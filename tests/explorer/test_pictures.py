@@ -14,7 +14,7 @@ import gcnlimit as gl
 from gcnlimit.cli.app import app
 from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, tuned
 from gcnlimit.explorer.pictures import PICTURES, needs
-from gcnlimit.explorer.sentences import depth_answer, gain_answer
+from gcnlimit.explorer.sentences import depth_answer, elsewhere_answer, gain_answer
 from gcnlimit.explorer.start import PRESETS
 from gcnlimit.explorer.state import State
 
@@ -24,6 +24,7 @@ STATES = {
     "classes": State(classes="0.2, 0.8", reg=1.0),
     "logistic": State(loss="logistic", reg=2.0, directed=False),
     "training loss": State(reg=1.0, measure="train_loss"),
+    "hubs": State(degrees_variance=0.5),
 }
 
 
@@ -149,13 +150,6 @@ def test_along_the_depth_of_a_residual_network_each_layer_is_drawn():
     np.testing.assert_allclose(picture.curves[0].y, functions.m)
 
 
-def test_a_table_of_numbers_can_be_read_back():
-    picture = complete("strength-diffusion", State())
-    rows = [row.split(",") for row in picture.csv().splitlines()[1:]]
-    read = np.array([float(row[2]) for row in rows if row[0] == "diffusion"])
-    assert np.array_equal(read, picture.curves[0].y)
-
-
 def test_at_finite_regularization_the_best_along_an_axis_is_that_of_tune():
     state = State(reg=10.0, axis="lam", family="residual")
     top = next(c for c in complete("axis", state).curves if c.name == "best residual")
@@ -232,3 +226,65 @@ def test_answers_of_an_uploaded_graph_are_of_its_model():
 def test_what_lies_beyond_the_best_diffusion_time(lam, words):
     state = State(lam=lam, mu=4.0)
     assert words in depth_answer(state, results(["diffusion"], state))
+
+
+ELSEWHERE = State(lam=1.2, directed=False, elsewhere=True, to_lam=-1.2)
+
+
+def test_another_graph_is_answered_with_the_numbers_of_the_library():
+    """The picture at its dot, the words and the printed code; the best filter is even in the signal of the other graph."""
+    picture = complete("elsewhere", ELSEWHERE)
+    same, best, frozen, ceiling = _printed(picture.python)
+    words = elsewhere_answer(ELSEWHERE, results(["elsewhere"], ELSEWHERE))
+    for number in (same, best, frozen, ceiling):
+        assert f"{number:.4f}" in words
+    curves = {curve.name: curve for curve in picture.curves}
+    assert curves["here"].y[0] == pytest.approx(same, abs=1e-12)
+    np.testing.assert_allclose(curves["best filter"].y, curves["best filter"].y[::-1], atol=1e-12)
+    order = ["same filter", "best filter", "same weights", "Bayes-optimal"]
+    assert np.all(np.diff([curves[name].y for name in order], axis=0) > -1e-12)
+
+
+def test_a_filter_that_another_graph_does_not_allow_is_said():
+    state = State(family="pagerank", theta=0.4, elsewhere=True, to_lam=3.0)
+    found = results(["elsewhere"], state)
+    assert "its filter is not defined" in elsewhere_answer(state, found)
+    known = np.isfinite(found["elsewhere"].same)
+    assert known.any()
+    assert not known.all()
+
+
+def test_another_graph_is_out_of_sight_until_it_is_asked_for():
+    assert needs("elsewhere", State()) == ()
+    assert complete("elsewhere", State()).curves == ()
+
+
+HUBS = PRESETS["First steps"]["Hubs: the best normalization"]
+
+
+def test_hubs_are_answered_by_the_theory_of_degrees():
+    found = results(("here", "ceiling", "pagerank"), HUBS)
+    data = gl.CSBM(10, 1.0, 1.0, 0.05, directed=False, degrees=gl.Gamma(1.0))
+    best = gl.tune(data, gl.GCN(gl.PageRank(0.1), normalization="regularized"), {"theta": (-0.75, 0.75)}).prediction
+    words = gain_answer(HUBS, found)
+    for p in (
+        gl.predict(data, gl.GCN(gl.PageRank(HUBS.theta), normalization="regularized")),
+        gl.bayes_optimal(data),
+        best,
+    ):
+        assert f"{p.test_accuracy:.4f}" in words
+    assert "degrees of variance 1" in words
+    symmetric = results(["pagerank"], HUBS.replaced(normalization="symmetric"))["pagerank"]
+    assert found["pagerank"].height > symmetric.height
+
+
+@pytest.mark.parametrize("name", ["filter", "depth", "elsewhere"])
+def test_what_hubs_have_no_theory_for_is_a_sentence(name):
+    with pytest.raises(gl.GCNLimitError, match="known for equal degrees only"):
+        COMPUTATIONS[name].compute(HUBS)
+
+
+@pytest.mark.parametrize("name", ["diffusion", "layers", "gap"])
+def test_what_takes_minutes_with_hubs_is_a_sentence(name):
+    with pytest.raises(gl.GCNLimitError, match="takes minutes"):
+        COMPUTATIONS[name].compute(HUBS)

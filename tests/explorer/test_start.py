@@ -69,6 +69,7 @@ def test_what_is_no_graph_is_refused_in_a_sentence_and_not_executed(raw, name, c
     assert "executed" not in capsys.readouterr().out
 
 
-def test_a_file_that_did_not_arrive_whole_is_refused():
-    with pytest.raises(gl.ParameterError, match="upload it again"):
-        describe_upload(State(), ["data:;base64,***"], ["a.npz"])
+def test_a_file_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("gcnlimit.explorer.start.LARGEST", 10)
+    with pytest.raises(gl.GCNLimitError, match="use gcnlimit recommend"):
+        describe_upload(State(), [_encoded(b"0" * 11)], ["a.npz"])

@@ -21,7 +21,12 @@ def _values(name):
     st.fixed_dictionaries(
         {name: _values(name) for name in LIMITS}
         | {name: st.sampled_from(CHOICES[name]) for name in ("family", "axis")}
-        | {"directed": st.booleans(), "symmetrize": st.booleans(), "classes": st.sampled_from(["2", "7", "0.25, 0.75"])}
+        | {
+            "degrees_variance": st.floats(0.001, 20.0),
+            "directed": st.booleans(),
+            "symmetrize": st.booleans(),
+            "classes": st.sampled_from(["2", "7"]),
+        }
     )
 )
 def test_a_link_leads_back_to_its_state(values):
@@ -60,6 +65,9 @@ def test_presets_are_states_that_the_library_answers(state):
         ("?loss=<script>", "loss"),
         ("?nodes=1e9", "nodes"),
         ("?lamda=1", "lamda"),
+        ("?degrees_variance=0.5&classes=0.2,0.8", "equal classes only"),
+        ("?degrees_variance=0.5&normalization=none", "normalization = 'none'"),
+        ("?degrees_variance=1.5&normalization=random-walk", "normalization = 'random-walk'"),
     ],
 )
 def test_an_impossible_link_is_one_sentence_that_names_the_control(query, word):

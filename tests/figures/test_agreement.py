@@ -11,7 +11,7 @@ from scipy.stats import norm, t
 
 from gcnlimit.figures import registry as tables
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.paper import residual_strength, symmetry
+from gcnlimit.figures.paper import strength
 from gcnlimit.figures.registry import agreement, find, produce, write_agreement, z_scores
 from gcnlimit.numerics.gaussian import normal_deviate
 
@@ -47,11 +47,11 @@ def test_few_trials_weigh_less():
 
 def test_the_tables_are_written(tmp_path):
     figure = find("depth")
-    write_agreement({"depth": figure.data(), "symmetry": symmetry.data()}, tmp_path)
+    write_agreement({"depth": figure.data(), "symmetry": strength.symmetry_data()}, tmp_path)
     with (tmp_path / "statements.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["verdict"] for row in rows} == {"holds"}
-    assert len(rows) == len(figure.statements) + 1
+    assert len(rows) == 4
     page = (tmp_path / "agreement.md").read_text(encoding="utf-8")
     assert "| symmetry | 0 |" in page
     assert r"worst \|z\|" in page
@@ -63,28 +63,26 @@ def _never(*arguments):
 
 @pytest.mark.slow
 def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp_path, monkeypatch):
-    monkeypatch.setattr(symmetry, "DOTS", (1.0, 2.0))
+    monkeypatch.setattr(strength, "DOTS", (1.0, 2.0))
     monkeypatch.setattr("gcnlimit.figures.registry.cores", lambda: 1)  # one process to start
     size = Simulation(nodes=400, trials=6)
-    ((_, dataset),) = produce([symmetry.FIGURE], tmp_path, size)
+    ((_, dataset),) = produce([strength.SYMMETRY], tmp_path, size)
     (row,) = agreement({"symmetry": dataset})
     assert row["dots"] == 2 * 3 * 2 * 2
     assert row["worst |z|"] < 4.5
     assert 0.2 < row["mean |z|"] < 2.0
-    monkeypatch.setattr(
-        import_module("gcnlimit.sweeps.execute"), "compute", _never
-    )  # nothing is computed a second time
-    ((_, again),) = produce([symmetry.FIGURE], tmp_path, size)
+    monkeypatch.setattr(import_module("gcnlimit.sweeps.run"), "compute", _never)  # nothing is computed a second time
+    ((_, again),) = produce([strength.SYMMETRY], tmp_path, size)
     assert again.identical(dataset)
 
 
 @pytest.mark.slow
 def test_training_errors_agree_with_the_theory(monkeypatch):
-    monkeypatch.setattr(residual_strength, "DOTS", (1.0,))
-    monkeypatch.setattr(residual_strength, "DEPTHS", (2,))
-    monkeypatch.setattr(residual_strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
+    monkeypatch.setattr(strength, "DOTS", (1.0,))
+    monkeypatch.setattr(strength, "DEPTHS", (2,))
+    monkeypatch.setattr(strength, "STRENGTHS", np.array([0.0, 1.0, 2.0]))
     with ThreadPoolExecutor(1) as here:
-        dataset = residual_strength.TRAIN_ERROR.numbers(Simulation(nodes=400, trials=6, executor=here))
+        dataset = strength.TRAIN_ERROR.numbers(Simulation(nodes=400, trials=6, executor=here))
     z = z_scores(dataset)
     assert z.size == 2 * 3
     assert np.abs(z).max() < 4.5

@@ -26,7 +26,7 @@ def test_the_figure_of_the_page_is_drawn_with_its_dots(file, tmp_path, monkeypat
     ((_, dataset),) = produce([figure], tmp_path, Simulation(nodes=400, trials=4))
     assert np.all(np.abs(z_scores(dataset)) < 4)
     assert dataset.test_accuracy_simulated.dims == ("lam", "dot")
-    assert all(statement(dataset).holds for statement in figure.statements)
+    assert all(statement.holds for statement in figure.statements(dataset))
     numbers, drawing = write(figure, dataset, tmp_path)
     assert read(figure, numbers).drop_attrs().identical(dataset.drop_attrs())
     assert drawing.stat().st_size > 10_000

@@ -170,6 +170,11 @@ def test_a_plain_function_on_a_directed_graph_says_what_to_do(reg):
         gl.fit(gl.sample(gl.CSBM(4, 0.8, 2.0, 0.2), nodes=100, degree=10, seed=0), gcn)
 
 
+def test_a_function_of_one_number_is_told_to_take_arrays():
+    with pytest.raises(gl.ParameterError, match=r"fails on an array .* write it with NumPy"):
+        gl.predict(gl.CSBM(4, 0.8, 2.0, 0.2), gl.GCN(math.exp))
+
+
 def test_a_function_that_other_processes_cannot_import_is_refused():
     gcn = gl.GCN(lambda x: x + 1.0)
     with pytest.raises(gl.ParameterError, match="or pass workers=1"):

@@ -61,20 +61,21 @@ def test_nodes_that_only_edges_name_are_added(read):
     assert data.names.tolist() == ["a", "b", "c", "d"]
     assert data.y.tolist() == ["x", "y", "", ""]
     assert data.X.tolist() == [[20, 0], [40, 0], [30, 1], [30, 1]]
-    assert "The table of nodes lacks 2 nodes of the edges; label and features are missing." in data.notes
+    assert "The table of nodes lacks 2 nodes of the edges; their labels and features are missing." in data.notes
 
 
 def test_what_was_done_to_the_edges_is_said(read):
     data = read("a,b\na,b\nb,a\nc,a\nc,c\n")
     assert data.graph.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0]]
     assert data.notes == (
-        "Counted once 1 duplicate edge.",
+        "Ignored 1 duplicate edge.",
         "Dropped 1 self-loop.",
-        "Edges are read as directed, 1 pair of nodes in both directions; the option undirected ignores their direction.",
+        "The graph is read as directed (1 pair of nodes in both directions); "
+        "to ignore the directions, use --undirected (undirected=True).",
     )
     both = read("a,b\na,b\nb,a\nc,a\nc,c\n", undirected=True)
     assert both.graph.toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
-    assert both.notes == ("Counted once 2 duplicate edges.", "Dropped 1 self-loop.")
+    assert both.notes == ("Ignored 2 duplicate edges.", "Dropped 1 self-loop.")
     assert read("a,b\nb,a\n").notes == ()
 
 
@@ -99,15 +100,19 @@ def test_names_of_columns_are_known_from_the_table_of_nodes(read):
     [
         ("a,b,1,2\n", None, r"has 4 columns; keep two \(source, target\) or three"),
         ("source,target,date\na,b,2024-01-01\n", None, "column 'date' of .* contains '2024-01-01'; .* weight"),
-        (EDGES, "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n", "column 'born' holds dates, such as '2001-02-03'"),
+        (
+            EDGES,
+            "node,label,born\na,x,2001-02-03\nb,y,2002-03-04\n",
+            "column 'born' holds dates or times, such as '2001-02-03'",
+        ),
         (
             EDGES,
             "node,label,size\na,x,3\nb,y,tall\n",
             "column 'size' holds numbers, such as 3, and words, such as 'tall'",
         ),
-        (EDGES, "node,label,class\na,x,p\nb,y,q\n", "the columns 'label' and 'class'; say which"),
+        (EDGES, "node,label,class\na,x,p\nb,y,q\n", "the columns 'label' and 'class'; choose one by --label label"),
         ("a,\n", None, "names no node in row 1"),
-        ("a,b,-2\n", None, "1 negative weights, such as -2"),
+        ("a,b,-2\n", None, "1 negative weight, such as -2"),
     ],
 )
 def test_what_cannot_be_read_is_named_in_the_users_words(read, edges, nodes, sentence):
@@ -140,8 +145,54 @@ def test_data_frames_are_read_as_files_are(read):
     assert np.array_equal(data.X, file.X)
     assert data.y.tolist() == file.y.tolist() == [1, -1, 2, 1]
     assert (data.graph != file.graph).nnz == 0
-    with pytest.raises(gl.ParameterError, match="column 'born' holds dates"):
+    with pytest.raises(gl.ParameterError, match="column 'born' holds dates or times"):
         real.read(edges, frame.assign(born=pd.Timestamp("2001-02-03")))
+
+
+def test_what_filtering_leaves_in_the_index_of_a_frame_is_no_column():
+    edges = pd.DataFrame({"source": [0, 0, 1, 2], "target": [1, 1, 2, 0]})
+    nodes = pd.DataFrame({"id": [2, 9, 0, 1], "label": [5, 6, 5, 6], "age": [1.0, 2.0, 3.0, 4.0]})
+    data = real.read(edges.drop_duplicates(), nodes[nodes["id"] < 9])
+    assert data.names.tolist() == ["2", "0", "1"]
+    assert data.graph.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    named = nodes[nodes["id"] < 9].set_index("id")
+    for frame in (named, named.rename_axis(None)):  # names of nodes, with or without a name of their own
+        same = real.read(edges, frame)
+        assert same.names.tolist() == data.names.tolist()
+        assert np.array_equal(same.X, data.X)
+
+
+def test_a_comma_is_the_decimal_point_between_semicolons(read):
+    data = read("source;target;weight\na;b;0,5\nb;c;1,5\n", "id;age;label\na;-1,25;x\nb;2;y\nc;3,5;x\n;;\n")
+    assert data.graph.data.tolist() == [0.5, 1.5]
+    assert data.X.ravel().tolist() == [-1.25, 2, 3.5]
+
+
+@pytest.mark.parametrize("index", ["", "Unnamed: 0"])
+def test_the_numbers_of_rows_that_pandas_writes_are_no_column(read, index):
+    edges = f"{index},source,target\n0,5,7\n1,7,6\n2,6,5\n"
+    assert read(edges).names.tolist() == ["5", "6", "7"]
+    data = read(edges, f"{index},id,age,label\n0,5,1,x\n1,6,2,y\n2,7,3,x\n")
+    assert data.graph.toarray().tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    assert data.X.ravel().tolist() == [1, 2, 3]
+    assert read("0,1\n1,2\n", f"{index},age,label\n0,1,x\n1,2,y\n2,3,x\n").names.tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("day", ["31-Dec-2023", "12/31/23", "31.12.23", "31 December 2023", "2023-12-31T09:00", "9:30"])
+def test_dates_and_times_are_no_words(read, day):
+    with pytest.raises(gl.ParameterError, match="holds dates or times"):
+        read(nodes=f"id,born,label\na,{day},x\nb,{day},y\n")
+
+
+def test_tables_without_a_common_node_are_refused(read):
+    with pytest.raises(gl.ParameterError, match=r"names no node of the edges: .* 'A', theirs such as 'a'"):
+        read(nodes="id,label\nA,x\nB,y\n")
+
+
+def test_a_table_in_another_encoding_is_told_so(tmp_path):
+    (tmp_path / "e.csv").write_bytes("Zürich,Köln\n".encode("latin-1"))
+    with pytest.raises(gl.ParameterError, match="save it as CSV in UTF-8"):
+        real.read(tmp_path / "e.csv")
 
 
 def test_attributes_of_networkx_are_read_as_columns_are():

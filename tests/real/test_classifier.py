@@ -17,6 +17,7 @@ import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import members
+from gcnlimit.real.classifier import NORMALIZATIONS
 from gcnlimit.real.leave_one_out import Ridge, correct, soft_average, targets
 from gcnlimit.real.views import Views
 
@@ -56,18 +57,40 @@ def test_the_smaller_gram_matrix_is_as_good():
     Z, Y = rng.standard_normal((20, 6)), rng.standard_normal((20, 2))
     by_columns, by_rows = Ridge(Z), Ridge(np.hstack([Z, np.zeros((20, 30))]))
     assert by_rows.scale == pytest.approx(by_columns.scale)
-    assert np.allclose(by_rows.dual(Y, 0.3), by_columns.dual(Y, 0.3), atol=1e-10)
+    reg = np.array([0.3, 3.0])
+    assert np.allclose(by_rows.dual(Y, reg), by_columns.dual(Y, reg), atol=1e-10)
     reg = np.logspace(-3, 3, 7)
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 
 
-@pytest.mark.parametrize("operator", ["auto", "normalized", "centred"])
+@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
+def test_equal_rows_predict_the_mean(rows):
+    """Their spread is rounding, in units of which weights and outputs elsewhere would be astronomical."""
+    Y, weights = targets(np.array([0, 0, 0, 0, 1, 1]), 2), np.linspace(1.0, 2.0, 6)
+    ridge, reg = Ridge(rows, weights), np.array([0.01, 1.0])
+    others = (weights @ Y - weights[:, None] * Y) / (weights.sum() - weights[:, None])
+    assert ridge.left_out(Y, reg) == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
+    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.dual(Y, reg)).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
+
+
+def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
+    """Same features, same neighbours, both classes."""
+    X, _, _, A = problem(nodes=100)
+    X[:6], A[:6] = X[0], A[0]
+    A[:, :6] = A[:1].T
+    A[:6, :6] = 0.0
+    hidden = np.full(100, -1)
+    hidden[:6] = [0, 0, 0, 1, 1, 1]
+    assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("normalization", ["auto", "symmetric", "regularized", "none"])
 @pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
-def test_outputs_are_those_of_the_dense_formula(operator, filter):
+def test_outputs_are_those_of_the_dense_formula(normalization, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = problem(directed=True)
-    model = gl.GraphClassifier(filter, operator=operator, scale=None).fit(X, y, graph=A)
-    S = propagation(sparse.csr_array(A), model.operator_)
+    model = gl.GraphClassifier(filter, normalization=normalization, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), NORMALIZATIONS[model.normalization_])
     S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
     if model.filter_ is None:
         Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
@@ -78,7 +101,7 @@ def test_outputs_are_those_of_the_dense_formula(operator, filter):
 
 @pytest.mark.parametrize("strength", [12.0, -12.0])
 def test_a_filter_of_wide_range_and_a_small_regularization_are_not_spoiled_by_rounding(strength, texas):
-    model = gl.GraphClassifier("diffusion", strengths=[strength], operator="centred", reg=1e-4)
+    model = gl.GraphClassifier("diffusion", strengths=[strength], normalization="centred", reg=1e-4)
     model.fit(texas.X, texas.training(), graph=texas.graph)
     S = propagation(texas.graph, "centred").unit().operator @ np.eye(texas.nodes)
     X = texas.X.toarray() if sparse.issparse(texas.X) else texas.X
@@ -251,14 +274,16 @@ def test_a_complete_graph_and_one_without_use_leave_the_features():
     assert model.loo_score_ > alone.loo_score_ - 0.1
 
 
-def test_isolated_nodes_are_left_to_the_features():
+def test_an_isolated_node_has_the_same_answer_on_every_graph():
+    """Up to the centring of the operator, which isolated nodes share."""
     X, _, hidden, A = problem(nodes=200, labelled=120, width=30)
+    X += 3.0 * np.random.default_rng(1).standard_normal(X.shape)
     A[:20] = A[:, :20] = 0.0
-    model = gl.GraphClassifier().fit(X, hidden, graph=A)
-    changed = A.copy()
-    changed[20:40, 20:40] = 0.0
-    again = gl.GraphClassifier().fit(X, hidden, graph=changed)
-    assert np.allclose(model.predict_proba()[:20], again.predict_proba()[:20], atol=1e-6)
+    model = gl.GraphClassifier(scale="rows").fit(X, hidden, graph=A)
+    other = A.copy()
+    other[20:60, 20:60] = 1.0 - other[20:60, 20:60]
+    assert model.uses_graph_
+    assert np.allclose(model.predict_proba()[:20], model.predict_proba(X, graph=other)[:20], atol=0.01)
 
 
 def test_without_features_an_isolated_node_has_the_prior():
@@ -278,6 +303,49 @@ def test_another_graph_of_the_same_model_is_classified():
     kept = np.sort(rng.permutation(600)[:400])
     found = model.predict(one.features[kept], graph=one.adjacency[kept][:, kept])
     assert np.mean(found == (one.labels[kept] > 0)) > 0.8
+
+
+def two_graphs(lam, there, nodes=1500, width=100):
+    """Two graphs of the block model, their features alike, a tenth of the first labelled."""
+    rng, parts = np.random.default_rng(0), []
+    for k, signal in enumerate((lam, there)):
+        data = gl.CSBM(alpha=nodes / width, lam=signal, mu=0.0, rho=0.1, directed=False)
+        i = gl.sample(data, nodes=nodes, degree=30, seed=k)
+        X = rng.standard_normal((nodes, width)) + 0.1 * i.labels[:, None]
+        parts.append((X, i.labels > 0, i.adjacency, i.train_mask))
+    return parts
+
+
+@pytest.mark.parametrize("filter", ["auto", "pagerank", "diffusion"])
+def test_filters_tuned_without_labels_follow_the_homophily_of_another_graph(filter):
+    (X, y, A, seen), (Z, z, B, _) = two_graphs(1.5, -1.5)
+    model = gl.GraphClassifier(filter).fit(X, np.where(seen, y, -1), graph=A)
+    same = model.score(Z, z, graph=B)
+    tuned = model.set_params(deploy="tuned").score(Z, z, graph=B)
+    assert tuned > 0.8 > same + 0.1
+
+
+@pytest.mark.parametrize("filter", ["auto", "pagerank"])
+def test_tuned_filters_are_the_same_where_the_graphs_do_not_differ(filter):
+    (X, y, A, seen), (Z, _, B, _) = two_graphs(1.2, 1.2)
+    model = gl.GraphClassifier(filter).fit(X, np.where(seen, y, -1), graph=A)
+    same = model.predict_proba(Z, graph=B)
+    assert np.array_equal(model.set_params(deploy="tuned").predict_proba(Z, graph=B), same)
+
+
+def test_another_graph_needs_the_same_features():
+    X, _, hidden, A = problem()
+    model = gl.GraphClassifier().fit(X, hidden, graph=A)
+    with pytest.raises(
+        gl.ParameterError, match="X has 7 features but the model was fitted with 8; another graph needs"
+    ):
+        model.predict(X[:, 1:], graph=A)
+    bare = gl.GraphClassifier().fit(None, hidden, graph=A)
+    with pytest.raises(gl.ParameterError, match="the graph has 50 nodes but the model was fitted with 60"):
+        bare.predict(graph=A[:50, :50])
+    filtered = gl.GraphClassifier("hops", hops=1, deploy="tuned").fit(X, hidden, graph=A)
+    with pytest.raises(gl.ParameterError, match="deploy = 'tuned' sets a strength"):
+        filtered.predict(X, graph=A)
 
 
 def test_the_bank_of_a_fit_holds_that_of_another_graph():

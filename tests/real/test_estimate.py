@@ -89,6 +89,15 @@ def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
     assert best.free_entropy > other.free_entropy + 10
 
 
+def test_the_likelihood_sees_unequal_classes_that_few_labels_hide():
+    """Thirty labels of 0.3/0.7 do not refute equal classes, and the signal would be two to four errors low."""
+    model = gl.CSBM(2, 1.2, 2.0, 30 / 1200, directed=False, classes=[0.3, 0.7])
+    graph = sampled(model, 1200, np.random.default_rng(2))
+    given = StandardizedGraph.of(graph.X, graph.y, graph.adjacency)
+    assert np.ptp(given.fractions) == 0.0
+    assert "not of equal size" in " ".join(estimate_standard(given, "likelihood").warnings)
+
+
 def test_renaming_the_classes_or_scaling_changes_nothing():
     X, y, A, _ = drawn(1)
     one = estimate_standard(StandardizedGraph.of(X, y, A))
@@ -100,7 +109,7 @@ def test_renaming_the_classes_or_scaling_changes_nothing():
 
 def test_exact_parameters_give_an_interval_of_no_width():
     found = estimate_standard(StandardizedGraph.of(*drawn(0)[:3]))
-    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "labelled": 10**12}))
+    sure = found.__class__(**(found.__dict__ | {"lam_error": 0.0, "mu_error": 0.0, "counts": np.full(2, 10**12)}))
     interval = sure.predict(NETWORK)
     assert interval.low == pytest.approx(interval.value, abs=1e-6)
     assert interval.high == pytest.approx(interval.value, abs=1e-6)

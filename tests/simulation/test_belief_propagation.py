@@ -9,7 +9,7 @@ from scipy import sparse
 
 import gcnlimit as gl
 from gcnlimit.results.performance import Status
-from gcnlimit.simulation.infer.messages import Affinity, EdgeMessages, normalized
+from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages, normalized
 
 PARENTS = [0, 0, 1, 1, 2, 2, 2]  # of the nodes 1 ... 7 of a tree
 

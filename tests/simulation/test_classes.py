@@ -163,7 +163,7 @@ def test_a_loss_of_two_classes_says_so():
 
 
 def test_a_dense_graph_cannot_have_a_small_class_of_strong_signal():
-    with pytest.raises(gl.ParameterError, match=r"at most .* take more nodes, a smaller degree"):
+    with pytest.raises(gl.ParameterError, match=r"at most .* take more nodes or a weaker signal"):
         drawn((0.02, 0.98), nodes=100, degree=60, lam=0.5)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.normalization import as_normalization
-from gcnlimit.simulation.data.normalized import normalized_operator, propensities
+from gcnlimit.simulation.data.operator import normalized_operator, propensities
 
 LAW = gl.Degrees([1.0, 2.0, 6.0], weight=[4.0, 3.0, 1.0])
 
@@ -57,10 +57,13 @@ def test_a_node_without_an_edge_stays_apart():
 @pytest.mark.parametrize("normalization", ["symmetric", "none", "random-walk", gl.Regularized()], ids=repr)
 def test_networks_on_sampled_graphs(normalization):
     gcn = gl.GCN(gl.PageRank(0.2), reg=[math.inf, 1.0], normalization=normalization)
-    measured = gl.simulate(model(), gcn, nodes=1500, degree=50, trials=6, seed=3, workers=1)
+    measured = gl.simulate(model(), gcn, nodes=1000, degree=50, trials=6, seed=3, workers=1)
     expected = gl.predict(model(), gcn)
     assert np.all(abs(measured.test_accuracy - expected.test_accuracy) < 4 * measured.standard_error.test_accuracy)
     assert np.all(abs(measured.train_loss - expected.train_loss) <= 4 * measured.standard_error.train_loss + 1e-3)
+    found, exact, error = (p.accuracy_by_degree(LAW.theta) for p in (measured, expected, measured.standard_error))
+    assert found.shape == (2, 3)
+    assert np.all(abs(found - exact) < 4 * error)
 
 
 @pytest.mark.parametrize("infer", [gl.amp, gl.belief_propagation])
@@ -72,6 +75,22 @@ def test_message_passing_reaches_the_ceiling(infer):
     expected = gl.bayes_optimal(data)
     assert abs(np.mean(accuracy) - expected.test_accuracy) < 4 * np.std(accuracy, ddof=1) / 2
     assert np.mean([posterior.free_entropy for posterior in found]) == pytest.approx(expected.free_entropy, rel=0.2)
+    theta = data.degrees.theta[np.searchsorted(data.degrees.theta, [0.3, 1.0, 3.0])]
+    by_degree = [posterior.performance.accuracy_by_degree(theta) for posterior in found]
+    error = np.std(by_degree, axis=0, ddof=1) / 2
+    assert np.all(abs(np.mean(by_degree, axis=0) - expected.accuracy_by_degree(theta)) < 4 * error)
+
+
+def test_accuracy_by_degree_adds_up_to_the_accuracy():
+    instance = gl.sample(model(gl.Gamma(0.5)), nodes=400, degree=20, seed=2)
+    theta, test = instance.latents.theta, ~instance.train_mask
+    fit = gl.fit(instance, gl.GCN(gl.PageRank(0.2), reg=[math.inf, 1.0]))
+    at_nodes = fit.performance.accuracy_by_degree(theta[test])
+    np.testing.assert_allclose(at_nodes.mean(axis=1), fit.performance.test_accuracy)
+    with pytest.raises(gl.ParameterError, match="law of degrees"):
+        gl.simulate(model(None), gl.GCN(gl.PageRank(0.2)), 100, 10.0, 2, workers=1).accuracy_by_degree(1.0)
+    lost = gl.simulate(model(), gl.GCN(gl.PageRank([0.2, 0.9])), 200, 20.0, 2, workers=1, throw=False)
+    assert np.isnan(lost.accuracy_by_degree(LAW.theta)).any(axis=1).tolist() == [False, True]
 
 
 def test_what_is_refused():

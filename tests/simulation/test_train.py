@@ -64,7 +64,7 @@ def test_training_does_not_see_the_other_labels(instance):
 def test_streamed_features_train_where_the_gain_of_the_filter_is_large():
     data = gl.CSBM(alpha=1.5, lam=1.5, mu=3.0, rho=0.7)
     gcn = gl.GCN(gl.Diffusion(3.0), reg=0.01, symmetrize=True)
-    one, other = (gl.fit(gl.sample(data, 300, 20, 0, streamed=s), gcn).outputs for s in (False, True))
+    one, other = (gl.fit(gl.sample(data, 150, 20, 0, streamed=s), gcn).outputs for s in (False, True))
     assert 1e-9 < np.linalg.norm(one - other) / np.linalg.norm(one) < 1e-5
 
 
@@ -140,7 +140,7 @@ def test_a_looser_tolerance_gives_nearly_the_same_weights(instance, loss):
 @pytest.mark.parametrize("symmetrize", [False, True])
 def test_a_filter_beyond_floating_point_numbers_is_refused(instance, symmetrize):
     deep = gl.GCN(gl.Residual.constant(100 / 1.5, 100), symmetrize=symmetrize)
-    with pytest.raises(gl.ParameterError, match=r"reaches 1e18\d on the spectrum"):
+    with pytest.raises(gl.ParameterError, match="the outputs exceed the numbers of type float64"):
         gl.fit(instance, deep)
 
 

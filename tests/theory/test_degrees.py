@@ -127,8 +127,8 @@ def test_normalisations_side_by_side():
         (Gamma(1.0), {"PageRank, none", "PageRank, random walk"}),
     ):
         found = gl.compare(problem(law, gl.PageRank(0.1))[0], depth=1, reg=math.inf)
-        assert found.best.method == "PageRank, regularised"
-        names = {"PageRank, none", "PageRank, random walk", "PageRank, regularised"}
+        assert found.best.method == "PageRank, regularized"
+        names = {"PageRank, none", "PageRank, random walk", "PageRank, regularized"}
         assert names - set(found.methods) == left_out
         assert np.all(found.gap >= 0)
 

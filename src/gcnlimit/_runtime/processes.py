@@ -12,7 +12,7 @@ import threading
 import types
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from gcnlimit._runtime.threads import cores, single_threaded_blas, single_threaded_children
 from gcnlimit.errors import GCNLimitError, ParameterError
@@ -94,16 +94,9 @@ def _call(task: Callable[[], R]) -> R:
 
 
 def as_finished(
-    executor: Executor,
-    function: Callable[[T], R],
-    items: Iterable[tuple[K, T]],
-    window: int,
-    waiting: Callable[[], None] | None = None,
+    executor: Executor, function: Callable[[T], R], items: Iterable[tuple[K, T]], window: int
 ) -> Generator[tuple[K, Future[R]], None, None]:
-    """Labels of the items and futures of ``function(item)`` as they finish, at most `window` of them in flight.
-
-    If `waiting` is given, it is called whenever nothing has finished for ten seconds.
-    """
+    """Labels of the items and futures of ``function(item)`` as they finish, at most `window` of them in flight."""
     rest = iter(items)
     flying: dict[Future[R], K] = {}
     finished: queue.SimpleQueue[Future[R]] = queue.SimpleQueue()
@@ -117,11 +110,7 @@ def as_finished(
     try:
         fill()
         while flying:
-            try:
-                future = finished.get(timeout=None if waiting is None else 10.0)
-            except queue.Empty:
-                cast("Callable[[], None]", waiting)()
-                continue
+            future = finished.get()
             yield flying.pop(future), future
             fill()
     finally:

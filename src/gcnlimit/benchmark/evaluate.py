@@ -42,21 +42,21 @@ def evaluate(
 ) -> Scores:
     """Accuracy of a model on the problems of the suite, beside the exact ceilings.
 
-    While the model runs, the hidden labels are nowhere in its process: the graph is drawn again from its seed to measure
-    the scores. Everyone can draw the graphs of the suite. To judge a model on others, pass a secret `seed`, such as
+    The model never has access to the hidden labels: they are drawn again from the seed afterwards, to score it. Everyone
+    can draw the graphs of the suite. To judge a model on others, pass a secret `seed`, such as
     ``secrets.randbits(64)``: the model then runs in a process of its own, which is sent the task and not the seed.
 
     Parameters
     ----------
     model
-        Function from a `Task` to scores, a row for each node and a column for each class (for two classes one number for
-        each node will do, positive for the second).
+        Function from a `Task` to scores, one row per node and one column per class (with two classes one score per node is
+        enough, positive for the second).
     problems
         Names or problems; by default the whole suite.
     size
         ``"small"``, ``"standard"`` or ``"large"``: 2000, 10 000 or 30 000 nodes.
     graphs
-        Graphs of each problem.
+        Graphs per problem.
     name
         Of the model in the table; by default that of the function.
     seed
@@ -78,10 +78,9 @@ def evaluate(
     >>> line.method, line.problem, bool(0.5 < line.accuracy < 0.9)
     ('centroids', 'strong-features', True)
     """
-    from gcnlimit.sweeps.execute import runner
     from gcnlimit.sweeps.plan import Plan
     from gcnlimit.sweeps.producers import Producer
-    from gcnlimit.sweeps.run import missing
+    from gcnlimit.sweeps.run import missing, runner
     from gcnlimit.sweeps.store import Store
 
     chosen = as_problems(problems)
@@ -98,11 +97,8 @@ def evaluate(
         identity=json.dumps([VERSION, _identity(model, store)]),
     )
     plan = Plan.of(producer, axes, None, None, {"size": size, "given": seed})
-    with (
-        runner(producer, whole("workers", workers, low=1), None, None) as run,
-        Store(store) as kept,
-        progress_bar(named, plan.grid.size, progress, unit="graphs") as bar,
-    ):
+    run = runner(producer, whole("workers", workers, low=1))
+    with Store(store) as kept, progress_bar(named, plan.grid.size, progress, unit="graphs") as bar:
         found: dict[tuple[str, int], Run] = {}
 
         def put(block: Block, columns: Columns) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.benchmark.evaluate import Model
+from gcnlimit.benchmark.problems import best_to_deploy
 from gcnlimit.benchmark.task import Mask, Task
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
@@ -19,10 +20,13 @@ from gcnlimit.filters import PageRank
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.network import GCN
-from gcnlimit.real.networks import choose, networks
+from gcnlimit.normalization import as_normalization
+from gcnlimit.real.networks import NO_GRAPH, Network, choose, networks
+from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
 from gcnlimit.simulation.infer.inference import Inference
+from gcnlimit.theory.transfer import best_test_filter
 
 STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of label propagation: eight settings, as for every method
@@ -31,38 +35,65 @@ _STEPS = 50  # of label propagation
 
 def message_passing(task: Task) -> Array:
     """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs."""
-    return _scores(task, amp(task.observation))
+    return _scores(task, amp(task.observation)) if task.new is None else _on_both(task, task.new)
 
 
 def beliefs(task: Task) -> Array:
     """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
+    if task.new is not None:
+        raise ParameterError("belief-propagation takes one graph; on an inductive problem take amp")
     return _scores(task, belief_propagation(task.observation))
 
 
 def linear_by_theory(task: Task) -> Array:
     r"""PageRank of the strength that the theory says is best, at infinite regularization.
 
-    The scores are :math:`g(a) X X^T g(a)^T R Y`, products with a few columns.
+    The scores are :math:`g'(a') X' X^T g(a)^T R Y`, products with a few columns; on the training graph :math:`g' = g`.
     """
-    a = task.observation.operator(True)
-    theta = _best_strength(task.observation.data)
-    radius = float(a.radius or math.inf)
-    filter = PageRank(math.copysign(min(abs(theta), 0.95 / radius), theta))
-    weights = task.features.T @ filter.apply(a, task.targets, radius=radius)
-    return np.asarray(filter.apply(a, task.features @ weights, radius=radius))
+    here, there = task.observation, task.new
+    if not here.data.classes.equal:
+        raise ParameterError("linear-by-theory has no bias, which unequal classes need; take linear-by-leave-one-out")
+    strength, new_strength = _best_strengths(here.data, None if there is None else there.data)
+    nodes = here.nodes
+    weights = task.features[:nodes].T @ _pagerank(here, strength, task.targets[:nodes])
+    scores = _pagerank(here, strength, task.features[:nodes] @ weights)
+    if there is None:
+        return scores
+    return np.concatenate([scores, _pagerank(there, new_strength, task.features[nodes:] @ weights)])
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
     """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
-    nodes = np.flatnonzero(task.labelled_mask)
-    X, S = task.features.astype(float), propagation(task.adjacency, "paper").unit()
-    labels = Labels(np.arange(task.classes), nodes, task.labels[nodes])
-    found = choose(X, labels, np.ones(nodes.size), {"paper": S}, networks("pagerank", STRENGTHS))
-    return two_sided(found.outputs(X, S))
+    kind = operator_kind(task)
+    graphs = [task.observation, *([] if task.new is None else [task.new])]
+    operators = [{kind: propagation(graph.adjacency, kind, loops=False).unit()} for graph in graphs]
+    return _ridge(task, networks("pagerank", STRENGTHS), *operators)
+
+
+def _ridge(task: Task, offered: list[Network], here: dict[str, Any], there: dict[str, Any] | None = None) -> Array:
+    """Scores of the network that leave-one-out chooses among those offered, with operators of one graph or of both."""
+    nodes, count = np.flatnonzero(task.labelled_mask), task.observation.nodes
+    X, labels = task.features.astype(float), Labels(np.arange(task.classes), nodes, task.labels[nodes])
+    found = choose(X[:count], labels, np.ones(nodes.size), here, offered)
+    outputs = [
+        found.outputs(X[:count], here[found.operator]),
+        *(found.outputs(X[count:], S) for S in (there or {}).values()),
+    ]
+    return two_sided(np.concatenate(outputs))
+
+
+def operator_kind(task: Task) -> str:
+    """Operator of linear networks: that of the paper, or one divided by the degrees where the model has hubs."""
+    return "paper" if task.observation.data.degrees is None else "centred"
 
 
 def features_alone(task: Task) -> Array:
-    r"""Class centroids of the features, :math:`X X^T R Y`: infinite regularization, which suits independent features."""
+    r"""Class centroids of the features, :math:`X X^T R Y`: infinite regularization, which suits independent features.
+
+    Unequal classes need a bias: there it is ridge regression, its regularization chosen by leave-one-out.
+    """
+    if not task.observation.data.classes.equal:
+        return _ridge(task, [NO_GRAPH], {"none": None})
     return task.features @ (task.features.T @ task.targets)
 
 
@@ -85,16 +116,42 @@ def correct_and_smooth(task: Task) -> Array:
     return _corrected(task, S, fewer * scale * features_alone(task), task.labelled_mask, best)
 
 
+def message_passing_network(task: Task, device: str = "cpu", **options: Any) -> Array:
+    """Message passing as a network whose few numbers are trained on the labelled nodes (PyTorch, extra ``nn``)."""
+    from gcnlimit.nn import message_passing_scores
+
+    here, new, nodes = task.observation, task.new, task.observation.nodes
+    there = None if new is None else (np.asarray(new.features), new.adjacency)
+    features, labels = np.asarray(here.features), task.labels[:nodes]
+    return message_passing_scores(
+        features, here.adjacency, labels, seed=task.seed, device=device, new=there, **options
+    )
+
+
 METHODS: dict[str, Model] = {
     "features": features_alone,
     "label-propagation": label_propagation,
     "correct-and-smooth": correct_and_smooth,
     "linear-by-leave-one-out": linear_by_leave_one_out,
+    "message-passing-network": message_passing_network,
     "linear-by-theory": linear_by_theory,
     "amp": message_passing,
     "belief-propagation": beliefs,
 }
 """Reference methods by name. The last three are given the parameters of the model."""
+
+
+SECONDS = {
+    "features": (0.01, 0.2),
+    "label-propagation": (0.2, 1.5),
+    "correct-and-smooth": (0.3, 3.0),
+    "linear-by-leave-one-out": (2.0, 120.0),
+    "message-passing-network": (5.0, 120.0),
+    "linear-by-theory": (0.2, 1.0),
+    "amp": (0.1, 1.0),
+    "belief-propagation": (1.0, 20.0),
+}
+"""Seconds of one core for a small and for a standard graph, roughly."""
 
 
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:
@@ -111,11 +168,29 @@ def reference_methods(names: Iterable[str]) -> dict[str, Model]:
 
 
 @lru_cache(maxsize=64)
-def _best_strength(data: CSBM) -> float:
-    """The same for any number of classes: they enter only in the last step, from margin to accuracy."""
-    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
-    best = tune(plain, GCN(PageRank(0.0), symmetrize=True), {"theta": (-1.0, 1.0)})
-    return float(np.asarray(best.parameters["theta"]))
+def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
+    """To train and to read a new graph; the same for any number of classes, which enter in the last step alone."""
+    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed, degrees=data.degrees)
+    if to is not None:
+        gcn = best_to_deploy(plain)
+        return float(gcn.filter.theta), float(best_test_filter(plain, gcn, to).theta)  # type: ignore[attr-defined]
+    gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
+    best = tune(plain, gcn, {"theta": (-1.0, 1.0)})
+    return float(np.asarray(best.parameters["theta"])), math.nan
+
+
+def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
+    """Block after PageRank on that graph, weakened where it is near its pole."""
+    a = graph.operator(True, normalization=as_normalization("regularized"))
+    radius = float(a.radius or math.inf)
+    filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
+    return np.asarray(filter.apply(a, block, radius=radius))
+
+
+def _on_both(task: Task, new: Observation) -> Array:
+    """Probabilities by message passing on two graphs that share class means; zeros on the first, which is not scored."""
+    found = amp(task.observation, to=new)
+    return np.pad(found.probabilities, ((task.observation.nodes, 0), (0, 0)))
 
 
 def _scale(task: Task, scores: Array) -> float:

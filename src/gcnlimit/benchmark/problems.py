@@ -16,11 +16,13 @@ import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
-from gcnlimit.benchmark.task import Classes, Task, checksum, split
+from gcnlimit.benchmark.task import Classes, Task, checksum, entropy, split
 from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
+    from gcnlimit.network import GCN
     from gcnlimit.simulation.data.instance import Instance
 
 FILE = "record.json"
@@ -78,6 +80,11 @@ class Exact:
         phase only.
     bayes_large_degree
         Best possible at large degree, by theory.
+    frozen
+        Of an inductive problem: best possible at the degree of the graphs with weights that the new graph does not change.
+    scatter
+        Standard deviation of the accuracy of message passing over graphs, times the square root of their number of nodes:
+        measured, on fifty small graphs, and more than that of independent nodes.
     """
 
     features: float
@@ -86,6 +93,8 @@ class Exact:
     bayes: float
     bayes_error: float
     bayes_large_degree: float
+    frozen: float | None = None
+    scatter: float = math.nan
 
     def share(self, accuracy: float) -> float:
         """Share of the way from the features alone, 0, to the best possible, 1.
@@ -108,6 +117,8 @@ class Problem(Value):
         The model, and the mean degree of its graphs.
     aside
         Whether it is kept aside, to see whether a ranking found on the others holds.
+    to
+        The new graph of an inductive problem, whose nodes are to be classified by a model trained on a graph of `data`.
 
     Examples
     --------
@@ -125,11 +136,13 @@ class Problem(Value):
     data: CSBM
     degree: float = 30.0
     aside: bool = False
+    to: CSBM | None = None
 
     def __post_init__(self) -> None:
         check_types("Problem", name=(self.name, str), about=(self.about, str), data=(self.data, CSBM))
-        if self.data.shape:
-            raise ParameterError(f"data has shape {self.data.shape}; a problem has single parameters")
+        check_types("Problem", to=(self.to, (CSBM, type(None))))
+        if self.data.shape or (self.to is not None and self.to.shape):
+            raise ParameterError("data and to have single parameters in a problem, got arrays; make a problem of each")
         number("degree", self.degree, low=0, open_low=True)
 
     @property
@@ -160,12 +173,17 @@ class Problem(Value):
     def drawn(self, size: str, graph: int, seed: int | None = None) -> Task:
         """Task on that graph, whether or not it is the recorded one."""
         root = self._seed(size, graph, seed)
-        return split(self._instance(size, root), self.name, root)
+        here, there = self._instances(SIZES[size], root)
+        return split(here, self.name, root, there)
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
-        light = replace(self, data=self.data.replaced(alpha=SIZES[size]))
-        return self.data.classes.index_of(light._instance(size, self._seed(size, graph, seed)).labels)
+        nodes = SIZES[size]
+        data, to = self.data, self.to
+        wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
+        light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
+        drawn = light._instances(nodes, self._seed(size, graph, seed))
+        return self.data.classes.index_of(np.concatenate([one.labels for one in drawn if one is not None]))
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
         check_size(size)
@@ -173,10 +191,17 @@ class Problem(Value):
         own = [] if seed is None else [whole("seed", seed, low=0)]
         return np.random.SeedSequence([VERSION, zlib.crc32(self.name.encode()), SIZES[size], place, *own])
 
-    def _instance(self, size: str, root: np.random.SeedSequence) -> Instance:
-        from gcnlimit.simulation.data.sample import sample
+    def _instances(self, nodes: int, root: np.random.SeedSequence) -> tuple[Instance, Instance | None]:
+        """The graph, and the new graph of an inductive problem, which has the same features."""
+        from gcnlimit.simulation.data.sample import draw, sample
+        from gcnlimit.simulation.data.size import Size
 
-        return sample(self.data, SIZES[size], self.degree, root, dtype=np.float32)
+        here = sample(self.data, nodes, self.degree, root, dtype=np.float32)
+        if self.to is None:
+            return here, None
+        more = round(nodes * float(self.to.alpha / self.data.alpha))
+        size = Size.of("Problem", self.to, more, self.degree, None, np.float32)
+        return here, draw(self.to, size, np.random.SeedSequence([*entropy(root), 2]), here.latents.centroid)
 
 
 def check_size(size: object) -> None:
@@ -188,22 +213,54 @@ def check_size(size: object) -> None:
 @lru_cache(maxsize=64)
 def computed_exact(problem: Problem, population: int = 3000) -> Exact:
     """Exact accuracies of a problem, by the theory, with as many nodes in each population."""
-    from gcnlimit.choose.best_filter import filter_ceiling
     from gcnlimit.theory.bayes import bayes_optimal
-    from gcnlimit.theory.decision import best_log_error
 
-    data = problem.data
-    best = bayes_optimal(data, degree=problem.degree, population=population)
-    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
-    margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
+    data, to = problem.data, problem.to
+    beside: Any = {} if to is None else {"to": to}
+    alone: Any = {} if to is None else {"to": to.replaced(lam=0.0)}
+    best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
     return Exact(
-        features=float(bayes_optimal(data.replaced(lam=0.0)).test_accuracy),
-        linear=float(-np.expm1(best_log_error(margin, data.classes))),
+        features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),
+        linear=_best_linear(data, to),
         algorithmic=float(best.algorithmic.test_accuracy),
         bayes=float(best.test_accuracy),
         bayes_error=float(best.standard_error.test_accuracy),
-        bayes_large_degree=float(bayes_optimal(data).test_accuracy),
+        bayes_large_degree=float(bayes_optimal(data, **beside).test_accuracy),
+        frozen=None if to is None else float(best.frozen.test_accuracy),
     )
+
+
+def _best_linear(data: CSBM, to: CSBM | None) -> float:
+    """Accuracy of the best network of one filter and one weight vector; on a new graph it may read through another filter."""
+    from gcnlimit.choose.best_filter import filter_ceiling
+    from gcnlimit.choose.tune import tune
+    from gcnlimit.filters import PageRank
+    from gcnlimit.network import GCN
+    from gcnlimit.theory.decision import best_log_error
+    from gcnlimit.theory.transfer import best_test_filter, transfer
+
+    if to is not None:
+        gcn = best_to_deploy(data)
+        return float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
+    if data.degrees is not None:
+        gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
+        return float(np.asarray(tune(data, gcn, {"theta": (-1.0, 1.0)}).prediction.test_accuracy))
+    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
+    margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
+    return float(-np.expm1(best_log_error(margin, data.classes)))
+
+
+def best_to_deploy(data: CSBM) -> GCN:
+    r"""Linear network whose weights suit another graph best: PageRank at infinite regularization.
+
+    Among all filters :math:`\theta = \lambda_s/(\lambda_s^2 + \frac1{1-\rho})` makes `q` of Eq. 10.5 the largest: its
+    denominator is least where the filter is the ratio of the two spectral densities.
+    """
+    from gcnlimit.filters import PageRank
+    from gcnlimit.network import GCN
+
+    signal = float(data.operator(symmetrize=True).signal)
+    return GCN(PageRank(signal / (signal**2 + 1.0 / (1.0 - float(data.rho)))), symmetrize=True)
 
 
 _SUITE = (
@@ -226,10 +283,37 @@ _SUITE = (
     ),
     Problem("three-classes", "a directed graph, many labels", CSBM(2, 0.8, 2.0, 0.2, classes=3), degree=60.0),
     Problem(
-        "hard",
-        "a hard phase at large degree, which this degree does not have",
-        CSBM(4, 0.72, 0.5, 0.01, directed=False, classes=20),
+        "hard-phase",
+        "ten classes that message passing does not find and that could be found",
+        CSBM(4, -0.8, 0.5, 0.01, directed=False, classes=10),
         degree=100.0,
+    ),
+    Problem("unequal", "classes of a quarter and three quarters", CSBM(2.5, 0.8, 1.6, 0.2, classes=(0.25, 0.75)), 60.0),
+    Problem("unequal-three", "classes of 5, 3 and 2 tenths", CSBM(3, 0.9, 2.0, 0.15, classes=(0.5, 0.3, 0.2)), 60.0),
+    Problem("hubs", "Gamma-distributed propensities of variance 1", CSBM(4, 1.0, 2.0, 0.1, degrees=Gamma(1.0))),
+    Problem(
+        "hubs-heterophily",
+        "log-normal propensities, neighbours of opposite classes",
+        CSBM(4, -0.9, 2.0, 0.1, degrees=LogNormal(1.0)),
+    ),
+    Problem(
+        "hubs-citation",
+        "a power law, as in a citation graph: symmetric, five labels in a hundred",
+        CSBM(4, 1.2, 2.0, 0.05, directed=False, degrees=Pareto(2.5, 50.0)),
+        degree=10.0,
+    ),
+    Problem("inductive", "another graph of the same kind", CSBM(4, 1.0, 2.0, 0.1), to=CSBM(4, 1.0, 2.0, 0.0)),
+    Problem(
+        "inductive-reversed",
+        "another graph, on which homophily is reversed",
+        CSBM(4, 1.0, 2.0, 0.1),
+        to=CSBM(4, -1.0, 2.0, 0.0),
+    ),
+    Problem(
+        "inductive-larger",
+        "a graph of twice as many nodes, with a weaker signal",
+        CSBM(4, 1.2, 2.0, 0.1, directed=False),
+        to=CSBM(8, 0.9, 4.0, 0.0, directed=False),
     ),
 )
 

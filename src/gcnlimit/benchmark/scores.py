@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import VERSION, exact_of
-from gcnlimit.errors import ParameterError, writing
+from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
+from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
 from gcnlimit.results.text import table
+
+ENDINGS = (".json", ".csv")
+"""Of the files that `Scores.save` writes."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +92,14 @@ class Scores:
         """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
         check_path(path)
         path = Path(path)
-        check_format(path)
-        if path.suffix == ".csv":
+        check_writable(path, ENDINGS)
+        if path.suffix.lower() == ".csv":
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:
-            runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
+            runs = [
+                {key: None if value != value else value for key, value in asdict(run).items()} for run in self.runs
+            ]
             with writing(path):
                 path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 
@@ -103,7 +108,7 @@ class Scores:
         """Read what `save` wrote as ``.json``."""
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            version, runs = raw["suite"], [Run(**_numbers(run)) for run in raw["runs"]]
+            version, runs = raw["suite"], [_as_run(run) for run in raw["runs"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
         if version != VERSION:
@@ -131,12 +136,6 @@ class Scores:
         return [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
 
 
-def check_format(path: Path) -> None:
-    """Refuse a file of another kind than `Scores.save` writes."""
-    if path.suffix not in (".csv", ".json"):
-        raise ParameterError(f"path = {str(path)!r} is not a known kind of file; use .json or .csv")
-
-
 def merge(parts: Iterable[Scores]) -> Scores:
     """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
 
@@ -155,13 +154,15 @@ def merge(parts: Iterable[Scores]) -> Scores:
     return Scores(tuple(kept.values()))
 
 
-def _numbers(run: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a run as they are stored, or `ValueError` if one of them cannot be."""
-    texts = all(isinstance(run.get(name, ""), str) for name in ("method", "problem", "size", "error"))
-    accuracy = math.nan if run["accuracy"] is None else float(run["accuracy"])
-    if not texts or accuracy < 0.0 or accuracy > 1.0 or (math.isnan(accuracy) and not run.get("error")):
+def _as_run(stored: dict[str, Any]) -> Run:
+    """Run as it is stored, or `ValueError` if one of its fields cannot be."""
+    numbers = {name: math.nan if stored[name] is None else float(stored[name]) for name in ("accuracy", "seconds")}
+    run = Run(**stored | numbers)
+    texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
+    places = run.size in SIZES and type(run.graph) is int and run.graph >= 0 and not run.seconds < 0.0
+    if not (texts and places and (0.0 <= run.accuracy <= 1.0 or (math.isnan(run.accuracy) and run.error))):
         raise ValueError
-    return run | {"accuracy": accuracy}
+    return run
 
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +26,18 @@ Mask = npt.NDArray[np.bool_]
 class Task(Brief):
     """What a model is given: a graph, features, and the classes of the labelled nodes. No hidden label is reachable from it.
 
+    An inductive task has two graphs without an edge between them: the nodes of the training graph come first, and those of the
+    new graph, none of them labelled, are the test nodes.
+
     Parameters
     ----------
     problem
         Name of the problem.
     observation
-        Graph, features, labelled nodes and the parameters of the model, as `amp` and `fit` take them.
+        Graph, features, labelled nodes and the parameters of the model, as `amp` and `fit` take them; of an inductive task, the
+        training graph.
+    new
+        The same of the new graph of an inductive task, else None.
     classes
         Number of classes.
     labels
@@ -43,21 +50,37 @@ class Task(Brief):
 
     problem: str
     observation: Observation
+    new: Observation | None
     classes: int
     labels: Classes
     train_mask: Mask
     val_mask: Mask
     seed: int
 
-    @property
+    @cached_property
     def adjacency(self) -> Any:
         """Adjacency matrix (SciPy CSR)."""
-        return self.observation.adjacency
+        if self.new is None:
+            return self.observation.adjacency
+        from scipy import sparse
 
-    @property
+        return sparse.csr_array(sparse.block_diag([self.observation.adjacency, self.new.adjacency], format="csr"))
+
+    @cached_property
     def features(self) -> npt.NDArray[Any]:
         """Features of the nodes, a row each."""
-        return np.asarray(self.observation.features)
+        here = np.asarray(self.observation.features)
+        return here if self.new is None else np.concatenate([here, np.asarray(self.new.features)])
+
+    @property
+    def edge_index(self) -> Classes:
+        """Edges as PyTorch Geometric and DGL take them: a row of sources and one of targets."""
+        return np.asarray(self.adjacency.nonzero(), np.int64)
+
+    @property
+    def new_mask(self) -> Mask:
+        """Which nodes are of the new graph of an inductive task."""
+        return np.arange(self.labels.size) >= self.observation.nodes
 
     @property
     def labelled_mask(self) -> Mask:
@@ -66,8 +89,8 @@ class Task(Brief):
 
     @property
     def test_mask(self) -> Mask:
-        """Which nodes are not labelled."""
-        return ~self.labelled_mask
+        """Which nodes are scored: those not labelled, and of an inductive task those of the new graph."""
+        return ~self.labelled_mask if self.new is None else self.new_mask
 
     @property
     def targets(self) -> Array:
@@ -79,22 +102,28 @@ class Task(Brief):
         return np.asarray(one_hot - one_hot.mean(axis=1, keepdims=True))
 
 
-def split(instance: Instance, problem: str, seed: np.random.SeedSequence) -> Task:
+def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: Instance | None = None) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
-    labelled, rng = instance.train_mask, np.random.default_rng([*_entropy(seed), 1])
+    labelled, rng = instance.train_mask, np.random.default_rng([*entropy(seed), 1])
+    known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
+    if new is not None:
+        more = (0, new.observation.nodes)
+        labelled, known = np.pad(labelled, more), np.pad(known, more, constant_values=-1)
     chosen = validation_nodes(labelled, rng)
     return Task(
         problem=problem,
         observation=instance.observation,
+        new=None if new is None else new.observation,
         classes=len(instance.data.fractions),
-        labels=np.where(labelled, instance.data.classes.index_of(instance.labels), -1),
+        labels=known,
         train_mask=labelled & ~chosen,
         val_mask=chosen,
         seed=int(rng.integers(2**31)),
     )
 
 
-def _entropy(seed: np.random.SeedSequence) -> list[int]:
+def entropy(seed: np.random.SeedSequence) -> list[int]:
+    """Numbers from which a seed was made."""
     given: Any = seed.entropy
     return [int(part) for part in np.atleast_1d(given)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import check_types, flag, whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array, Brief
-from gcnlimit.choose.ceiling import spectral_ceiling, spectrum
-from gcnlimit.choose.polynomials import PolynomialBest, PolynomialSearch
+from gcnlimit.choose.polynomials import best_polynomials, growing_polynomials
+from gcnlimit.choose.spectral import spectral_ceiling, spectrum
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Polynomial
@@ -97,7 +97,6 @@ class BestFilter(Result):
     x: Array
     g: Array
     status: Status | npt.NDArray[np.int_]
-    _searches: tuple[PolynomialSearch, ...] = field(default=(), compare=False)
 
     def _points(self) -> Coordinates:
         return self.prediction._points().without(self._chosen())
@@ -117,12 +116,12 @@ class BestFilter(Result):
     @cached_property
     def ceiling(self) -> FilterCeiling:
         """The best network of one filter and one weight vector, at any regularization; on a directed graph, a lower bound."""
-        return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=False)
+        return filter_ceiling(self.data, self.gcn.symmetrize)
 
     @cached_property
     def ceiling_at_infinite_reg(self) -> FilterCeiling:
         """The best network of one filter at infinite regularization; on a directed graph, a lower bound."""
-        return _ceiling(self.data, self.gcn.symmetrize, self._searches, infinite=True)
+        return filter_ceiling(self.data, self.gcn.symmetrize, reg=math.inf)
 
     @property
     def coefficients(self) -> Array:
@@ -168,14 +167,14 @@ def best_filter(
     0.88609
     """
     order = whole("order", order, low=0, high=MAX_ORDER)
-    infinite, progress = is_infinite(reg), progress if progress is None else flag("progress", progress)
+    infinite = is_infinite(reg)
     points = _points(data, symmetrize)
-    searches = _searches(points)
+    blocks = list(batches(points.size, _BLOCK))
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         parts = []
-        with progress_bar("batches", len(searches), progress, unit="batches") as bar:
-            for search in searches:
-                parts.append(search.best(order, infinite=infinite))
+        with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+            for rows in blocks:
+                parts.append(best_polynomials(points.take(rows), order, infinite=infinite))
                 bar.advance(1)
         _, coefficients, strength, settled = (np.concatenate(column) for column in zip(*parts, strict=True))
         x = spectrum(points)
@@ -191,7 +190,6 @@ def best_filter(
         x=x.reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
         status=_status(settled.reshape(data.shape) & solved),
-        _searches=searches,
     )
 
 
@@ -223,41 +221,31 @@ def filter_ceiling(
     >>> ceiling.test_accuracy.round(5), ceiling.error < 1e-9
     (array([0.85465, 0.88749]), array([ True,  True]))
     """
-    infinite, points = is_infinite(reg), _points(data, symmetrize)
+    infinite = is_infinite(reg)
+    points = _points(data, symmetrize)
     if not (isinstance(tol, int | float) and tol > 0.0):
         raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
-    return _ceiling(data, symmetrize, _searches(points), infinite=infinite, tol=tol)
-
-
-def _ceiling(
-    data: CSBM, symmetrize: bool, searches: tuple[PolynomialSearch, ...], *, infinite: bool, tol: float = 1e-9
-) -> FilterCeiling:
-    """The ceiling, from searches for polynomials that may have been begun."""
-    points = _points(data, symmetrize)
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         if points.symmetric:
             margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=tol)
         else:
-            parts = [search.growing(tol=tol) for search in searches]
-            margin, error, strength, g, settled = _of_polynomials(points, parts, tol)
+            margin, error, strength, g, settled = _of_polynomials(points, tol)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
+    numbers = {
+        "test_accuracy": accuracy,
+        "log_test_error": log_error,
+        "margin": margin,
+        "error": error,
+        "reg": strength,
+    }
     return FilterCeiling(
-        test_accuracy=scalar_or_array(accuracy.reshape(data.shape)),
-        log_test_error=scalar_or_array(log_error.reshape(data.shape)),
-        margin=scalar_or_array(margin.reshape(data.shape)),
-        error=scalar_or_array(error.reshape(data.shape)),
-        reg=scalar_or_array(strength.reshape(data.shape)),
+        **{name: scalar_or_array(column.reshape(data.shape)) for name, column in numbers.items()},
         x=spectrum(points).reshape(*data.shape, -1),
         g=g.reshape(*data.shape, -1),
         status=_status((settled & np.isfinite(margin)).reshape(data.shape)),
         lower_bound=not points.symmetric,
     )
-
-
-def _searches(points: Points) -> tuple[PolynomialSearch, ...]:
-    """Searches for the best polynomials, some points together in each."""
-    return tuple(PolynomialSearch(points.take(rows)) for rows in batches(points.size, _BLOCK))
 
 
 def is_infinite(reg: float | None) -> bool:
@@ -284,18 +272,15 @@ def _unit(filters: Polynomial, x: Array) -> tuple[Array, Array]:
     return values / scale[:, None], scale
 
 
-def _of_polynomials(
-    points: Points, parts: list[tuple[PolynomialBest, Array]], tol: float
-) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
-    """Margins, errors, regularizations, values on the spectrum and success of best polynomials."""
-    x, error = spectrum(points), np.concatenate([growth for _, growth in parts])
-    values = [
-        _unit(Polynomial(best.coefficients), x[rows])
-        for rows, (best, _) in zip(batches(points.size, _BLOCK), parts, strict=True)
-    ]
-    g, scale = (np.concatenate(column) for column in zip(*values, strict=True))
-    margin, reg = (np.concatenate([getattr(best, name) for best, _ in parts]) for name in ("margin", "reg"))
-    return margin, error, reg / scale**2, g, error <= tol
+def _of_polynomials(points: Points, tol: float) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+    """Margins, errors, regularizations, values on the spectrum and success of polynomials of growing order."""
+    columns = []
+    for rows in batches(points.size, _BLOCK):
+        best, growth = growing_polynomials(points.take(rows), tol=tol)
+        g, scale = _unit(Polynomial(best.coefficients), spectrum(points)[rows])
+        columns.append((best.margin, growth, best.reg / scale**2, g, growth <= tol))
+    margin, error, reg, g, settled = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return margin, error, reg, g, settled
 
 
 def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:

@@ -1,48 +1,45 @@
-"""Families of networks compared with each other and with the ceilings."""
+"""Families of networks compared with each other and with the ceilings; maps of the gap between one family and the ceiling."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-
-from gcnlimit._values import Array
-from gcnlimit.errors import ParameterError
-from gcnlimit.network import GCN
-from gcnlimit.results.performance import Status
-from gcnlimit.results.plot import draw_methods
-from gcnlimit.results.result import Coordinates, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-import contextlib
-import math
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import chain
-
 from scipy.special import ndtr
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
-from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, is_infinite
-from gcnlimit.choose.gap_map import scored
+from gcnlimit._values import Array, Numbers
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, filter_ceiling, is_infinite
 from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
 from gcnlimit.choose.search import Bounds
-from gcnlimit.choose.tune import tune
+from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.degrees import DegreeLaw
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank, Residual
-from gcnlimit.normalization import Normalization, Regularized, as_normalization
+from gcnlimit.network import GCN, check_problem
+from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.parameters import labelled
-from gcnlimit.results.performance import Prediction, scalar_or_array
+from gcnlimit.results.performance import Prediction, Status, scalar_or_array
+from gcnlimit.results.plot import draw_methods
+from gcnlimit.results.result import Coordinates, Result
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.points import Points, check_range, in_range
 from gcnlimit.theory.propensity_spectrum import spectrum
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ANYWHERE = (-math.inf, math.inf)
+_ANY_REG = (0.0, math.inf)
 
 
 @dataclass(frozen=True)
@@ -171,10 +168,6 @@ def _text(values: Array) -> str:
     return numbers if values.size == 1 else f"[{numbers}]"
 
 
-_ANYWHERE = (-math.inf, math.inf)
-_ANY_REG = (0.0, math.inf)
-
-
 def compare(
     data: CSBM,
     *,
@@ -192,10 +185,10 @@ def compare(
     of the graph alone; and the Bayes-optimal accuracy. Each line says what was chosen.
 
     On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
-    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families have
-    the symmetric normalisation, PageRank is shown with the others too, those left out that the law does not allow, and neither
-    polynomials nor other filters are searched; the eigenvector is that of the regularised graph. The search takes a few seconds
-    for one point, less for each of many.
+    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families
+    have the symmetric normalization. PageRank is also shown with the other normalizations that the law allows, neither
+    polynomials nor other filters are searched, and the eigenvector is that of the regularized graph. The search takes a
+    few seconds for one point, less for each of many.
 
     Parameters
     ----------
@@ -233,49 +226,63 @@ def compare(
     """
     flag("symmetrize", symmetrize)
     order = whole("order", order, low=0, high=MAX_ORDER)
-    progress = progress if progress is None else flag("progress", progress)
     check_types("compare", data=(data, CSBM))
-    infinite = is_infinite(reg)
+    is_infinite(reg)
     usable, searched = _searched(data)
-    ceiling = bayes_optimal(data)
-    tuned = _Families(searched, symmetrize, infinite)
-    residual = Residual.constant(1.0, depth)
-    families = [
-        tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE}),
-        tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth}),
-        tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE}),
-        tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)}),
-    ]
-    if data.degrees is None:
-        families.append(_polynomials(searched, order, symmetrize, reg))
-        families += [_beyond_one_filter(searched)] * tuned.symmetric
-    else:
-        families += tuned.normalisations(data.degrees)
-    pca_log_error, pca_accuracy = _eigenvector(data, symmetrize)
+    entries = []
     with progress_bar("methods", None, progress, unit="methods") as bar:
-        networks = []
-        for entry in chain.from_iterable(families):
-            networks.append(entry)
+        for entry in _networks(searched, Residual.constant(1.0, depth), order, symmetrize, reg):
+            entries.append(_refused(entry, usable))
             bar.advance(1)
-    entries = [
-        *(_refused(entry, usable) for entry in networks),
-        Entry("PCA of the graph", {}, scalar_or_array(pca_accuracy), scalar_or_array(pca_log_error)),
-        Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error, status=ceiling.status),
-    ]
-    return labelled(Comparison(tuple(entries)), data)
+    ceiling = bayes_optimal(data)
+    best = Entry("Bayes-optimal", {}, ceiling.test_accuracy, ceiling.log_test_error, status=ceiling.status)
+    return labelled(Comparison((*entries, _eigenvector(data, symmetrize), best)), data)
 
 
-def _eigenvector(data: CSBM, symmetrize: bool) -> tuple[Array, Array]:
-    """Logarithm of the error and accuracy of the leading eigenvector of the graph, regularised where degrees vary."""
-    signal, law = np.broadcast_to(data.effective_signal(symmetrize), data.shape), data.degrees
+def _networks(data: CSBM, residual: Residual, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
+    """Entries of the networks, one after the other."""
+    depth = residual.depth
+
+    def tuned(method: str, filter: Filter, free: dict[str, Bounds], normalization: str = "symmetric") -> Entry:
+        gcn = GCN(filter, symmetrize=symmetrize, normalization=normalization)
+        return _tuned(method, data, gcn, free | ({"reg": _ANY_REG} if reg is None else {}))
+
+    yield tuned(f"residual, equal c, depth {depth}", residual, {"c": _ANYWHERE})
+    yield tuned(f"residual, free c, depth {depth}", residual, {"c": [_ANYWHERE] * depth})
+    yield tuned("diffusion", Diffusion(1.0), {"t": _ANYWHERE})
+    yield tuned("PageRank", PageRank(0.0), {"theta": (-1.0, 1.0)})
+    if data.degrees is None:
+        yield from _polynomials(data, order, symmetrize, reg)
+        if symmetrize or not data.directed:
+            yield from _beyond_one_filter(data)
+        return
+    for name in ("none", "random-walk", "regularized"):
+        if _is_answered(name, data.degrees):
+            yield tuned(f"PageRank, {name.replace('-', ' ')}", PageRank(0.0), {"theta": (-1.0, 1.0)}, name)
+
+
+def _is_answered(normalization: str, law: DegreeLaw) -> bool:
+    """Whether the theory has an answer for a normalization under a law of degrees."""
+    try:
+        as_normalization(normalization).check(law)
+    except ParameterError:
+        return False
+    return True
+
+
+def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
+    """Entry of the leading eigenvector of the graph, regularized where degrees vary."""
+    signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
+    law = data.degrees
     if law is None:
         pca = np.broadcast_to(pca_margin(signal), data.shape)
         log_error = best_log_error(pca, data.classes)
-        return log_error, ndtr(pca) if data.classes.two else -np.expm1(log_error)
+        accuracy = ndtr(pca) if data.classes.two else -np.expm1(log_error)
+        return Entry("PCA of the graph", {}, scalar_or_array(accuracy), scalar_or_array(log_error))
     leading = spectrum(Regularized(), law, signal.ravel()).margin.reshape(*data.shape, 1)
     margin, none = leading * np.sqrt(law.theta), np.zeros(data.shape)
     found = from_margins(data.classes, margin, margin, none, none, weight=law.weight)
-    return np.asarray(found.log_test_error), np.asarray(found.test_accuracy)
+    return Entry("PCA of the graph", {}, found.test_accuracy, found.log_test_error)
 
 
 def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
@@ -297,44 +304,13 @@ def _refused(entry: Entry, usable: npt.NDArray[np.bool_]) -> Entry:
     return replace(entry, test_accuracy=accuracy, log_test_error=error, status=status)
 
 
-@dataclass(frozen=True)
-class _Families:
-    """Families of networks tuned on the same data."""
-
-    data: CSBM
-    symmetrize: bool
-    infinite: bool
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether they apply a symmetric operator, on which all filters are searched at any regularization."""
-        return self.symmetrize or not self.data.directed
-
-    def normalisations(self, law: DegreeLaw) -> list[Iterator[Entry]]:
-        """Entries of PageRank with the other normalisations that have an answer under a law of degrees."""
-        found = []
-        for name, given in (("none", "none"), ("random walk", "random-walk"), ("regularised", Regularized())):
-            with contextlib.suppress(ParameterError):
-                as_normalization(given).check(law)
-                found.append(self(f"PageRank, {name}", PageRank(0.0), {"theta": (-1.0, 1.0)}, as_normalization(given)))
-        return found
-
-    def __call__(
-        self,
-        method: str,
-        filter: Filter,
-        free: dict[str, Bounds],
-        normalization: Normalization | str = "symmetric",
-    ) -> Iterator[Entry]:
-        """Entry of a family at its best."""
-        gcn = GCN(filter, symmetrize=self.symmetrize, normalization=normalization)
-        best = tune(
-            self.data, gcn, free if self.infinite else free | {"reg": _ANY_REG}, threshold="best", progress=False
-        )
-        points = len(self.data.shape)
-        chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
-        chosen.setdefault("reg", best.gcn.reg)
-        yield _network(method, chosen, best.gcn, best.prediction, self.data)
+def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
+    """Entry of a family at its best."""
+    best = tune(data, gcn, free, progress=False)
+    points = len(data.shape)
+    chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
+    chosen.setdefault("reg", best.gcn.reg)
+    return _network(method, chosen, best.gcn, best.prediction, data)
 
 
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
@@ -342,10 +318,11 @@ def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) ->
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
     yield _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data)
     explicit = best.ceiling_at_infinite_reg
-    bound = " (>=)" if explicit.lower_bound else ""
-    yield _entry(f"any one filter, reg = inf{bound}", explicit, explicit.reg)
+    ceilings = {f"any one filter, reg = inf{' (>=)' if explicit.lower_bound else ''}": explicit}
     if reg is None and not explicit.lower_bound:
-        yield _entry("any one filter, any reg", best.ceiling, best.ceiling.reg)
+        ceilings["any one filter, any reg"] = best.ceiling
+    for method, found in ceilings.items():
+        yield Entry(method, {"reg": found.reg}, found.test_accuracy, found.log_test_error, status=found.status)
 
 
 def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
@@ -373,5 +350,80 @@ def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data
     return Entry(method, chosen, *scored(of, data), gcn, of.status)
 
 
-def _entry(method: str, of: FilterCeiling, reg: float | Array) -> Entry:
-    return Entry(method, {"reg": reg}, of.test_accuracy, of.log_test_error, None, of.status)
+@dataclass(frozen=True, repr=False)
+class GapMap(Result):
+    """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
+
+    Parameters
+    ----------
+    data
+        The data.
+    tuned
+        The best network of the family at each point.
+    ceiling
+        The Bayes-optimal performance.
+    """
+
+    data: CSBM
+    tuned: Tuned
+    ceiling: Prediction
+
+    _plotted = "gap"
+
+    def _points(self) -> Coordinates:
+        return self.tuned._points()
+
+    def _shown(self) -> dict[str, Any]:
+        gaps = {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap, "log_ratio": self.log_ratio}
+        return self.tuned._shown() | gaps
+
+    @property
+    def gap(self) -> Numbers:
+        """Bayes-optimal minus tuned test accuracy."""
+        return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
+
+    @property
+    def log_ratio(self) -> Numbers:
+        """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
+        return scored(self.tuned.prediction, self.data)[1] - self.ceiling.log_test_error
+
+    @cached_property
+    def linear(self) -> FilterCeiling:
+        """The best network of one filter and one weight vector at each point, over all filters and regularizations."""
+        return filter_ceiling(self.data, self.tuned.gcn.symmetrize)
+
+    @property
+    def linear_gap(self) -> Numbers:
+        """Bayes-optimal accuracy minus that of the best network of one filter, over all filters and regularizations."""
+        return self.ceiling.test_accuracy - self.linear.test_accuracy
+
+
+def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
+    """Gap between a family of networks, tuned at each point of a map of data, and the ceiling.
+
+    Parameters
+    ----------
+    data
+        The data: two parameters as arrays that broadcast, such as ``lam=x[:, None], mu=y``, make a map.
+    gcn, free, progress
+        The family, what is free, and whether to draw a bar, as in `tune`; ``reg`` stays as it is in `gcn` unless it is free.
+
+    Examples
+    --------
+    >>> import gcnlimit as gl
+    >>> data = gl.CSBM(alpha=4, lam=np.array([[0.5], [1.0]]), mu=[1.0, 2.0, 3.0], rho=0.1)
+    >>> map = gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)})
+    >>> map.gap.shape, bool(np.all(map.gap > map.linear_gap)), bool(np.all(map.linear_gap > 0))
+    ((2, 3), True, True)
+    """
+    check_problem("gap_map", data, gcn)
+    ceiling = bayes_optimal(data)
+    return GapMap(data, tune(data, gcn, free, progress=progress), ceiling)
+
+
+def scored(prediction: Prediction, data: CSBM) -> tuple[Numbers, Numbers]:
+    """Accuracy and logarithm of the error, on unequal classes at the best threshold."""
+    if data.classes.equal:
+        return prediction.test_accuracy, prediction.log_test_error
+    margin = np.asarray(prediction.order_parameters.test_margin)
+    return prediction.best_accuracy, scalar_or_array(best_log_error(margin, data.classes))

@@ -67,27 +67,21 @@ def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
     [0.9238, 0.9424, 0.9424, 0.9427]
     """
     check_types("linear_ceilings", data=(data, CSBM))
-    require_equal(data)
+    if not (data.classes.equal and data.features.is_white):
+        raise ParameterError("linear networks of several filters are solved for equal classes and white features")
     filters = whole("filters", filters, low=1)
     points = Points.of(data, GCN(PageRank(0.0)))
-    several = np.array([_several_filters(points.take(row), filters) for row in np.arange(points.size)[:, None]])
+    several = np.array([_several_filters(_Pairs.at(points, k), filters) for k in range(points.size)])
     margins = (several, *beyond_one_filter(points), best_linear_network(points).margin)
     none = np.zeros(data.shape)
     found = (from_margins(data.classes, m.reshape(data.shape), none, none, none) for m in margins)
     return LinearCeilings(*(one.test_accuracy for one in found))
 
 
-def require_equal(data: CSBM) -> None:
-    """Refuse unequal classes and correlated features, for which networks of several filters are not solved."""
-    if not (data.classes.equal and data.features.is_white):
-        raise ParameterError("linear networks of several filters are solved for equal classes and white features")
-
-
 def beyond_one_filter(points: Points) -> tuple[Array, Array]:
     """Return the best margins of two filters, and of one filter with labels as an input; see `linear_ceilings`."""
-    rows = np.arange(points.size)[:, None]
-    found = np.array([(_two_filters(points.take(row)), _with_labels(points.take(row))) for row in rows])
-    return found[:, 0], found[:, 1]
+    every = [_Pairs.at(points, k) for k in range(points.size)]
+    return np.array([_two_filters(pairs) for pairs in every]), np.array([_with_labels(pairs) for pairs in every])
 
 
 class LinearNetwork(NamedTuple):
@@ -121,7 +115,8 @@ def best_linear_network(points: Points) -> LinearNetwork:
     >>> bool(abs(p @ b[0] / np.sqrt(p @ V[0] @ p) / best.margin[0] - 1) < 1e-12)
     True
     """
-    signal, mu, odds = points.signal, points.mu, np.minimum(points.rho / np.maximum(1.0 - points.rho, 1e-300), _SURE)
+    signal, mu = points.signal, points.mu
+    odds = np.minimum(points.rho / np.maximum(1.0 - points.rho, 1e-300), _SURE)
     taught = np.square(best_margin(np.sqrt(odds), signal))
     q = taught / (1.0 + taught)
     c2 = mu / points.alpha * mu * q / (1.0 + mu * q)
@@ -166,20 +161,33 @@ def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
     return measure, basis
 
 
-def _quotient(measure: SpikedSemicircle, points: Points, basis: Array) -> tuple[Array, Array]:
-    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each."""
-    count = basis.shape[1]
-    b, V = pieces(measure, points, np.tile(basis, (1, count, 1)), np.repeat(basis, count, axis=1), basis)
-    return b[0], V[0]
+class _Pairs(NamedTuple):
+    """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each.
+
+    `start` is the filter that teaches the weights most, in the basis.
+    """
+
+    size: int
+    start: Array
+    b: Array
+    V: Array
+
+    @classmethod
+    def at(cls, points: Points, k: int) -> _Pairs:
+        """Pairs at one of the points."""
+        one = points.take(np.array([k]))
+        measure, basis = _basis(one)
+        start = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(one).train(measure.x[0])[0]
+        size = basis.shape[1]
+        b, V = pieces(measure, one, np.tile(basis, (1, size, 1)), np.repeat(basis, size, axis=1), basis)
+        return cls(size, start, b[0], V[0])
 
 
-def _two_filters(points: Points) -> float:
+def _two_filters(pairs: _Pairs) -> float:
     """Best margin of two filters: each in turn is the best given the other, from the filter that teaches the weights most."""
-    measure, basis = _basis(points)
-    b, V = _quotient(measure, points, basis)
-    count = basis.shape[1]
-    mean, spread = b[: count**2].reshape(count, count), V[: count**2, : count**2].reshape(4 * (count,))
-    train = (basis[0] * (measure.tau + measure.e)) @ best_linear_network(points).train(measure.x[0])[0]
+    size, train = pairs.size, pairs.start
+    mean = pairs.b[: size**2].reshape(size, size)
+    spread = pairs.V[: size**2, : size**2].reshape(4 * (size,))
     margin, before = 0.0, -1.0
     while margin - before > _STILL:
         train = train / np.linalg.norm(train)
@@ -191,11 +199,10 @@ def _two_filters(points: Points) -> float:
     return margin
 
 
-def _with_labels(points: Points) -> float:
+def _with_labels(pairs: _Pairs) -> float:
     """Best margin of one filter with labels as an input through another."""
-    measure, basis = _basis(points)
-    b, V = _quotient(measure, points, basis)
-    features, labels = slice(basis.shape[1] ** 2), slice(basis.shape[1] ** 2, None)
+    b, V = pairs.b, pairs.V
+    features, labels = slice(pairs.size**2), slice(pairs.size**2, None)
     reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]
@@ -203,26 +210,26 @@ def _with_labels(points: Points) -> float:
     return float(np.hypot(np.sqrt(b[labels] @ alone), beside))
 
 
-def _several_filters(points: Points, filters: int) -> float:
+def _several_filters(pairs: _Pairs, filters: int) -> float:
     """Best margin of several filters, each with weights of its own."""
-    measure, basis = _basis(points)
-    b, V = _quotient(measure, points, basis)
-    pairs = slice(basis.shape[1] ** 2)
-    return _climbed(b[pairs], V[pairs, pairs], filters=filters, climbs=8)
+    both = slice(pairs.size**2)
+    return _climbed(pairs.b[both], pairs.V[both, both], filters=filters, climbs=8)
 
 
 def _climbed(b: Array, V: Array, *, filters: int, climbs: int) -> float:
     """Best margin of filters in the basis of the pieces, each at training and at test, from random starts."""
     size = int(np.sqrt(b.size))
 
-    def value(x: Array, rows: Any) -> Array:
+    def pairs(x: Array) -> tuple[Array, Array]:
         g = x.reshape(len(x), filters, size)
-        p = (g.mT @ g).reshape(len(x), -1)
+        return g, (g.mT @ g).reshape(len(x), -1)
+
+    def value(x: Array, rows: Any) -> Array:
+        p = pairs(x)[1]
         return np.asarray(p @ b / np.sqrt(np.vecdot(p @ V, p)))
 
     def gradient(x: Array, rows: Any) -> Array:
-        g = x.reshape(len(x), filters, size)
-        p = (g.mT @ g).reshape(len(x), -1)
+        g, p = pairs(x)
         carried, variance = p @ V, np.vecdot(p @ V, p)[:, None]
         slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
         kernel = slope.reshape(len(x), size, size)

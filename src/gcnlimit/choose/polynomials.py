@@ -28,7 +28,6 @@ Index = npt.NDArray[np.intp]
 
 _TINY = 1e-100  # imaginary step of exact derivatives
 _MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite regularization the integrands are rational
-_NUMBERS = 1 << 20  # in a matrix of the directed filters that are computed together
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
@@ -49,33 +48,13 @@ class FreeFilters(ABC):
     """Powers of each polynomial of the basis: point, power, member."""
 
     def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
-        self.points, self.order, self.finite = points, order, finite
+        self.points = points
+        self.order = order
+        self.finite = finite
 
     def coefficients(self, a: Array) -> Array:
         """Coefficients of the powers, one row for each point."""
-        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, self.unscaled(a)))
-
-    def unscaled(self, a: Array) -> Array:
-        """Coordinates in the basis, the scale multiplied in."""
-        if not self.finite:
-            return a
-        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
-        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
-
-    def margin(self, a: Array, where: Index) -> Array:
-        """Margin of a test node."""
-        return self.margin_of(self.unscaled(a), where)
-
-    def gradient(self, a: Array, where: Index) -> Array:
-        """Gradient of the margin in the coordinates."""
-        full = self.unscaled(a)
-        slope = self.gradient_of(full, where)
-        if not self.finite:
-            return slope
-        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
-        along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
-        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
-        return np.concatenate([turn, along], axis=1)
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, a))
 
     def reg(self, a: Array) -> Array:
         """Regularization of the filter of each point, in the units of its coefficients."""
@@ -86,12 +65,12 @@ class FreeFilters(ABC):
         """Coordinates in the basis of the filters closest to Taylor series `g`, one row for each point."""
 
     @abstractmethod
-    def margin_of(self, a: Array, where: Index) -> Array:
-        """Margin of a test node for coordinates in the basis."""
+    def margin(self, a: Array, where: Index) -> Array:
+        """Margin of a test node."""
 
     @abstractmethod
-    def gradient_of(self, a: Array, where: Index) -> Array:
-        """Gradient of `margin_of`."""
+    def gradient(self, a: Array, where: Index) -> Array:
+        """Gradient of the margin in the coordinates."""
 
 
 class SymmetricFilters(FreeFilters):
@@ -107,8 +86,10 @@ class SymmetricFilters(FreeFilters):
         self.problem = SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
         self.basis, self.monomials = _orthonormal(measure, order)
 
+    def coefficients(self, a: Array) -> Array:
+        return super().coefficients(self._unscaled(a))
+
     def fit(self, g: Array) -> Array:
-        """Project on the basis."""
         measure = self.problem.measure
         values = np.zeros_like(measure.x)
         for k in range(g.shape[-1] - 1, -1, -1):
@@ -116,27 +97,39 @@ class SymmetricFilters(FreeFilters):
         return np.asarray(np.einsum("bnj,bn,bn->bj", self.basis, measure.tau + measure.e, values))
 
     def reg(self, a: Array) -> Array:
-        """Regularization of the filter of each point, in the units of its coefficients."""
         if not self.finite:
             return super().reg(a)
-        g, d = self._values(self.unscaled(a), np.arange(len(a)))
+        g, d = self._values(self._unscaled(a), np.arange(len(a)))
         return self.problem.reg(g**2 * d)
+
+    def margin(self, a: Array, where: Index) -> Array:
+        g, d = self._values(self._unscaled(a), where)
+        return self.problem.take(where).value(g * d, g**2 * d)
+
+    def gradient(self, a: Array, where: Index) -> Array:
+        """Derivative in the values at the nodes, then in the coordinates in the basis, then in direction and scale."""
+        full = self._unscaled(a)
+        g, d = self._values(full, where)
+        by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
+        U1, W1 = ((1.0 - g**2) * d**2, 2.0 * g * d**2) if self.finite else (d, 2.0 * g)
+        slope = np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
+        if not self.finite:
+            return slope
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        along = np.vecdot(slope, full)[:, None]  # the derivative in the logarithm of the scale
+        turn = (np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * slope - along * a[:, :-1] / size) / size
+        return np.concatenate([turn, along], axis=1)
+
+    def _unscaled(self, a: Array) -> Array:
+        """Coordinates in the basis, the scale multiplied in."""
+        if not self.finite:
+            return a
+        size = np.linalg.norm(a[:, :-1], axis=1, keepdims=True)
+        return np.asarray(np.exp(np.clip(a[:, -1:], -_FARTHEST, _FARTHEST)) * a[:, :-1] / size)
 
     def _values(self, a: Array, where: Index) -> tuple[Array, Array]:
         g = np.einsum("bnj,bj->bn", self.basis[where], a)
         return g, 1.0 / (1.0 + g**2) if self.finite else np.ones_like(g)
-
-    def margin_of(self, a: Array, where: Index) -> Array:
-        """Quadrature."""
-        g, d = self._values(a, where)
-        return self.problem.take(where).value(g * d, g**2 * d)
-
-    def gradient_of(self, a: Array, where: Index) -> Array:
-        """Derivative in the values at the nodes, then in the coordinates."""
-        g, d = self._values(a, where)
-        by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
-        U1, W1 = ((1.0 - g**2) * d**2, 2.0 * g * d**2) if self.finite else (d, 2.0 * g)
-        return np.asarray(np.einsum("bnj,bn->bj", self.basis[where], by_U * U1 + by_W * W1))
 
 
 def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
@@ -168,7 +161,6 @@ class DirectedFilters(FreeFilters):
         self.mu = points.mu / points.features.moments[0]  # at which the averages are taken, Eq. 8.15
 
     def fit(self, g: Array) -> Array:
-        """Cut the series and sum its tails."""
         G = np.array(g[..., : self.order + 1])
         for i in range(self.order - 1, -1, -1):
             G[..., i] += self.points.signal * G[..., i + 1]
@@ -184,11 +176,10 @@ class DirectedFilters(FreeFilters):
         points = self.points
         return margins(averages, points.alpha[where], points.mu[where], points.rho[where], points.features)[0]
 
-    def margin_of(self, a: Array, where: Index) -> Array:
-        """Sums over the coefficients."""
+    def margin(self, a: Array, where: Index) -> Array:
         return self._margins(self._averages(a, where), where)
 
-    def gradient_of(self, a: Array, where: Index) -> Array:
+    def gradient(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
         g, G, mu = self._series(a, where), a, self.mu[where][:, None]
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
@@ -241,55 +232,46 @@ class PolynomialBest(NamedTuple):
         return self._replace(coefficients=np.pad(self.coefficients, ((0, 0), (0, more))))
 
 
-class PolynomialSearch:
-    """Best polynomials of a batch of points; the searches at low order, from many starts, are made once for all higher ones."""
+def best_polynomials(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
+    """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
+    low = _lowest(points, order, finite=False)
+    best = _found(points, order, _raised(points, order, low, finite=False), finite=False)
+    if infinite or not points.symmetric:
+        return best
+    trained = _raised(points, order, _lowest(points, order, finite=True, known=low), finite=True)
+    return _better(best, _found(points, order, trained, finite=True))
 
-    def __init__(self, points: Points) -> None:
-        self.points = points
-        self._known: dict[tuple[int, bool], Ascent] = {}
 
-    def best(self, order: int, *, infinite: bool) -> PolynomialBest:
-        """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
-        best = self._found(order, finite=False)
-        return best if infinite or not self.points.symmetric else _better(best, self._found(order, finite=True))
+def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, Array]:
+    """Best polynomials of growing order at infinite regularization, and the last growth of the margin, `tol` at most.
 
-    def growing(self, *, tol: float) -> tuple[PolynomialBest, Array]:
-        """Best polynomials of growing order at infinite regularization, and the last growth of the margin, `tol` at most.
+    The coefficients are those of the largest order, padded.
+    """
+    left, growth = np.arange(points.size), np.full(points.size, np.inf)
+    found = _lowest(points, _SMALL, finite=False)
+    best = _found(points, _SMALL, found, finite=False)
+    for order in _ORDERS:
+        if not left.size:
+            break
+        found = _continue(points.take(left), order, found, finite=False)
+        growth[left] = np.abs(found.f - best.margin[left])
+        best = best.widened(order + 1)
+        for column, value in zip(best, _found(points.take(left), order, found, finite=False), strict=True):
+            column[left] = value
+        more = growth[left] > tol
+        found, left = found.take(more), left[more]
+    return best, growth
 
-        The coefficients are those of the largest order, padded.
-        """
-        left, growth = np.arange(self.points.size), np.full(self.points.size, np.inf)
-        found, best = self._climbed(_SMALL, finite=False), self._found(_SMALL, finite=False)
-        for order in _ORDERS:
-            if not left.size:
-                break
-            points, everyone = self.points.take(left), left.size == self.points.size
-            found = self._climbed(order, finite=False) if everyone else _continue(points, order, found, finite=False)
-            growth[left] = np.abs(found.f - best.margin[left])
-            best = best.widened(order + 1)
-            for column, value in zip(best, _filters_found(points, order, found, finite=False), strict=True):
-                column[left] = value
-            more = growth[left] > tol
-            found, left = found.take(more), left[more]
-        return best, growth
 
-    def _found(self, order: int, *, finite: bool) -> PolynomialBest:
-        return _filters_found(self.points, order, self._climbed(order, finite=finite), finite=finite)
+def _lowest(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> Ascent:
+    """Filters at an order low enough for many starts."""
+    low = min(order, _SMALL)
+    return _continue(points, low, _search(points, low, finite=finite, known=known), finite=finite)
 
-    def _climbed(self, order: int, *, finite: bool) -> Ascent:
-        """The best filters of an order; those that are known are not sought again."""
-        if (order, finite) not in self._known:
-            lower = self._lower(order, finite=finite)
-            self._known[order, finite] = _continue(self.points, order, lower, finite=finite)
-        return self._known[order, finite]
 
-    def _lower(self, order: int, *, finite: bool) -> Ascent:
-        """Filters to climb from: those of the highest lower order that is known, at a low order the best of many starts."""
-        if order > _SMALL:
-            known = (n for n, kind in self._known if kind == finite and _SMALL < n < order)
-            return self._climbed(max(known, default=_SMALL), finite=finite)
-        explicit = self._climbed(order, finite=False) if finite else None
-        return _search(self.points, order, finite=finite, known=explicit)
+def _raised(points: Points, order: int, low: Ascent, *, finite: bool) -> Ascent:
+    """Filters of an order, from those of a low one."""
+    return _continue(points, order, low, finite=finite) if order > _SMALL else low
 
 
 def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
@@ -305,7 +287,7 @@ def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
     return (SymmetricFilters if points.symmetric else DirectedFilters)(points, order, finite=finite)
 
 
-def _filters_found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
+def _found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
     """Coefficients and regularization of the filters found."""
     filters = _filters(points, order, finite=finite)
     return PolynomialBest(found.f.copy(), filters.coefficients(found.x), filters.reg(found.x), found.settled.copy())

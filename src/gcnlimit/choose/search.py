@@ -132,7 +132,7 @@ class Search:
         if alone or not math.isinf(self.axes[self.reg_axis].asked[1]) or self.own_bias:
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others)
+        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others, own_bias=False)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""

@@ -1,4 +1,4 @@
-r"""The margin of a symmetric graph as a function of the values of its filter on the spectrum, with its derivatives.
+r"""The ceiling of linear networks on a symmetric graph: the best of all functions on its spectrum.
 
 For the square loss a filter :math:`g` at strength :math:`s` enters through :math:`U = g/(1 + s g^2)` and
 :math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`,
@@ -7,13 +7,11 @@ drops out. The margin is a function of eight numbers that are *linear* in functi
 
 .. math:: \tau(W),\; \tau(W^2),\; \tau(U^2),\; e(W) - \tau(W),\; e(W^2),\; e(U^2),\; e(U),\; e(UW) .
 
-The best values of a filter on the spectrum: Newton's method on the margin of a symmetric graph.
-
-At strength 1 a value is an angle, :math:`g = \tan\varphi`, so that :math:`U = \frac12 \sin 2\varphi` and
-:math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0, :math:`U = \varphi` and
-:math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian is diagonal plus
-a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the derivatives
-:math:`c_k` in these numbers, every angle of the bulk maximises at the optimum
+Newton's method finds the best values. At strength 1 a value is an angle, :math:`g = \tan\varphi`, so that
+:math:`U = \frac12 \sin 2\varphi` and :math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0,
+:math:`U = \varphi` and :math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian
+is diagonal plus a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the
+derivatives :math:`c_k` in these numbers, every angle of the bulk maximizes at the optimum
 
 .. math:: c_1 W + c_2 W^2 + c_3 U^2 + w(x)\, [ c_4 W + c_5 W^2 + c_6 U^2 + c_7 U + c_8 UW ], \qquad
           w(x) = \frac{de}{d\tau} = \frac{1}{1 + \lambda_e^2 - \lambda_e x}
@@ -23,6 +21,7 @@ a matrix of rank eight: a step costs little more than the margin itself, on any 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,10 +29,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.numerics.maximize import spread
+from gcnlimit.numerics.spectral import (
+    SpikedSemicircle,
+    edge_panels,
+    halved,
+    interpolate,
+    panel_angles,
+    panel_measure,
+    panel_tails,
+)
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.finite_reg.square import WHITE, most_freedom, spectral_transforms, square_margin, square_reg
+from gcnlimit.theory.points import Points
 
 NUMBERS = 8
 _TINY = 1e-100  # imaginary step of exact derivatives
@@ -140,7 +149,7 @@ _SWEEPS = 12  # of exchanges between climbs
 _TRIED = np.linspace(-1.0, 1.0, 49)[1:]  # angles that a node may be moved to, in units of the largest
 _SETTLED = 1e-14  # expected gain of a step below which the climb ends
 _LONGEST = 0.5  # largest change of an angle in one step
-_NOTHING = 1e-9  # gain of an exchange, relative to the share of a node, that counts as rounding
+_MIN_GAIN = 1e-9  # gain of an exchange, relative to the share of a node, that counts as rounding
 _FLOOR = 1e-9  # least curvature of a node, relative to the largest
 
 
@@ -190,15 +199,8 @@ def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
     return Climbed(angle, best, settled)
 
 
-def stationarity(margin: SpectralMargin, angle: Array) -> Array:
-    """Largest derivative of the margin in an angle, over the weight of its node: 0 at an optimum."""
-    derivative, _, _ = _derivatives(margin, angle)
-    weight = margin.measure.tau + margin.measure.e
-    return np.asarray(np.max(np.abs(derivative) / np.where(weight > 0.0, weight, 1.0), axis=1))
-
-
 def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array, npt.NDArray[np.bool_]]:
-    r"""Move nodes to the angles that maximise their share of the linearized margin, the most promising first.
+    r"""Move nodes to the angles that maximize their share of the linearized margin, the most promising first.
 
     A node of the bulk has little weight: where another angle has a larger share, moving there raises the margin. That leaves
     saddles, such as :math:`\varphi = 0` without features, and no optimum.
@@ -206,14 +208,15 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
     weight = margin.measure.tau + margin.measure.e
-    share, target, here = np.full_like(angle, -np.inf), angle.copy(), margin.share(slope, *values(angle, margin.s))
+    target, share = angle.copy(), np.full_like(angle, -np.inf)
+    here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
         there = margin.share(slope, *values(tried, margin.s))
         target, share = np.where(there > share, tried, target), np.maximum(share, there)
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)
-    gain[gain < _NOTHING * scale] = 0.0
+    gain[gain < _MIN_GAIN * scale] = 0.0
     moved, raised = angle.copy(), np.zeros(best.size, bool)
     for fraction in 0.5 ** np.arange(8.0):
         chosen = (gain > 0.0) & (gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)) & ~raised[:, None]
@@ -277,3 +280,146 @@ def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array
         length[search] *= 0.5
     length[search], reached[search] = 0.0, start[search]
     return length, reached
+
+
+_BLOCK = 48  # points searched together
+_STARTS = 4  # number of climbs, from the best filters tried
+_FIRST = 15  # steps of each climb before the best alone is continued
+_SCALES = np.geomspace(1e-3, 1e1, 13)  # of the starts at finite regularization, where the scale counts
+_ROUNDS = 40  # refinements of the panels in which a filter has a kink
+_ROUGH = 1e-3  # truncation error of a panel times its weight, over the tolerance, above which the panel is halved
+_STEEPEST = 1e4  # largest value of a filter that is reported, where it has a pole
+
+
+class SpectralBest(NamedTuple):
+    """Best filters, one row for each point: margin, its error, regularization, values at the nodes of `spectrum`."""
+
+    margin: Array
+    error: Array
+    reg: Array
+    g: Array
+    settled: npt.NDArray[np.bool_]
+
+
+def spectrum(points: Points) -> Array:
+    """Real points of the spectrum, the spike or the edge on its side last."""
+    edge = 2.0 if points.symmetric else 1.0
+    bulk = np.broadcast_to(np.linspace(-edge, edge, 201), (points.size, 201))
+    spike = np.where(points.signal < 0.0, -1.0, 1.0) * points.radius
+    return np.concatenate([bulk, spike[:, None]], axis=1)
+
+
+def spectral_ceiling(points: Points, *, infinite: bool, tol: float) -> SpectralBest:
+    r"""Best filter of each point among all functions on the spectrum, at infinite regularization or at the best one.
+
+    The spectrum is cut into panels, all of them again, then those in which the filter has a kink, until the margin moves by
+    less than `tol`; `error` is its last move. The largest magnitude of a filter is 1.
+    """
+    parts = [_one_block(points.take(rows), infinite, tol) for rows in _blocks(points)]
+    order = np.argsort(np.concatenate([np.empty(0, int), *_blocks(points)]))
+    return SpectralBest(*(np.concatenate(column)[order] for column in zip(*parts, strict=True)))
+
+
+def _blocks(points: Points) -> Iterator[npt.NDArray[np.intp]]:
+    """Batches of points whose spectra need similar panels."""
+    order = np.argsort(np.abs(np.abs(points.signal) - 1.0), kind="stable")
+    yield from np.array_split(order, max(1, -(-points.size // _BLOCK)))
+
+
+def _one_block(points: Points, infinite: bool, tol: float) -> SpectralBest:
+    best = _searched(points, np.zeros(points.size), tol)
+    if infinite:
+        return best
+    finite = _searched(points, np.ones(points.size), tol, best)
+    better = finite.margin > best.margin + 1e-2 * tol
+    columns = (np.where(better if a.ndim == 1 else better[:, None], a, b) for a, b in zip(finite, best, strict=True))
+    return SpectralBest(*columns)
+
+
+def _searched(points: Points, s: Array, tol: float, known: SpectralBest | None = None) -> SpectralBest:
+    """Several climbs on the first panels, the best continued on finer ones; `known` is a start, and a margin to exceed."""
+    ends = edge_panels(points.signal)
+    problem = _problem(points, s, ends)
+    start = _starts(problem, points.radius, None if known is None else known.g)
+    where = np.repeat(np.arange(points.size), start.shape[1])
+    first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
+    chosen = np.arange(points.size) * start.shape[1] + np.argmax(first.margin.reshape(points.size, -1), axis=1)
+    coarse, finer = maximize(problem, first.angle[chosen]), halved(ends)
+    fine = maximize(_problem(points, s, finer), _carried(ends, coarse.angle, finer))
+    best = _reported(points, s, finer, fine, np.abs(fine.margin - coarse.margin))
+    hopeless = False if known is None else best.margin + 10.0 * best.error < known.margin
+    for k in np.flatnonzero(~(best.error <= tol) & ~np.asarray(hopeless)):
+        row = np.array([k])
+        one = _cut(points.take(row), s[row], finer, Climbed(*(column[row] for column in fine)), tol)
+        if np.isfinite(one.error[0]):
+            for column, value in zip(best, one, strict=True):
+                column[k] = value[0]
+    return best._replace(settled=best.settled & (best.error <= tol))
+
+
+def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> SpectralBest:
+    """Halve the panels of one point in which the filter is not resolved, until the margin is steady."""
+    change = np.full(1, np.nan)  # remains NaN if every panel is resolved already
+    for _ in range(_ROUNDS):
+        measure = panel_measure(points.signal, ends)
+        weight = (measure.tau + measure.e)[0, :-1].reshape(ends.size - 1, -1).sum(axis=1)
+        U, W = values(found.angle, s)
+        rough = (panel_tails(U[0, :-1]) + panel_tails(W[0, :-1])) * weight > _ROUGH * tol
+        if not np.any(rough):
+            break
+        finer = halved(ends, rough)
+        next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
+        change, found, ends = np.abs(next_.margin - found.margin), next_, finer
+        if change[0] <= 0.1 * tol:
+            break
+    return _reported(points, s, ends, found, change)
+
+
+def _problem(points: Points, s: Array, ends: Array) -> SpectralMargin:
+    measure = panel_measure(points.signal, ends)
+    return SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
+
+
+def _carried(ends: Array, angle: Array, finer: Array) -> Array:
+    """Angles at the nodes of other panels; the atom is the last."""
+    t, before = panel_angles(finer), panel_angles(ends)
+    bulk = np.stack([np.interp(t, before, row) for row in angle[:, :-1]])
+    return np.concatenate([bulk, angle[:, -1:]], axis=1)
+
+
+def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Array:
+    """Angles of the best of diffusions, PageRanks and random polynomials, each at its best scale; point, start, node."""
+    x = problem.measure.x / radius[:, None]
+    shapes = [np.exp(t * x) for t in (-4.0, -2.0, -0.5, 0.0, 0.5, 2.0, 4.0)]
+    shapes += [1.0 / (1.0 - theta * x) for theta in (-0.8, 0.8)]
+    shapes += [np.polynomial.chebyshev.chebval(x, 2.0 * c - 1.0) for c in spread(6, 5)]
+    if known is not None:
+        grid, at = np.linspace(-2.0, 2.0, known.shape[1] - 1), problem.measure.x
+        bulk = np.stack([np.interp(a, grid, g) for a, g in zip(at[:, :-1], known[:, :-1], strict=True)])
+        shapes.append(np.concatenate([bulk, known[:, -1:]], axis=1))
+    g = np.stack(shapes, axis=1)
+    size = np.sqrt(g**2 @ problem.measure.tau)
+    g /= np.where(size > 0.0, size, 1.0)[:, :, None]
+    scaled = np.arctan(_SCALES[:, None] * g[:, :, None]) if np.any(problem.s) else g[:, :, None]
+    points, shapes_, scales, nodes = scaled.shape
+    many = problem.take(np.repeat(np.arange(points), shapes_ * scales))
+    margin = many.value(*values(scaled.reshape(-1, nodes), many.s)).reshape(points, shapes_, scales)
+    scale = np.argmax(margin, axis=2)
+    shape = np.argsort(-np.max(margin, axis=2), axis=1, kind="stable")[:, :_STARTS]
+    return np.asarray(scaled[np.arange(points)[:, None], shape, np.take_along_axis(scale, shape, axis=1)])
+
+
+def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
+    """Regularization and values of the filter; without an atom its value at the edge takes that place."""
+    angle, finite = found.angle, s > 0.0
+    side = np.where(points.signal < 0.0, -1.0, 1.0)
+    x = side[:, None] * np.linspace(-2.0, 2.0, 201)
+    t = np.arccos(np.clip(0.5 * x, -1.0, 1.0))
+    bulk = np.concatenate([interpolate(ends, a[None, :-1], at) for a, at in zip(angle, t, strict=True)])
+    edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
+    atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
+    angles = np.concatenate([bulk, atom[:, None]], axis=1)
+    g = np.where(finite[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
+    size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
+    reg = _problem(points, s, ends).reg(values(angle, s)[1]) / size**2
+    return SpectralBest(found.margin, error, reg, g / size[:, None], found.settled)

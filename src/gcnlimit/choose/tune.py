@@ -62,7 +62,7 @@ class Tuned(Result):
     parameters
         Best value of each free parameter, by name; NaN at a point that was refused.
     curvature
-        Second derivative of the margin that was maximised in each free parameter, in ``log reg`` for the
+        Second derivative of the margin that was maximized in each free parameter, in ``log reg`` for the
         regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
@@ -75,19 +75,23 @@ class Tuned(Result):
     status: TuneStatus | npt.NDArray[np.int64]
 
     def _points(self) -> Coordinates:
-        return self.prediction._points().without(self._chosen())
+        return self.prediction._points().without(self.by_layer(self.parameters))
 
-    def _chosen(self) -> dict[str, Any]:
-        """The free parameters, each layer by itself where the layers differ."""
-        chosen: dict[str, Any] = {}
-        for name, values in self.parameters.items():
+    def by_layer(self, numbers: Mapping[str, Numbers]) -> dict[str, Any]:
+        """Numbers of the free parameters, such as `parameters`, with a name for each layer where the layers differ."""
+        named: dict[str, Any] = {}
+        for name, values in numbers.items():
             layers = np.ndim(values) > np.ndim(self.prediction.test_accuracy)
             filter = self.gcn.read_filter if name.startswith("test_") else self.gcn.filter
-            chosen |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
-        return chosen
+            named |= each_layer(name, values, first=int(filter.shared)) if layers else {name: values}
+        return named
 
     def _shown(self) -> dict[str, Any]:
-        return self._chosen() | self.prediction.as_dict() | {"status": status_names(TuneStatus, self.status)}
+        return (
+            self.by_layer(self.parameters)
+            | self.prediction.as_dict()
+            | {"status": status_names(TuneStatus, self.status)}
+        )
 
 
 def tune(
@@ -101,7 +105,7 @@ def tune(
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
-    What is maximised is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
+    What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
     1, and in which the accuracy increases for any number of equal classes (Eq. 8.3). One free number is searched globally: a
     scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; on a directed graph
     with ``reg`` free up to infinity, from the filters that are best there, at every regularization. All points of the data are
@@ -124,7 +128,7 @@ def tune(
         interval, and ``reg = inf`` competes if the upper bound is infinite. ``"test_filter": "best"`` reads the test nodes
         through the best of all filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     threshold
-        ``"own"`` decides two unequal classes with the bias of the trained network, and maximises
+        ``"own"`` decides two unequal classes with the bias of the trained network, and maximizes
         :math:`\Phi^{-1}(\text{test accuracy})` over finite regularizations.
     throw
         Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has
@@ -152,7 +156,6 @@ def tune(
     check_problem("tune", data, gcn)
     if threshold not in ("own", "best"):
         raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
-    progress = progress if progress is None else flag("progress", progress)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
         intervals, reads_best = _split(free)
         own = threshold == "own"
@@ -196,7 +199,9 @@ def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     if not search.axes:  # nothing to search beside the best filter at test
         return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
-    with progress_bar("batches", len(blocks), progress, unit="batches") as bar:
+    solved = not (search.explicit or search.has_closed_form)  # even one problem can then take a minute: show the time
+    total = None if solved and len(blocks) == 1 else len(blocks)
+    with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
             for column, found in zip(best, _maximize_block(search, rows[block]), strict=True):
                 column[rows[block]] = found

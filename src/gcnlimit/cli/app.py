@@ -13,18 +13,18 @@ from gcnlimit.errors import GCNLimitError
 from gcnlimit.parameters import suggestion
 
 VERBS = {
-    "predict": "Exact performance of a network, beside the Bayes-optimal ceiling.",
+    "predict": "Exact performance of a network, and the Bayes-optimal ceiling.",
     "bayes": "Bayes-optimal performance: the ceiling of every algorithm.",
     "sample": "Draw a graph with features and labels into a file.",
     "simulate": "Train a network on sampled graphs and measure it.",
     "tune": "The best network of a family.",
-    "compare": "Families of networks, filter and regularization tuned, beside the ceilings.",
+    "compare": "Families of networks, each tuned, and the ceilings.",
     "classify": "Classify the nodes of your own graph.",
     "recommend": "Which network and which depth for your own graph, and what is left to gain.",
     "describe": "Describe your own graph, and whether the model holds for it.",
     "explore": "Open the explorer in the browser.",
-    "benchmark": "Problems with exact ceilings, and reference methods on them.",
-    "sweep": "Compute a grid written in a TOML file; interrupted, it resumes.",
+    "benchmark": "Benchmark problems with exact ceilings, and reference methods.",
+    "sweep": "Compute a grid described in a TOML file; an interrupted one resumes.",
     "figure": "Draw one figure, or list them.",
     "reproduce": "Regenerate every figure.",
 }

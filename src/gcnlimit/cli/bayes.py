@@ -12,10 +12,10 @@ from gcnlimit.cli.output import Failures, output_options, show_grid, waiting
 
 @click.command("bayes", no_args_is_help=True)
 @data_options
-@click.option("--degree", type=float, help="Mean degree of the graph, if it is not large: then with standard errors.")
+@click.option("--degree", type=float, help="Mean degree of a sparse graph; the answer then has standard errors.")
 @output_options
 def command(*, form: str, degree: float | None, **given: Any) -> None:
-    """Bayes-optimal performance: what the best of all algorithms reaches, knowing the model.
+    """Bayes-optimal performance: the best that any algorithm can reach, even one that knows the model.
 
     \b
     Examples:

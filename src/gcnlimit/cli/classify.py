@@ -11,8 +11,8 @@ import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit.cli.options import load_labelled, table_options
-from gcnlimit.cli.output import check_file, check_plot, draw, output_options, plot_option, show
-from gcnlimit.errors import writing
+from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.errors import check_writable, writing
 
 
 @click.command("classify", no_args_is_help=True)
@@ -55,15 +55,15 @@ def command(
       gcnlimit classify edges.csv --nodes nodes.csv --out classes.csv
     """
     if out is not None:
-        check_file("--out", Path(out))
+        check_writable(out)
     check_plot(plot, {}, fewest=0)
-    from gcnlimit import GraphClassifier
-
     data = load_labelled(file, **tables)
     given = data.training(split)
     _say_if_done(given)
     weight = "balanced" if balanced else None
     with progress_bar("Classifying", None, unit="fits"):
+        from gcnlimit import GraphClassifier
+
         model = GraphClassifier(family, strengths=strength, class_weight=weight).fit(data.X, given, graph=data.graph)
     if plot is not None:
         draw(plot, model.plot)

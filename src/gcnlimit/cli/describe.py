@@ -28,13 +28,14 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
       gcnlimit describe examples/data/texas.npz
       gcnlimit describe edges.csv --nodes nodes.csv --plot spectrum.png
     """
-    from gcnlimit import real
-    from gcnlimit.real.describe import describe
-
     check_plot(plot, {}, fewest=0)
     data = load_labelled(file, **tables)
+    from gcnlimit import real
+
     known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
     with progress_bar("Describing", None, unit="steps"):
+        from gcnlimit.real.describe import describe
+
         found = describe(data.X, known, data.graph)
     if plot is not None:
         draw(plot, found.plot)

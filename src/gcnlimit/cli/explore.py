@@ -9,9 +9,18 @@ from gcnlimit._runtime.extras import need
 
 @click.command("explore")
 @click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False))
-@click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8050, show_default=True, help="0 takes a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve on; others can then reach it.")
+@click.option(
+    "--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE is a list of edges."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8050, show_default=True, help="Port; 0 takes a free one."
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to serve on; others may then reach the page.",
+)
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 def command(*, file: str | None, nodes: str | None, port: int, host: str, no_browser: bool) -> None:
     """Open the explorer in the browser: sliders for data and network, and pictures that follow them.

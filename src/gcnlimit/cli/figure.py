@@ -48,12 +48,12 @@ def resumable(folder: Path) -> Iterator[None]:
 @nodes_option
 @trials_option
 @form_option
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder of the files.")
-@click.option("--data", "source", type=FILE, help="Redraw from this file of numbers.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder to write to.")
+@click.option("--data", "source", type=FILE, help="Draw again from this file of numbers.")
 def command(
     *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
 ) -> None:
-    """Draw the figure NAME of the paper, and keep its numbers beside it.
+    """Draw the figure NAME of the paper, and save its numbers beside it.
 
     \b
     Examples:

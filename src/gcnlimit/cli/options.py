@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import ParameterError
@@ -66,23 +68,29 @@ def _all(*options: Callable[..., Any]) -> Callable[..., Any]:
 
 
 symmetrize_option = click.option(
-    "--symmetrize/--no-symmetrize", default=True, show_default=True, help="Apply the graph symmetrized, or as it is."
+    "--symmetrize/--no-symmetrize",
+    default=True,
+    show_default=True,
+    help="Use edges in both directions, or as they are.",
 )
-device_option = click.option("--device", default="cpu", show_default=True, help="cpu, or cuda (extra gpu).")
+device_option = click.option("--device", default="cpu", show_default=True, help="cpu, or cuda for a GPU (extra gpu).")
 data_options = _all(
     *(_number(n, f"{long_name(n).capitalize()}{_BOUNDS.get(n, '')}.", required=True) for n in SIGNALS),
     _number("classes", "Number of equal classes, or their fractions such as 0.2,0.8.", default="2"),
-    click.option("--undirected", is_flag=True, help="The graph is drawn symmetric."),
+    click.option("--undirected", is_flag=True, help="The graph is undirected."),
     click.option("--degrees-variance", type=float, help=f"{long_name('degrees_variance').capitalize()}."),
     click.option("--degrees-law", default="gamma", show_default=True, help="gamma or lognormal."),
 )
 network_options = _all(
     *(_number(name, _filter_help(name, family)) for name, family in FAMILIES.items()),
-    *(_number(name, f"{long_name(name).capitalize()}.") for name in names_at_test()[1:]),
-    click.option("--depth", type=int, help="Number of layers that share one value."),
+    *(
+        _number(name, f"Another filter at test: {long_name(name.removeprefix('test_'))}.")
+        for name in names_at_test()[1:]
+    ),
+    click.option("--depth", type=int, help="Number of layers, which share one value."),
     click.option("--loss", default="square", show_default=True, help="square, logistic or hinge."),
     _number("reg", "Regularization, > 0 or inf.", default="inf", show_default=True),
-    click.option("--normalize", is_flag=True, help="Give --reg in units of the gain of the filter."),
+    click.option("--normalize", is_flag=True, help="Measure --reg in units of the filter's gain."),
     click.option("--normalization", default="symmetric", show_default=True, help=f"{long_name('normalization')}."),
     click.option("--tau", type=float, help=f"{long_name('tau').capitalize()}; by default the best."),
     symmetrize_option,
@@ -91,7 +99,7 @@ network_options = _all(
 
 other_graph_options = _all(
     *(
-        _number(f"to_{n}", f"Test on another graph, of this {long_name(n)} [default: that of the training].")
+        _number(f"to_{n}", f"Test on another graph: its {long_name(n)} [default: as in training].")
         for n in ("lam", "mu", "alpha")
     )
 )
@@ -105,7 +113,9 @@ graph_options = _all(
 )
 
 table_options = _all(
-    click.option("--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE lists edges."),
+    click.option(
+        "--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE is a list of edges."
+    ),
     click.option("--label", metavar="COLUMN", help="Column of the classes [default: label, class or y]."),
     click.option("--id", metavar="COLUMN", help="Column that names the nodes [default: the first]."),
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out a column; may be repeated."),
@@ -167,13 +177,19 @@ class Grid:
         """Where a combination is, in words."""
         return ", ".join(f"{name} = {values[index]:g}" for name, values in self.columns().items())
 
+    def at(self, index: int) -> Grid:
+        """One of the combinations."""
+        one = copy.copy(self)
+        one.inputs = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
+        one.axes = {}
+        return one
+
     def refusal(self, index: int) -> str:
         """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
         from gcnlimit.theory.predict import predict
 
-        point = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
         try:
-            predict(build_data(point), build_network(point))
+            predict(*self.at(index).problem())
         except ParameterError as error:
             return str(error)
         return ""
@@ -231,13 +247,16 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
 
     What was done to the tables is printed to standard error.
     """
-    from gcnlimit import real
+    with progress_bar("Reading", None):
+        from gcnlimit import real
 
-    data = real.read(file, nodes, **tables)
+        data = real.read(file, nodes, **tables)
     for note in data.notes:
         click.echo(note, err=True)
     if all(c in (-1, "") for c in data.y.tolist()):
         if nodes is None:
-            raise ParameterError(f"{file!r} has no labels; give a table of nodes by --nodes")
-        raise ParameterError(f"{nodes!r} has no labelled node; name the column of the classes by --label")
+            raise ParameterError(
+                f"{file!r} lists edges only; give the table of nodes, with the classes of some, by --nodes"
+            )
+        raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
     return data

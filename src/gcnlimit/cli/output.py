@@ -7,7 +7,6 @@ import functools
 import io
 import json
 import math
-import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
@@ -22,7 +21,7 @@ from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.progress import Bar, progress_bar
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid
-from gcnlimit.errors import GCNLimitError, ParameterError, writing
+from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
 from gcnlimit.results.result import Result
 from gcnlimit.results.text import table
@@ -35,13 +34,13 @@ _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-plot_option = click.option("--plot", type=FILE, help="Also draw the answer to this file (.png, .pdf, .svg).")
+plot_option = click.option("--plot", type=FILE, help="Also save a plot to this file (.png, .pdf, .svg).")
 
 
 def output_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--output`` and ``--json``; the verb is given `form`, one of table, csv, json."""
 
-    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Form of the answer.")
+    @click.option("--output", type=_FORMS, default="table", show_default=True, help="Format of the output.")
     @click.option("--json", "as_json", is_flag=True, help="The same as --output json.")
     @functools.wraps(function)
     def verb(*, output: str, as_json: bool, **given: Any) -> Any:
@@ -153,15 +152,6 @@ class Failures:
             click.echo(f"  and {count - _SHOWN} more; --output json has the reason of each", err=True)
 
 
-def check_file(name: str, path: Path) -> None:
-    """Refuse a file that cannot be written."""
-    folder = path.absolute().parent
-    if not folder.is_dir():
-        raise ParameterError(f"{name} {path} cannot be written: the folder {folder} does not exist")
-    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-        raise ParameterError(f"{name} {path} cannot be written; choose another file")
-
-
 def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, most: int = 2) -> None:
     """Refuse a picture that cannot be drawn: no Matplotlib, another kind of file, too few or too many axes."""
     if path is None:
@@ -169,11 +159,7 @@ def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, m
     need("--plot", "figures", "matplotlib")
     from matplotlib.backend_bases import FigureCanvasBase
 
-    kinds = sorted(FigureCanvasBase.get_supported_filetypes())
-    if path.suffix.removeprefix(".").lower() not in kinds:
-        endings = ", ".join(f".{kind}" for kind in kinds)
-        raise ParameterError(f"--plot {path} cannot be written: its name must end in one of {endings}")
-    check_file("--plot", path)
+    check_writable(path, [f".{kind}" for kind in sorted(FigureCanvasBase.get_supported_filetypes())])
     if not fewest <= len(axes) <= most:
         wanted = f"{fewest} to {most}" if fewest < most else f"{most}"
         given = f" ({', '.join(axes)})" if axes else "; give one as a range first:last:count"

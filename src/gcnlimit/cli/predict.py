@@ -15,9 +15,9 @@ from gcnlimit.cli.output import Failures, check_plot, draw_beside, output_option
 @data_options
 @network_options
 @other_graph_options
-@click.option("--tol", type=float, default=1e-10, show_default=True, help="Residual at which a point has converged.")
+@click.option("--tol", type=float, default=1e-10, show_default=True, help="Residual below which a point has converged.")
 @click.option(
-    "--max-iterations", type=click.IntRange(1), default=5000, show_default=True, help="Iterations of a point at most."
+    "--max-iterations", type=click.IntRange(1), default=5000, show_default=True, help="Most iterations per point."
 )
 @plot_option
 @output_options
@@ -25,8 +25,8 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
 
     Any number may be a list a,b,c, a range first:last:count or a logarithmic range
-    first:last:count:log; every combination is computed. A point that fails leaves the others intact:
-    its reason is written to standard error, and the exit status is 2 only if every point failed.
+    first:last:count:log; every combination is computed. If a point fails, the others are still
+    computed: the reason is written to standard error, and the exit status is 2 only if every point failed.
 
     With --to-lam, --to-mu or --to-alpha the trained network is used on an independent graph without labels.
 

@@ -22,7 +22,7 @@ _WIDTH = 100
 @plot_option
 @output_options
 def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
-    """Say what to use on the graph in FILE, what to expect of it, and what the graph adds; gcnlimit classify does it.
+    """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
     FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
 
@@ -32,10 +32,10 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
       gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
     check_plot(plot, {}, fewest=0)
-    from gcnlimit import recommend
-
     data = load_labelled(file, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
+        from gcnlimit import recommend
+
         advice = recommend(data.X, data.training(split), data.graph)
     if plot is not None:
         draw(plot, advice.plot)

@@ -24,12 +24,12 @@ from gcnlimit.cli.options import device_option
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("figures"),
     show_default=True,
-    help="Folder of the files.",
+    help="Folder to write to.",
 )
 def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, form: str, out: Path) -> None:
-    """Regenerate every figure of the paper and of the project, and say how theory and simulation agree.
+    """Regenerate every figure of the paper and of the project, and say how well theory and simulation agree.
 
-    Interrupted, the same command resumes: finished dots are kept in the folder.
+    If it is interrupted, the same command resumes: finished dots are kept in the folder.
 
     \b
     Examples:

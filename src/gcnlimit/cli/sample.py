@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, graph_options
-from gcnlimit.cli.output import check_file, output_options, show_grid, waiting
+from gcnlimit.cli.output import output_options, show_grid, waiting
+from gcnlimit.errors import check_writable
 
 
 @click.command("sample", no_args_is_help=True)
 @data_options
 @graph_options
-@click.option("--streamed", is_flag=True, help="Keep the key of the features instead of the matrix.")
+@click.option("--streamed", is_flag=True, help="Save the seed of the features, not the matrix.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write, FILE.npz.")
 @output_options
 def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, form: str, **given: Any) -> None:
@@ -30,7 +31,7 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     from gcnlimit.simulation.data.sample import sample
 
     grid = Grid(given)
-    check_file("--out", out)
+    check_writable(out)
     with waiting("sampling"):
         instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
         instance.save(out)

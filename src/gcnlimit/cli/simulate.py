@@ -8,11 +8,14 @@ from typing import Any
 import click
 import numpy as np
 
+from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options, other_graph_options
 from gcnlimit.cli.output import Failures, output_options, show, show_grid, waiting
+from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
+_FEW = 3  # trials whose own scatter says little
 _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 
 
@@ -22,23 +25,21 @@ _ROUNDING = 1e-12  # of a mean: a smaller scatter of the trials is rounding
 @other_graph_options
 @graph_options
 @click.option("--trials", type=int, default=10, show_default=True, help="Number of graphs.")
-@click.option("--workers", type=int, help="Number of processes [default: one for each processor].")
+@click.option("--workers", type=int, help="Number of processes [default: one per core].")
 @device_option
-@click.option(
-    "--streamed", is_flag=True, help="Draw the features again when they are needed; always on a graphics card."
-)
+@click.option("--streamed", is_flag=True, help="Store no features: draw them again when needed (always so on a GPU).")
 @output_options
 def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool, form: str, **given: Any) -> None:
     """Train a network on sampled graphs and measure it, beside the exact prediction for infinite graphs.
 
-    Means and standard errors over the trials, and z, the difference from the prediction as a normal deviate: its
-    probability is that of Student's law, since the standard error of a few trials is itself uncertain (none where the
-    trials do not differ). Smaller graphs deviate more: the prediction holds for large nodes and degree. Ctrl-C prints the
-    trials done so far, and ends with exit status 130.
+    It prints mean and standard error over the trials, and z, the distance to the prediction in standard errors, corrected
+    for the small number of trials by Student's law. With 1 to 3 trials the standard errors of the test accuracy and of
+    its logarithm are the predicted ones, where the theory has them. Small and sparse graphs deviate more: the prediction
+    is for infinite graphs of large degree. Ctrl-C prints the trials done so far, and exits with status 130.
 
-    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured. A point
-    that fails does not lose the others: its reason is written to standard error, and the exit status is 2 only if every
-    point failed.
+    Any number of data and network may be a list a,b,c or a range first:last:count; every combination is measured. If a
+    point fails, the others are still measured: the reason is written to standard error, and the exit status is 2 only if
+    every point failed.
 
     \b
     Examples:
@@ -59,10 +60,13 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
     with waiting("simulating") if alone else contextlib.nullcontext():
         measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, to=to, **where)
     failures = Failures(grid, measured)
-    fields = _beside(measured, exact, grid.size)
+    predicted = _scatter(grid, nodes) / np.sqrt(measured.trials) if measured.trials <= _FEW else None
+    fields = _beside(measured, exact, grid.size, predicted)
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
         title = f"Measured on {graphs} of {nodes} nodes, degree {degree:g}, and exact for infinite graphs"
+        if predicted is not None and np.isfinite(predicted).any():
+            title += "; error of the test accuracy: predicted"
         show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
     else:
         wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
@@ -74,20 +78,40 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
         raise SystemExit(130)
 
 
-def _beside(measured: Measurement, exact: Performance, size: int) -> dict[str, dict[str, Any]]:
+def _scatter(grid: Grid, nodes: int) -> Array:
+    """Standard deviation of the test accuracy over graphs at each combination; NaN where the theory has none."""
+    from gcnlimit.theory.scatter import scatter
+
+    found = np.full(grid.size, np.nan)
+    for index in range(grid.size):
+        one = grid.at(index)
+        with contextlib.suppress(ParameterError):
+            found[index] = scatter(*one.problem(), nodes, to=one.other()).deviation
+    return found
+
+
+def _beside(
+    measured: Measurement, exact: Performance, size: int, predicted: Array | None = None
+) -> dict[str, dict[str, Any]]:
     """Of each field: the mean, its standard error, the prediction, and the deviation from it.
 
-    Accuracies at other thresholds follow where they differ from that of the network.
+    Accuracies at other thresholds follow where they differ from that of the network. `predicted` is the standard error of
+    the test accuracy by theory, NaN where there is none.
     """
     fields = {}
     for name in exact.distinct():
         sources = measured, measured.standard_error, exact
         value, error, wanted = (np.broadcast_to(np.ravel(getattr(x, name)), size) for x in sources)
+        own = np.full(size, np.nan)
+        if predicted is not None and name in {"test_accuracy", "log_test_error"}:
+            own = predicted / np.exp(wanted) if name == "log_test_error" else predicted
+        error = np.where(np.isnan(own), error, own)
         rounding = _ROUNDING * np.maximum(1.0, np.abs(value))
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
         quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)
         none = np.full(size, None)
-        z = normal_deviate(quotient, measured.trials - 1) if measured.trials > 1 else quotient
+        student = normal_deviate(quotient, measured.trials - 1) if measured.trials > 1 else quotient
+        z = np.where(np.isnan(own), student, quotient)
         sure = np.where(np.isnan(wanted), none, wanted)
         fields[name] = {"": value, "_error": error, "_exact": sure, "_z": np.where(known, z, none)}
     return fields

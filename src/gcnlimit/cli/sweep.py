@@ -1,33 +1,42 @@
-"""``gcnlimit sweep``."""
+"""``gcnlimit sweep``: a sweep read from a TOML file, its answer written as NetCDF, CSV or Parquet."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from gcnlimit._runtime.extras import need
 from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
+from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
 if TYPE_CHECKING:
     import xarray
 
 _SHOWN = 3
+_TABLES = ("data", "network", "simulation", "tune", "solver", "axes")  # their names are those of `sweep`
+_RANGE = ("start", "stop", "num", "scale")
+_FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
+"""Endings, and the package that writes each."""
 
 
 @click.command("sweep", no_args_is_help=True)
 @click.argument("file", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
-@click.option("--scheduler", metavar="ADDRESS", help="Compute on the Dask cluster of that scheduler.")
 @click.option("--out", type=FILE, help="Write the answer to a .nc, .csv or .parquet file.")
 @plot_option
 @click.option("--store", type=FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
 def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
-    A point that fails leaves the others intact; the exit status is 2 only if every point failed.
+    If a point fails, the others are still computed; the exit status is 2 only if every point failed.
 
     \b
     Example of a file:
@@ -47,14 +56,13 @@ def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, st
       gcnlimit sweep accuracy.toml --out accuracy.nc
       gcnlimit sweep accuracy.toml --resume --workers 8 --out accuracy.csv
     """
-    from gcnlimit.sweeps import sweep
-    from gcnlimit.sweeps.file import check_format, export, read_file
+    from gcnlimit.sweeps.run import sweep
 
     asked = read_file(file)
     out = out or asked.out
     store = store or asked.store
     if out is not None:
-        check_format(out)
+        _check_format(out)
     check_plot(plot, asked.axes)
     if store.exists() and not resume:
         raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
@@ -69,6 +77,111 @@ def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, st
         x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
         draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
+
+
+class SweepFile(NamedTuple):
+    """What a file asks for; `fixed` and `axes` are those of `sweep`."""
+
+    what: str
+    fixed: dict[str, Any]
+    axes: dict[str, Any]
+    store: Path
+    out: Path | None
+
+
+def read_file(path: str | os.PathLike[str]) -> SweepFile:
+    """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
+    path = Path(path)
+    content = _load(path)
+    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
+    tables = {table: content.get(table, {}) for table in _TABLES}
+    for table, values in tables.items():
+        if not isinstance(values, dict):
+            raise ParameterError(f"{table} in {path.name} must be a table: write [{table}] on a line of its own")
+    axes = {name: _axis(name, value) for name, value in tables.pop("axes").items()}
+    fixed = {name: value for table in tables.values() for name, value in table.items() if name not in axes}
+    if "filter" in fixed:
+        fixed["filter"] = _filter(fixed["filter"])
+    store = path.parent / _text(content, "store", f"{path.stem}.sqlite")
+    out = path.parent / _text(content, "out", "") if "out" in content else None
+    what = content.get("what", "")
+    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes, store, out)  # the verb, or the function
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"cannot read {path}: {error}") from None
+    except ValueError as error:
+        raise ParameterError(f"{path} is not valid TOML: {error}") from None
+
+
+def _text(content: Mapping[str, Any], name: str, default: str) -> str:
+    value = content.get(name, default)
+    if not isinstance(value, str):
+        raise ParameterError(f"{name} must be the name of a file, got {value!r}")
+    return value
+
+
+def _axis(name: str, value: Any) -> Any:
+    """Values of an axis: a list, a range ``{start, stop, num}``, or for filters a list of tables."""
+    if name == "filter":
+        return _filters(value)
+    if not isinstance(value, dict):
+        return value
+    check_names(value, _RANGE, f"a key of the range of {name}")
+    missing = [key for key in _RANGE[:3] if key not in value]
+    if missing:
+        raise ParameterError(f"the range of {name} lacks {missing[0]}; write {{start = 0, stop = 2, num = 21}}")
+    return spaced(name, value["start"], value["stop"], value["num"], value.get("scale", "linear"))
+
+
+def _filters(value: Any) -> dict[str, Any]:
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise ParameterError("the axis filter must be a list of tables such as {name = 'two layers', c = [1.0, 1.0]}")
+    filters: dict[str, Any] = {}
+    for item in value:
+        filter = _filter(item)
+        name = str(item.get("name", filter))
+        if name in filters:
+            raise ParameterError(f"two filters are named {name!r}; give each its own name")
+        filters[name] = filter
+    return filters
+
+
+def _filter(table: Any) -> Any:
+    """Filter of a table of one parameter (or c and depth)."""
+    if not isinstance(table, dict):
+        raise ParameterError(f"filter = {table!r} must be a table such as {{t = 1.0}} or {{c = [1.0, 1.0]}}")
+    check_names(table, ("name", *filter_names()[1:]), "a key of a filter")
+    parameters = {name: value for name, value in table.items() if name != "name"}
+    if len(parameters) - ("depth" in parameters) != 1:
+        raise ParameterError(f"a filter has one parameter among {filter_choices()}, got {table!r}")
+    return build_filter(parameters)
+
+
+def _check_format(path: Path) -> None:
+    """Refuse, before anything is computed, a file that could not be written afterwards."""
+    check_writable(path, _FORMATS)
+    package = _FORMATS[path.suffix.lower()]
+    if package == "pyarrow" and importlib.util.find_spec(package) is None:
+        raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
+    need(f"a {path.suffix} file", "sweep", package)
+
+
+def export(dataset: xarray.Dataset, path: Path) -> None:
+    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
+    package = _FORMATS[path.suffix.lower()]
+    with writing(path):
+        if package == "h5netcdf":
+            dataset.to_netcdf(path, engine="h5netcdf")
+        elif package == "pandas":
+            dataset.to_dataframe().reset_index().to_csv(path, index=False)
+        else:
+            dataset.to_dataframe().reset_index().to_parquet(path, engine="pyarrow", index=False)
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:

@@ -59,10 +59,8 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
         best = tune(data, gcn, intervals)
     ceiling = grid.ceiling()
     draw_beside(plot, best.prediction, ceiling)
-    columns: dict[str, Any] = {}
-    for name, values in best.parameters.items():
-        columns |= _spell(name, np.reshape(values, (grid.size, -1)))
-        columns |= _spell(f"curvature_{name}", np.reshape(best.curvature[name], (grid.size, -1)))
+    columns = best.by_layer(best.parameters)
+    columns |= {f"curvature_{name}": values for name, values in best.by_layer(best.curvature).items()}
     shown = best.prediction.distinct()
     columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
     columns |= {"bayes_optimal": ceiling, "status": np.char.lower(status_names(TuneStatus, best.status))}
@@ -97,11 +95,3 @@ def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     if any(family.deep and not layered(family) for family in begun):
         raise click.UsageError("give the coefficients with which the search begins: their number is the order.")
     return {name: np.atleast_1d(value) for name, value in starts(intervals, named).items()}
-
-
-def _spell(name: str, values: Any) -> dict[str, Any]:
-    """One column, or one for each layer."""
-    if values.shape[1] == 1:
-        return {name: values[:, 0]}
-    first = 0 if "coef" in name else 1  # coefficients are counted from the constant term, layers from 1
-    return {f"{name}{k}": column for k, column in enumerate(values.T, start=first)}

@@ -158,11 +158,6 @@ class Answers:
                 if prompt or wanted:
                     yield name, self._draw(name, state)
 
-    def complete(self, name: str, state: State) -> Picture:
-        """One picture with all of its numbers."""
-        self._fetch(needs(name, state), state, lambda: False)
-        return self._draw(name, state)
-
     def waiting(self, state: State) -> list[str]:
         """Pictures of which something is not known."""
         return [name for name in PICTURES if any(self._get(one, state) is None for one in needs(name, state))]

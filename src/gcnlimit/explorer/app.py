@@ -6,17 +6,16 @@ address, and one function sets the controls from it. Pictures go around Dash, by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, dcc, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
-from werkzeug.exceptions import BadRequest
 
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Worker
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import layout, position
+from gcnlimit.explorer.page import KINDS, layout
 from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.start import PRESETS, describe_upload
 from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
@@ -34,7 +33,7 @@ class Explorer:
         self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
         self.app.layout = lambda: layout(start or State(), sentence)
         _connect_controls(self.app)
-        _connect_downloads(self.app, self.answers, self.trials)
+        _connect_downloads(self.app)
         _connect_trials(self.app, self.trials)
 
     def close(self) -> None:
@@ -48,7 +47,7 @@ def _connect_controls(app: Dash) -> None:
     for name in LIMITS:
         inputs = [Input(name, "value"), Held("limits", "data")]
         slider = Output(f"{name}-slider", "value")
-        app.clientside_callback(_in_page("follow"), slider, *inputs, prevent_initial_call=True)
+        app.clientside_callback(_in_page("follow"), slider, *inputs)
     values = [Input(name, "value") for name in (*FIELDS, "infinite")]
     collected = [Output("state", "data"), Output("link", "content")]
     app.clientside_callback(_in_page("collect"), *collected, *values, Held("limits", "data"), Held("examples", "data"))
@@ -57,7 +56,6 @@ def _connect_controls(app: Dash) -> None:
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
 
     controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
-    controls += [Output(f"{name}-slider", "value", allow_duplicate=True) for name in LIMITS]
     link = [Input("url", "search"), Held("start", "data")]
     app.callback(*controls, _said(), *link, prevent_initial_call="initial_duplicate")(_from_link)
 
@@ -71,24 +69,12 @@ def _connect_controls(app: Dash) -> None:
     app.callback(way, _said(), *files, running=busy, prevent_initial_call=True)(_to_upload)
 
 
-def _connect_downloads(app: Dash, answers: Answers, trials: Trials) -> None:
+def _connect_downloads(app: Dash) -> None:
     """Each picture to its files."""
     for name in PICTURES:
-        for kind in () if name == "table" else ("png", "svg"):
+        for kind in KINDS[: 1 if name == "table" else None]:
             saved = (Output(f"{name}-{kind}", "title"), Input(f"{name}-{kind}", "n_clicks"))
             app.clientside_callback(_in_page("save"), *saved, prevent_initial_call=True)
-
-    def csv(clicks: list[int | None], held: dict[str, Any], client: str) -> Any:
-        if not any(clicks):
-            return no_update
-        name = _clicked("of", PICTURES)
-        state = State.of(held)
-        picture = trials.with_dots(name, answers.complete(name, state), client, state)
-        return dcc.send_string(picture.csv() + "\n", f"gcnlimit-{name}.csv")
-
-    page = [Held("state", "data"), Held("client", "data")]
-    buttons = Input({"take": "csv", "of": ALL}, "n_clicks")
-    app.callback(Output("csv", "data"), buttons, *page, prevent_initial_call=True)(csv)
 
 
 def _connect_trials(app: Dash, trials: Trials) -> None:
@@ -145,23 +131,14 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
     state = state.replaced(reg=1.0) if infinite else state
     values = {name: getattr(state, name) for name in FIELDS}
     values |= {name: ["yes"] if values[name] else [] for name in SWITCHES}
-    sliders = [position(name, values[name]) for name in LIMITS]
-    return (*values.values(), ["yes"] if infinite else [], *sliders, sentence)
-
-
-def _clicked(key: str, known: Collection[str]) -> str:
-    """Which of many buttons was clicked; a request for another one is not of this page."""
-    chosen = ctx.triggered_id
-    if not isinstance(chosen, dict) or chosen.get(key) not in known:
-        raise BadRequest
-    return str(chosen[key])
+    return (*values.values(), ["yes"] if infinite else [], sentence)
 
 
 def _to_preset(clicks: list[int | None]) -> Any:
     if not any(clicks):
         return no_update, no_update
     presets = {name: state for group in PRESETS.values() for name, state in group.items()}
-    return presets[_clicked("preset", presets)].query(), ""
+    return presets[ctx.triggered_id["preset"]].query(), ""
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -169,11 +146,8 @@ def _to_best(clicks: int, held: dict[str, Any]) -> Any:
 
 
 def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
-    try:
-        point = click["points"][0]
-        values = {**held, "lam": point["x"], "mu": point["y"]}
-    except (LookupError, TypeError):
-        raise BadRequest from None
+    point = click["points"][0]
+    values = {**held, "lam": point["x"], "mu": point["y"]}
     return _moved(lambda: (State.of(values).rounded(), ""))
 
 

@@ -12,17 +12,17 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.choose.best_filter import filter_ceiling
-from gcnlimit.choose.compare import Comparison, compare
-from gcnlimit.choose.gap_map import gap_map
+from gcnlimit.choose.compare import Comparison, compare, gap_map
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.state import FAMILIES, LIMITS, State
-from gcnlimit.filters import Diffusion
+from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
+from gcnlimit.filters import Diffusion, Polynomial
 from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
+from gcnlimit.theory.transfer import best_test_filter, transfer
 
 Results = Mapping[str, Any]
 """What has been computed, by name."""
@@ -41,9 +41,9 @@ SPARSE = 10.0
 
 # points of a curve: explicit formulas, equations to be solved, equations with long averages
 _EXPLICIT, _SOLVED, _AVERAGED = 81, 25, 13
+_ELSEWHERE = 61
 
-_DATA = (*SIGNALS, "classes", "directed")
-_LEARNING = ("loss", "reg", "symmetrize")
+_DATA = (*SIGNALS, "classes", "directed", "degrees_variance")
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,22 @@ class Scan(NamedTuple):
     height: float
 
 
+class Elsewhere(NamedTuple):
+    """Accuracies of the trained network on graphs of other signals `x`, the last of which is that of the page.
+
+    Test nodes are read through the filter of the training, through none, or through the best PageRank, of strength `theta`;
+    `frozen` is the ceiling with these weights, `ceiling` that with both graphs at hand.
+    """
+
+    x: Array
+    theta: Array
+    same: Array
+    none: Array
+    best: Array
+    frozen: Array
+    ceiling: Array
+
+
 class Layers(NamedTuple):
     """Accuracy of residual networks of `LAYERS` layers at their best strength and at that of the page, and of diffusion."""
 
@@ -92,6 +108,7 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 def scan(family: str, state: State) -> Scan:
     """Accuracy and training loss of a family against its strength."""
+    _check_cost(state, family)
     x = np.linspace(*strength_range(family, state), _solved(state) if state.finite else _EXPLICIT)
     found = _predicted(state, family, {}, x)
     top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 9 if state.finite else 17)
@@ -109,6 +126,7 @@ def axis_values(state: State) -> Array:
 
 def along(state: State) -> tuple[Array, Array]:
     """Accuracy of the network and the ceiling along the axis."""
+    _check_cost(state, state.family)
     network = _along(state, lambda data: predict(data, state.gcn, throw=False))
     return network, _along(state, bayes_optimal)
 
@@ -116,11 +134,12 @@ def along(state: State) -> tuple[Array, Array]:
 def best_along(state: State) -> Array:
     """Accuracy of the best of the family along the axis, at the regularization of the page."""
     name = state.parameter
+    _check_cost(state, state.family, ("diffusion", "residual"))
     if not state.finite:
         return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
     if _solved(state) == _AVERAGED or not state.symmetric:
         raise GCNLimitError(
-            "at finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
+            "At finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
             "of several classes; see gl.tune"
         )
     x = np.linspace(*strength_range(state.family, state), 33)[:, None]
@@ -135,13 +154,15 @@ def best_along(state: State) -> Array:
 def gap(state: State) -> Array:
     """Bayes-optimal minus accuracy over both signals: of the network as it is, or of the best of its family at reg = inf."""
     if _slow_ceiling(state):
-        raise GCNLimitError("the map of three or more unequal classes takes minutes; see gl.gap_map")
+        raise GCNLimitError("The map of three or more unequal classes takes minutes; see gl.gap_map")
     lam, mu = map_axes(state)
     data = state.data_at(lam=lam, mu=mu[:, None])
     if state.gap == "network":
+        _check_cost(state, state.family)
         reached = predict(data, state.gcn, throw=False).test_accuracy
         return np.asarray(bayes_optimal(data).test_accuracy - reached)
     family = map_family(state)
+    _check_cost(state, family, STRENGTHS)
     gcn = state.gcn_of(state.filter_of(family, 0.1), loss="square", reg=math.inf)
     return np.asarray(gap_map(data, gcn, {FAMILIES[family]: FREE[FAMILIES[family]]}).gap)
 
@@ -162,7 +183,8 @@ def layers(state: State) -> Layers:
     Each depth has its own best regularization where that of the page is finite: else the gain of deep filters would decide.
     """
     if state.finite and _solved(state) == _AVERAGED:
-        raise GCNLimitError("layers are not tuned for the softmax loss of several classes; see gl.tune")
+        raise GCNLimitError("Layers are not tuned for the softmax loss of several classes; see gl.tune")
+    _check_cost(state, "residual", STRENGTHS)
     networks = [state.replaced(family="residual", depth=int(k)) for k in LAYERS]
     spread = np.linspace(-1.0, 1.0, 17)
     # dense at 0, and the best strength grows as the depth
@@ -202,6 +224,7 @@ def _between(x: Array, k: Any, space: Callable[..., Array]) -> Array:
 
 def best_filter(state: State) -> tuple[Array, Array, float]:
     """Eigenvalues, values there of the best filter over all regularizations, and its accuracy."""
+    _check_alike(state, "The best of all filters")
     found = filter_ceiling(state.data, state.symmetrize)
     order = np.argsort(found.x)
     sign = np.sign(np.nansum(found.g)) or 1.0
@@ -210,6 +233,7 @@ def best_filter(state: State) -> tuple[Array, Array, float]:
 
 def along_depth(state: State) -> tuple[Array, Array, Array]:
     """Depth, overlap with the labels and power of the hidden states."""
+    _check_alike(state, "What the hidden states carry along the depth")
     gcn = state.gcn if state.finite else state.gcn.replaced(loss="square")
     continuous = isinstance(gcn.filter, Diffusion)
     x = np.linspace(0.0, 1.0, 21)
@@ -219,14 +243,32 @@ def along_depth(state: State) -> tuple[Array, Array, Array]:
 
 
 def comparison(state: State) -> Comparison:
-    """Every family at its best, and the ceilings."""
-    return compare(state.data, depth=state.depth, symmetrize=state.symmetrize)
+    """Every family at its best, and the ceilings; at infinite regularization alone where degrees vary."""
+    reg = math.inf if state.hubs else None
+    return compare(state.data, depth=state.depth, symmetrize=state.symmetrize, reg=reg)
+
+
+def elsewhere(state: State) -> Elsewhere:
+    """Accuracy of the trained network on graphs of other signals."""
+    _check_alike(state, "The accuracy on another graph")
+    x = np.append(np.linspace(*state.span("to_lam"), _ELSEWHERE), state.to_lam)
+    data, gcn, there = state.data, state.gcn, state.other(x)
+    best = best_test_filter(data, gcn, there)
+    none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
+    same = np.full(x.size, np.nan)
+    known = gcn.filter.defined(there.operator(gcn.symmetrize).radius)
+    if known.any():
+        same[known] = transfer(data, gcn, state.other(x[known])).test_accuracy
+    ceiling = bayes_optimal(data, to=there, gcn=gcn)
+    found = (transfer(data, none, there), transfer(data, read, there), ceiling.frozen, ceiling)
+    return Elsewhere(x, best.values, same, *(np.asarray(one.test_accuracy) for one in found))
 
 
 def tuned(state: State) -> State:
     """The state with the strength of its family at its best, and a regularization that matters with it."""
     if state.family not in STRENGTHS:
-        raise GCNLimitError("a polynomial has many coefficients; see the best filter in the picture of the spectrum")
+        raise GCNLimitError("A polynomial has many coefficients; see the best filter in the picture of the spectrum")
+    _check_cost(state, state.family)
     free = {state.parameter: LIMITS[state.parameter].slider}
     if state.finite:
         free["reg"] = LIMITS["reg"].slider
@@ -244,7 +286,7 @@ def _ceiling(state: State, degree: float | None = None) -> float:
 
 
 def _network(state: State) -> tuple[str, ...]:
-    return ("family", state.parameter, *(("depth",) if state.family == "residual" else ()), *_LEARNING)
+    return ("family", state.parameter, *(("depth",) if state.family == "residual" else ()), *LEARNING)
 
 
 def _family(state: State) -> tuple[str, ...]:
@@ -263,14 +305,14 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
 
 
 def _on_map(state: State) -> tuple[str, ...]:
-    network = _network(state) if state.gap == "network" else ("family", "depth", "symmetrize")
+    network = _network(state) if state.gap == "network" else ("family", "depth", "symmetrize", "normalization")
     return (*_signals(state, "lam", "mu"), "gap", *network)
 
 
 def _scanned(family: str) -> Computation:
     depth = ("depth",) if family == "residual" else ()
     return Computation(
-        partial(scan, family), lambda state: (*_DATA, *_LEARNING, *depth, *_beyond(state, FAMILIES[family]))
+        partial(scan, family), lambda state: (*_DATA, *LEARNING, *depth, *_beyond(state, FAMILIES[family]))
     )
 
 
@@ -280,7 +322,8 @@ COMPUTATIONS: dict[str, Computation] = {
     **{family: _scanned(family) for family in STRENGTHS},
     "along": Computation(along, lambda state: (*_signals(state, state.axis), *_network(state), "axis")),
     "depth": Computation(along_depth, lambda state: _DATA + _network(state)),
-    "layers": Computation(layers, lambda state: (*_DATA, *_LEARNING, "c"), prompt=False),
+    "layers": Computation(layers, lambda state: (*_DATA, *LEARNING, "c"), prompt=False),
+    "elsewhere": Computation(elsewhere, lambda state: (*_DATA, *_network(state), "to_lam", "to_mu")),
     "best along": Computation(
         best_along, lambda state: (*_signals(state, state.axis), *_family(state), "axis"), prompt=False
     ),
@@ -292,6 +335,20 @@ COMPUTATIONS: dict[str, Computation] = {
     ),
 }
 """Every computation by its name."""
+
+
+def _check_alike(state: State, what: str) -> None:
+    """Refuse what has no theory where degrees vary."""
+    if state.hubs:
+        raise GCNLimitError(f"{what} is known for equal degrees only; set their variance to 0")
+
+
+def _check_cost(state: State, family: str, slow: Iterable[str] = ("diffusion",)) -> None:
+    """Refuse families that are slow, each layer by itself, where degrees vary and the normalization is another one."""
+    if state.hubs and state.normalization != "symmetric" and family in slow:
+        raise GCNLimitError(
+            f"With hubs this takes minutes for {family_name(family)}, unless the normalization is symmetric"
+        )
 
 
 def _solved(state: State) -> int:

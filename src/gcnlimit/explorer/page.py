@@ -20,7 +20,11 @@ _ABOUT = (
     "Exact accuracy of graph convolutional networks on the contextual stochastic block model, "
     "in the limit of large graphs, and how far it is from the best possible."
 )
-_QUESTIONS = {"depth-answer": "Where does depth stop helping?", "gain-answer": "What is left to gain?"}
+_QUESTIONS = {
+    "depth-answer": "Where does depth stop helping?",
+    "gain-answer": "What is left to gain?",
+    "elsewhere-answer": "What does it reach on another graph?",
+}
 _TEXT = (Path(__file__).parent / "assets/formulas.md").read_text()
 _FORMULAS = dict(part.split("\n", 1) for part in _TEXT.split("\n## ")[1:])
 _LABELS = {
@@ -32,14 +36,34 @@ _LABELS = {
     "loss": "Loss",
     "infinite": "Infinite regularization",
     "symmetrize": "Symmetrize the graph",
+    "normalization": "Normalization by the degrees",
+    "elsewhere": "Test on another graph",
     "measure": "Show",
     "axis": "Vary",
     "gap": "Gap for",
     "mode": "Colours",
-} | {name: f"{long_name(name)} ({name})" for name in LIMITS}
-_WORDS = MEASURES | {"best": "the best of the family", "network": "this network"}
-_DATA = (*SIGNALS, "classes", "directed", "estimated")
-_NETWORK = ("family", "depth", "c", "t", "theta", "coefficients", "loss", "infinite", "reg", "symmetrize")
+    "degrees_variance": "hubs: variance of the degrees",
+    "to_lam": "signal of the other graph (lam')",
+    "to_mu": "signal of its features (mu')",
+}
+_LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
+KINDS = ("csv", "png", "svg")
+"""Kinds of files in which a picture can be saved; a table is the first."""
+_WORDS = MEASURES | {"pagerank": "PageRank", "best": "the best of the family", "network": "this network"}
+_DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
+_NETWORK = (
+    "family",
+    "depth",
+    "c",
+    "t",
+    "theta",
+    "coefficients",
+    "loss",
+    "infinite",
+    "reg",
+    "symmetrize",
+    "normalization",
+)
 
 
 def layout(start: State, sentence: str = "") -> Any:
@@ -55,7 +79,9 @@ def layout(start: State, sentence: str = "") -> Any:
     stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
     # the two questions of the page; reached by the keyboard, since their box is scrolled on narrow screens
-    lines = [line for name, question in _QUESTIONS.items() for line in (html.Dt(question), html.Dd(id=name))]
+    lines = [
+        html.Div([html.Dt(question), html.Dd(id=name)], id=f"{name}-control") for name, question in _QUESTIONS.items()
+    ]
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
@@ -68,7 +94,6 @@ def layout(start: State, sentence: str = "") -> Any:
             *(dcc.Store(id=name, data=data) for name, data in stored.items()),
             dcc.Location(id="url", refresh=False),
             dcc.Interval(id="tick", interval=400, disabled=True),
-            dcc.Download(id="csv"),
             html.Header([html.H1("gcnlimit explorer"), html.P(_ABOUT)]),
             html.Aside(_controls(start), tabIndex="0", **{"aria-label": "Controls"}),
             html.Main(main),
@@ -87,6 +112,7 @@ def _controls(start: State) -> list[Any]:
             *(_control(name, start) for name in _NETWORK),
             html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
         ),
+        _group("Another graph", *(_control(name, start) for name in ("elsewhere", "to_lam", "to_mu"))),
         _group(
             "Check by simulation",
             *(_control(name, start) for name in ("nodes", "degree", "trials")),
@@ -112,7 +138,7 @@ def _starts() -> list[Any]:
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
-        dcc.Upload(html.Button(words), id="upload", multiple=True, max_size=LARGEST),
+        dcc.Upload(html.Button(words), id="upload", multiple=True),
         html.Div("", id="reading", role="status"),
     ]
 
@@ -132,7 +158,7 @@ def _control(name: str, start: State) -> Any:
     fields = [dcc.Input(id=name, type="text", value=value, debounce=True, maxLength=80)]
     if name in LIMITS:
         value = 1.0 if math.isinf(value) else value
-        slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1, value=position(name, value))
+        slider = dcc.Input(id=f"{name}-slider", type="range", min=0, max=1000, step=1)
         fields = [slider, dcc.Input(id=name, type="number", step="any", value=value, debounce=True)]
     label = html.Label(_LABELS[name], htmlFor=name)
     return html.Div([label, *fields], className="number", id=f"{name}-control")
@@ -145,18 +171,8 @@ def _choice(name: str, options: Iterable[str], value: str) -> Any:
         items = [{"label": axis_name(option), "value": option} for option in options]
     field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     label = _LABELS[name]
-    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **{"aria-label": label})
-
-
-def position(name: str, value: float) -> int:
-    """Position of a slider, 0 ... 1000.
-
-    >>> position("lam", 0.0), position("alpha", 100.0), position("mu", 400.0)
-    (500, 1000, 1000)
-    """
-    limit = LIMITS[name]
-    low, high, at = (math.log(v) if limit.log else v for v in (*limit.slider, value))
-    return min(max(round(1000 * (at - low) / (high - low)), 0), 1000)
+    named = {"id": f"{name}-control", "aria-label": label}
+    return html.Div([html.Div(label, className="label"), field], role="radiogroup", **named)
 
 
 def _pictures(start: State) -> list[Any]:
@@ -165,6 +181,7 @@ def _pictures(start: State) -> list[Any]:
     along = [_picture(name, _control(name, start)) for name in ("axis", "gap")]
     return [
         html.Section([title, _control("measure", start), html.Div(strengths, className="grid")]),
+        html.Section(_picture("elsewhere"), id="elsewhere-section"),
         html.Section(along, className="grid"),
         html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
         _picture("table"),
@@ -187,9 +204,10 @@ def _picture(name: str, *above: Any) -> Any:
 
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
-    files = [html.Button("CSV", id={"take": "csv", "of": name}, **{"aria-label": f"CSV: {title}"})]
-    for kind in () if name == "table" else ("PNG", "SVG"):
-        files.append(html.Button(kind, id=f"{name}-{kind.lower()}", **{"aria-label": f"{kind}: {title}"}))
+    files = [
+        html.Button(kind.upper(), id=f"{name}-{kind}", **{"aria-label": f"{kind.upper()}: {title}"})
+        for kind in KINDS[: 1 if name == "table" else None]
+    ]
     return [
         html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),
         html.Div(files, className="row"),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import math
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,31 +78,6 @@ class Picture:
         own = () if complete and self.sentence == WAIT else (self.sentence,)
         return replace(self, complete=complete, sentence=" ".join((*own, *sentences)))
 
-    def csv(self) -> str:
-        """The numbers, one row for each point.
-
-        >>> print(Picture("t", "accuracy", "", "", curves=(Curve("a", np.array([1.0]), np.array([0.5])),)).csv())
-        curve,t,accuracy,standard_error
-        a,1.0,0.5,
-        """
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows(self._rows())
-        return out.getvalue().rstrip("\n")
-
-    def _rows(self) -> Iterator[Sequence[Any]]:
-        if self.table is not None:
-            yield from self.table
-        elif self.map is not None:
-            yield [self.x, self.y, "value"]
-            for (i, y), (j, x) in itertools.product(enumerate(self.map.y.tolist()), enumerate(self.map.x.tolist())):
-                yield [x, y, float(self.map.z[i, j])]
-        else:
-            yield ["curve", self.x, self.y, "standard_error"]
-            for curve in self.curves:
-                errors = [""] * curve.x.size if curve.error is None else np.asarray(curve.error).tolist()
-                for x, y, error in zip(curve.x.tolist(), curve.y.tolist(), errors, strict=True):
-                    yield [curve.name, x, y, error]
-
     def figure(self, theme: str = "light") -> dict[str, Any]:
         """Plotly figure in a light or dark theme, as a plain dictionary; the ceiling has the colour of the text."""
         others = [curve.name for curve in self.curves if curve.name != CEILING]
@@ -123,7 +96,8 @@ def snapped(values: Sequence[Array]) -> list[float] | None:
     if finite.size == 0:
         return None
     low, high = float(finite.min()), float(finite.max())
-    span = max(high - low, 1e-3 * max(abs(low), abs(high)), 1e-12)
+    span = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-12)
+    low, high = min(low, high - span), max(high, low + span)
     unit = 10.0 ** math.floor(math.log10(span))
     step = unit / 2 if span / unit > 2 else unit / 10
     margin = 0.04 * span
@@ -215,6 +189,8 @@ def data_line(state: State, **changes: str) -> str:
     values = {name: repr(getattr(state, name)) for name in (*SIGNALS, "directed")}
     if state.classes.strip() != "2":
         values["classes"] = f"[{state.classes}]" if state.unequal else state.classes
+    if state.hubs:
+        values["degrees"] = f"gl.Gamma({state.degrees_variance})"
     return f"data = gl.CSBM({_arguments(values | changes)})"
 
 
@@ -229,6 +205,8 @@ def network_line(state: State, family: str, strength: str, depth: str = "", **ch
         filter = f"Residual.constant({strength}, depth={depth or state.depth})"
     reg = "math.inf" if state.reg == math.inf else repr(state.reg)
     given = {"loss": f'"{state.loss}"', "reg": reg, "symmetrize": repr(state.symmetrize)}
+    if state.hubs:
+        given["normalization"] = f'"{state.normalization}"'
     return f"gcn = gl.GCN(gl.{filter}, {_arguments(given | changes)})"
 
 
@@ -245,6 +223,9 @@ def predict_command(state: State, family: str = "", strength: str = "", verb: st
         values |= {FAMILIES[family]: strength.replace(" ", "")}
         values |= {"depth": str(state.depth)} if family == "residual" else {}
         values |= {"loss": state.loss, "reg": str(state.reg)}
+    if state.hubs:
+        values["degrees-variance"] = str(state.degrees_variance)
+        values |= {"normalization": state.normalization} if family else {}
     switches = ["--symmetrize" if state.symmetrize else "--no-symmetrize"]
     switches += [] if state.directed else ["--undirected"]
     return shlex.join(["gcnlimit", verb, *(f"--{name}={value}" for name, value in values.items()), *switches])

@@ -15,6 +15,7 @@ from gcnlimit.explorer.computations import (
     LAYERS,
     SPARSE,
     STRENGTHS,
+    Elsewhere,
     Results,
     Scan,
     axis_values,
@@ -26,13 +27,14 @@ from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture, data_line, n
 from gcnlimit.explorer.sentences import (
     WAIT,
     axis_sentence,
+    elsewhere_answer,
     layers_sentence,
     reg_words,
     short,
     spectrum_sentence,
     strength_sentence,
 )
-from gcnlimit.explorer.state import FAMILIES, LIMITS, State
+from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
 
 MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}
@@ -59,7 +61,8 @@ def needs(name: str, state: State) -> tuple[str, ...]:
     if name == "axis":
         best = found if state.family in STRENGTHS else found[:-1]
         return (*best, "sparse ceiling") if state.degree < SPARSE else best
-    return () if name == "depth" and state.family == "pagerank" else found
+    left_out = {"depth": state.family == "pagerank", "elsewhere": not state.elsewhere}
+    return () if left_out.get(name, False) else found
 
 
 def strength(family: str, state: State, results: Results) -> Picture:
@@ -71,7 +74,7 @@ def strength(family: str, state: State, results: Results) -> Picture:
     return Picture(
         long_name(name),
         MEASURES[state.measure],
-        WAIT if found is None else strength_sentence(found, state, name, results.get("ceiling")),
+        WAIT if found is None else strength_sentence(family, state, found),
         script(
             data_line(state),
             f"{name} = np.linspace({low}, {high}, {points})",
@@ -87,7 +90,7 @@ def _curves(family: str, state: State, results: Results) -> list[Curve]:
     found: Scan | None = results.get(family)
     curves = []
     if found is not None:
-        curves.append(Curve(family, found.x, found.test_accuracy))
+        curves.append(Curve(family_name(family), found.x, found.test_accuracy))
     if "ceiling" in results:
         curves.append(_level(CEILING, np.array(strength_range(family, state)), results["ceiling"], "dash"))
     if found is not None:
@@ -101,7 +104,7 @@ def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
     if found is None or np.isnan(found.train_loss).all():
         return []
     low = np.nanargmin(found.train_loss)
-    return [Curve(family, found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
+    return [Curve(family_name(family), found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
 
 
 def _dot(name: str, x: float, y: float) -> Curve:
@@ -122,7 +125,7 @@ def along_axis(state: State, results: Results) -> Picture:
         curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
     if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
         top = results.get("best along", x[:0])
-        curves.append(Curve(f"best {state.family}", x[: top.size], top))
+        curves.append(Curve(f"best {family_name(state.family)}", x[: top.size], top))
     if "here" in results and state.place is not None:
         curves.append(_dot("here", state.place, results["here"]))
     log = axis != "classes" and LIMITS[axis].log
@@ -219,7 +222,7 @@ def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
     bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
     gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
     line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family} at infinite regularization", (gcn, line)
+    return f"the best {family_name(family)} at infinite regularization", (gcn, line)
 
 
 def spectrum(state: State, results: Results) -> Picture:
@@ -233,7 +236,9 @@ def spectrum(state: State, results: Results) -> Picture:
     g = np.ravel(filter(x))
     scale = np.nanmax(np.abs(g)) or 1.0
     curves = [Curve("this filter", x, g / scale)]
-    if state.symmetric:
+    if state.hubs and state.normalization != "symmetric":
+        detached = False
+    elif state.symmetric:
         bulk = np.sqrt(np.maximum(1.0 - (x / 2.0) ** 2, 0.0))
         curves.append(Curve("bulk density", x, bulk, "area"))
     if detached:
@@ -272,12 +277,40 @@ def depth(state: State, results: Results) -> Picture:
     return Picture("depth x" if continuous else "layer k", "order functions", words, python, "", curves)
 
 
+def elsewhere(state: State, results: Results) -> Picture:
+    """Accuracy of the trained network on graphs of other signals, read through three filters, and the ceilings."""
+    found: Elsewhere | None = results.get("elsewhere")
+    curves: tuple[Curve, ...] = ()
+    if found is not None:
+        x, _, same, none, best, frozen, ceiling = (values[:-1] for values in found)
+        curves = (
+            Curve("same filter", x, same),
+            Curve("no graph", x, none),
+            Curve("best filter", x, best),
+            Curve("same weights", x, frozen, "dot"),
+            Curve(CEILING, x, ceiling, "dash"),
+            _dot("here", state.to_lam, found.same[-1]),
+        )
+    python = script(
+        data_line(state),
+        network_line(state, state.family, repr(state.strength)),
+        f"to = data.replaced(lam={state.to_lam}, mu={state.to_mu}, rho=0.0)",
+        "best = gcn.replaced(test_filter=gl.theory.best_test_filter(data, gcn, to))",
+        "ceiling = gl.bayes_optimal(data, to=to, gcn=gcn)",
+        "print(gl.transfer(data, gcn, to).test_accuracy, gl.transfer(data, best, to).test_accuracy)",
+        "print(ceiling.frozen.test_accuracy, ceiling.test_accuracy)",
+    )
+    words = elsewhere_answer(state, results) or WAIT
+    return Picture("signal of the other graph", "test accuracy", words, python, curves=curves)
+
+
 def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
     rows = [("method", "accuracy", "gap", "chosen")]
     words = WAIT
     if "table" in results:
-        words = f"Filter and regularization tuned, square loss; residual networks of depth {state.depth}."
+        tuned = "Filter tuned at infinite regularization" if state.hubs else "Filter and regularization tuned"
+        words = f"{tuned}, square loss; residual networks of depth {state.depth}."
         for entry, gap in zip(results["table"].entries, results["table"].gap, strict=True):
             rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
     python = script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))")
@@ -298,6 +331,7 @@ PICTURES: dict[str, Recipe] = {
     "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling", "filter")),
     "depth": Recipe("Along the depth", depth, ("depth",)),
     "gap": Recipe("What is left to gain", gap, ("gap",)),
+    "elsewhere": Recipe("Tested on another graph", elsewhere, ("elsewhere",)),
     "table": Recipe("Every family at its best", table, ("table",)),
 }
 """Every picture of the page, by its name, in the order in which they are completed."""

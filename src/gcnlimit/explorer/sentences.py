@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Layers, Results, Scan, strength_range
-from gcnlimit.explorer.state import State
+from gcnlimit.explorer.computations import LAYERS, STRENGTHS, Elsewhere, Layers, Results, Scan, strength_range
+from gcnlimit.explorer.state import FAMILIES, State, family_name
 from gcnlimit.parameters import long_name
 
 WAIT = "computing ..."
 """Sentence of a picture of which nothing is known yet."""
 
-ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling")
+ANSWERS = ("here", "ceiling", *STRENGTHS, "layers", "filter", "sparse ceiling", "elsewhere")
 """Computations from which the answers are made."""
 
 _ESTIMATED = "This holds for a model with these parameters, not for your graph itself."
@@ -32,11 +32,20 @@ def reg_words(state: State) -> str:
     return f"reg = {short(state.reg)}" if state.finite else "infinite regularization"
 
 
+def answers(state: State, results: Results) -> dict[str, str]:
+    """The answers to the questions of the page, by the names of their places."""
+    return {
+        "depth-answer": depth_answer(state, results),
+        "gain-answer": gain_answer(state, results),
+        "elsewhere-answer": elsewhere_answer(state, results),
+    }
+
+
 def depth_answer(state: State, results: Results) -> str:
     """Where depth stops helping: the best strength of the family, and the layers of a residual network."""
     words = []
     if state.family in results:
-        words.append(_best_strength(state, results[state.family]))
+        words.append(_best_strength(state.family, state, results[state.family]))
     if "layers" in results:
         words.append(f"Residual networks: {layers_sentence(state, results['layers'])}")
     return _of_the_model(state, " ".join(filter(None, words)))
@@ -49,39 +58,58 @@ def gain_answer(state: State, results: Results) -> str:
     ceiling = results["ceiling"]
     named = {"this network": results.get("here")}
     if state.family in results:
-        named[f"the best {state.family}"] = results[state.family].height
+        named[f"the best {family_name(state.family)}"] = results[state.family].height
     if "filter" in results:
         named["the best network of one filter"] = results["filter"][2]
     known = {who: value for who, value in named.items() if value is not None and not np.isnan(value)}
     reached = [f"{who} is at {value:.4f}, {100 * (ceiling - value):.1f} below" for who, value in known.items()]
     if reached:
-        reached[0] = reached[0].capitalize().replace("below", "percentage points below the limit")
-    return _of_the_model(state, f"{_limit(state, results)} {'; '.join(reached)}{'.' * bool(reached)}".strip())
+        reached[0] = f"{reached[0][0].upper()}{reached[0][1:]}".replace("below", "percentage points below the limit")
+    words = [_limit(state, ceiling), f"{'; '.join(reached)}{'.' * bool(reached)}"]
+    if "sparse ceiling" in results:
+        words.append(
+            "These numbers are for graphs of large degree; "
+            f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}."
+        )
+    return _of_the_model(state, " ".join(filter(None, words)))
 
 
-def _limit(state: State, results: Results) -> str:
-    words = f"No algorithm exceeds {results['ceiling']:.4f}, the Bayes-optimal accuracy"
-    if "sparse ceiling" not in results:
-        return f"{words}."
-    sparse = f"at mean degree {short(state.degree)} the limit is {results['sparse ceiling']:.4f}"
-    return f"{words} on graphs of large degree; {sparse}."
+def _limit(state: State, ceiling: float) -> str:
+    hubs = f" for degrees of variance {short(state.degrees_variance)}" if state.hubs else ""
+    return f"No algorithm exceeds {ceiling:.4f}, the Bayes-optimal accuracy{hubs}."
+
+
+def elsewhere_answer(state: State, results: Results) -> str:
+    """What the trained network reaches on the other graph."""
+    found: Elsewhere | None = results.get("elsewhere") if state.elsewhere else None
+    if found is None:
+        return ""
+    same = "its filter is not defined" if np.isnan(found.same[-1]) else f"it reaches {found.same[-1]:.4f}"
+    words = (
+        f"On a graph with lam' = {short(state.to_lam)} and mu' = {short(state.to_mu)} {same}. "
+        f"Read through the best filter there, PageRank with theta' = {short(found.theta[-1])}, "
+        f"the same weights reach {found.best[-1]:.4f}. With these weights no algorithm exceeds {found.frozen[-1]:.4f}; "
+        f"with both graphs at hand, {found.ceiling[-1]:.4f}."
+    )
+    return _of_the_model(state, words)
 
 
 def _of_the_model(state: State, words: str) -> str:
     return f"{_ESTIMATED} {words}" if state.estimated and words else words
 
 
-def _best_strength(state: State, found: Scan) -> str:
-    name = state.parameter
+def _best_strength(family: str, state: State, found: Scan) -> str:
+    name = FAMILIES[family]
     if np.isnan(found.height):
         return ""
-    family = state.family.capitalize()
+    words = family_name(family)
+    title = f"{words[0].upper()}{words[1:]}"
     if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
-        return f"{family}: every strength gives the accuracy {found.height:.4f}."
-    best = f"{family}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
-    if min(abs(found.top - end) for end in strength_range(state.family, state)) < 1e-9:
+        return f"{title}: every strength gives the accuracy {found.height:.4f}."
+    best = f"{title}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
+    if min(abs(found.top - end) for end in strength_range(family, state)) < 1e-9:
         return f"{best}, the end of the picture; further values may be better."
-    return f"{best}. {_either_side(name, found.top)}"
+    return f"{best}. {_either_side(name, found.top)}".strip()
 
 
 def _either_side(name: str, top: float) -> str:
@@ -119,12 +147,11 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
     return f"; with c fixed at {short(state.c)}, accuracy falls beyond {count} (oversmoothing)."
 
 
-def strength_sentence(found: Scan, state: State, name: str, ceiling: float | None) -> str:
+def strength_sentence(family: str, state: State, found: Scan) -> str:
     """The best strength of a curve, or that of the lowest training loss."""
     if state.measure == "train_loss":
-        return _lowest_loss(found, state, name)
-    top = f"Best {long_name(name)} in the picture: {short(found.top)}, accuracy {found.height:.4f}"
-    return f"{top}." if ceiling is None else f"{top}; the ceiling is {ceiling:.4f}."
+        return _lowest_loss(found, state, FAMILIES[family])
+    return _best_strength(family, state, found)
 
 
 def _lowest_loss(found: Scan, state: State, name: str) -> str:
@@ -145,11 +172,13 @@ def axis_sentence(state: State, results: Results) -> str:
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
     if "best along" not in results:
         return here
-    return f"{here} The best {state.family} is tuned at each point, at {reg_words(state)}."
+    return f"{here} The best {family_name(state.family)} is tuned at each point, at {reg_words(state)}."
 
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:
     """The operator, and what the best filter on it reaches."""
+    if state.hubs and state.normalization != "symmetric":
+        return f"The spectrum under hubs is not drawn for the normalization {state.normalization}."
     kind = "Symmetric operator"
     if not state.symmetric:
         kind = "Real axis of the directed operator, whose bulk is a disc of radius 1"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from gcnlimit.csbm import CSBM, SIGNALS
+from gcnlimit.degrees import Gamma
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN
@@ -37,13 +38,17 @@ def _choice(default: str, *choices: str) -> Any:
 
 FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial": "coefficients"}
 """Families of filters, and the parameter of each."""
+LEARNING = ("loss", "reg", "symmetrize", "normalization")
+"""What describes a network beside its filter."""
 _MOST_CLASSES = 20
 _MOST_COEFFICIENTS = 9
 
 
 @dataclass(frozen=True)
 class State:
-    """Data, network, what is drawn, and size of sampled graphs; `estimated` if the data were estimated from a graph.
+    """Data, network, another graph for the test, what is drawn, and size of sampled graphs.
+
+    `estimated` is whether the data were estimated from a graph, `elsewhere` whether the other graph is shown.
 
     Examples
     --------
@@ -64,6 +69,7 @@ class State:
     rho: float = _number(0.1, 1e-5, 1.0, (0.001, 0.99), log=True)
     classes: str = "2"
     directed: bool = True
+    degrees_variance: float = _number(0.0, 0.0, 20.0, (0.0, 2.0))
     estimated: bool = False
     family: str = _choice("diffusion", *FAMILIES)
     depth: int = _number(2, 1, 12, whole=True)
@@ -74,6 +80,10 @@ class State:
     loss: str = _choice("square", "square", "logistic", "hinge", "softmax")
     reg: float = _number(math.inf, 1e-6, 1e8, (1e-3, 1e4), log=True)
     symmetrize: bool = True
+    normalization: str = _choice("symmetric", "symmetric", "random-walk", "regularized", "none")
+    elsewhere: bool = False
+    to_lam: float = _number(-1.0, -30.0, 30.0, (-3.0, 3.0))
+    to_mu: float = _number(2.0, 0.0, 1e4, (0.0, 10.0))
     measure: str = _choice("test_accuracy", "test_accuracy", "train_loss")
     axis: str = _choice("lam", "lam", "mu", "rho", "alpha", "classes")
     gap: str = _choice("best", "best", "network")
@@ -84,11 +94,11 @@ class State:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> State:
         """State of named values, each a number or its text; what is not given has its default."""
-        if not isinstance(given, Mapping):
-            raise ParameterError("the page has lost its state; reload it")
         check_names(given, FIELDS, "a control of the page")
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
+        if state.hubs:
+            state._check_hubs()
         return state
 
     @classmethod
@@ -132,7 +142,12 @@ class State:
     def data_at(self, **changes: Any) -> CSBM:
         """The data with other values, perhaps arrays, of some parameters."""
         values: dict[str, Any] = {name: getattr(self, name) for name in (*SIGNALS, "directed")}
-        return CSBM(**(values | {"classes": _classes(self.classes)} | changes))
+        values |= {"classes": _classes(self.classes), "degrees": Gamma(self.degrees_variance)}
+        return CSBM(**(values | changes))
+
+    def other(self, lam: Any) -> CSBM:
+        """The other graph, without labels, at one or several of its signals."""
+        return self.data.replaced(lam=lam, mu=self.to_mu, rho=0.0)
 
     @property
     def gcn(self) -> GCN:
@@ -140,8 +155,8 @@ class State:
         return self.gcn_of(self.filter_of(self.family, self.strength))
 
     def gcn_of(self, filter: Filter, **changes: Any) -> GCN:
-        """Network with another filter, its loss, regularization and symmetrization as they are."""
-        learning: dict[str, Any] = {name: getattr(self, name) for name in ("loss", "reg", "symmetrize")}
+        """Network with another filter, all else as it is."""
+        learning: dict[str, Any] = {name: getattr(self, name) for name in LEARNING}
         return GCN(filter, **(learning | changes))
 
     def filter_of(self, family: str, strength: Any) -> Filter:
@@ -178,6 +193,19 @@ class State:
         return "," in self.classes
 
     @property
+    def hubs(self) -> bool:
+        """Whether degrees vary."""
+        return self.degrees_variance > 0.0
+
+    def _check_hubs(self) -> None:
+        """Refuse what has no theory where degrees vary."""
+        if self.unequal:
+            raise ParameterError(
+                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
+            )
+        self.gcn.normalization.check(Gamma(self.degrees_variance))
+
+    @property
     def symmetric(self) -> bool:
         """Whether the network uses a symmetric operator."""
         return self.symmetrize or not self.directed
@@ -196,6 +224,11 @@ class State:
         while value < low:
             low *= 0.5 if limit.log else 2.0
         return max(low, limit.low), min(high, limit.high)
+
+
+def family_name(family: str) -> str:
+    """The family as it is written."""
+    return "PageRank" if family == "pagerank" else family
 
 
 FIELDS = tuple(field.name for field in fields(State))

@@ -15,9 +15,6 @@ from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.state import CHOICES, State
 from gcnlimit.simulation.simulate import simulate
 
-AT_ONCE = 8
-"""Samplings that may run at once."""
-
 _SIZES = ("measure", "axis", "gap", "nodes", "degree", "trials", "estimated")
 
 
@@ -79,13 +76,10 @@ class Trials:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
         self._runs: Recent[str, Run] = Recent(64)
-        self._places = threading.BoundedSemaphore(AT_ONCE)
 
     def start(self, client: str, state: State) -> None:
         """Begin to sample graphs; what ran for this client is stopped."""
         self.stop(client)
-        if not self._places.acquire(blocking=False):
-            raise GCNLimitError(f"{AT_ONCE} simulations are running already; wait until one has ended")
         run = Run(state)
         self._runs.put(client, run)
         threading.Thread(target=self._serve, args=(run,), daemon=True).start()
@@ -117,4 +111,3 @@ class Trials:
             run.sentence = str(error)
         finally:
             run.running = False
-            self._places.release()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,6 +120,18 @@ class Statement:
     number: str
 
 
+def infinity_is_nearly_best(finite: xarray.DataArray, infinite: xarray.DataArray) -> Statement:
+    """No finite regularization gains much over the infinite one; both are accuracies of the best network of each."""
+    gain = float((finite - infinite).max())
+    return Statement("r = inf is nearly optimal", gain < 2e-3, f"largest gain of a finite r {gain:+.1e}")
+
+
+def growth_with_depth(accuracy: xarray.DataArray, sentence: str, least: float = 0.0) -> Statement:
+    """Accuracy grows from each depth to the next, by more than `least`."""
+    step = float(accuracy.diff("K").min())
+    return Statement(sentence, step > least, f"smallest step {step:+.1e}")
+
+
 @dataclass(frozen=True)
 class PaperFigure:
     """A figure: `data` computes its numbers, `draw` draws them and nothing else.
@@ -141,7 +153,7 @@ class PaperFigure:
     curves
         Number of curves of dots, by which the progress is counted.
     statements
-        The sentences of the paper that the numbers should support.
+        From the numbers to the sentences of the paper that they should support.
     """
 
     name: str
@@ -152,7 +164,7 @@ class PaperFigure:
     size: tuple[float, float] = (5.0, 3.6)
     dots: Callable[[xarray.Dataset, Simulation], xarray.Dataset] | None = None
     curves: int = 1
-    statements: tuple[Callable[[xarray.Dataset], Statement], ...] = ()
+    statements: Callable[[xarray.Dataset], Iterable[Statement]] = lambda numbers: ()
 
     def numbers(self, simulation: Simulation | None = None) -> xarray.Dataset:
         """Return the numbers, with dots if the figure has them and a simulation is given."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import runpy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import xarray
 
 from gcnlimit._runtime.processes import process_pool
@@ -21,16 +21,7 @@ from gcnlimit._version import __version__
 from gcnlimit.errors import ParameterError, writing
 from gcnlimit.figures.base import PaperFigure, Simulation
 from gcnlimit.figures.own import classes, degrees, hard_phase, imbalance_colour, transfer
-from gcnlimit.figures.paper import (
-    depth,
-    diffusion,
-    gap,
-    introduction,
-    learning_rates,
-    optimal_time,
-    residual_strength,
-    symmetry,
-)
+from gcnlimit.figures.paper import best, depth, diffusion, gap, strength
 from gcnlimit.figures.style import picture, save
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.simulation.backend import backend_of
@@ -38,17 +29,17 @@ from gcnlimit.simulation.backend import backend_of
 PAPER = {
     figure.name: figure
     for figure in (
-        introduction.FIGURE,
-        residual_strength.FIGURE,
-        learning_rates.FIGURE,
-        depth.FIGURE,
+        best.ACCURACY,
+        strength.ACCURACY,
+        best.RATES,
+        depth.AGAINST_DEPTH,
         diffusion.DIRECTED,
         diffusion.SYMMETRIZED,
-        diffusion.AT_DEPTHS,
-        optimal_time.FIGURE,
+        depth.AGAINST_TIME,
+        best.TIME,
         gap.FIGURE,
-        symmetry.FIGURE,
-        residual_strength.TRAIN_ERROR,
+        strength.SYMMETRY,
+        strength.TRAIN_ERROR,
     )
 }
 """The figures of the paper."""
@@ -58,27 +49,22 @@ FIGURES = PAPER | {figure.name: figure for figure in OWN}
 
 
 def find(name: str) -> PaperFigure:
-    """Figure of that name, or of a file of your own, ``NAME.py``.
+    """Figure of that name, or the ``FIGURE`` of a file of your own, ``NAME.py``, which is run.
 
     >>> find("introduction").panels
     (1, 1)
     """
-    if name.endswith(".py"):
-        return load(name)
-    if name not in FIGURES:
+    if name in FIGURES:
+        return FIGURES[name]
+    if not name.endswith(".py"):
         raise ParameterError(
             f"there is no figure {name!r}; choose one of {', '.join(FIGURES)}, or give a file NAME.py of your own"
         )
-    return FIGURES[name]
-
-
-def load(path: str | Path) -> PaperFigure:
-    """Figure of a file outside the package: run it, and return its ``FIGURE``."""
-    if not Path(path).is_file():
-        raise ParameterError(f"there is no file {path}; give a Python file that defines FIGURE")
-    figure = runpy.run_path(str(path)).get("FIGURE")
+    if not Path(name).is_file():
+        raise ParameterError(f"there is no file {name}; give a Python file that defines FIGURE")
+    figure = runpy.run_path(name).get("FIGURE")
     if not isinstance(figure, PaperFigure):
-        raise ParameterError(f"{path} defines no FIGURE of type PaperFigure; see the page on adding a figure")
+        raise ParameterError(f"{name} defines no FIGURE of type PaperFigure; see the page on adding a figure")
     return figure
 
 
@@ -114,7 +100,8 @@ def produce(
 ) -> Iterator[tuple[PaperFigure, xarray.Dataset]]:
     """Each figure with its numbers; finished dots are kept in the folder, from which an interrupted run resumes."""
     total = sum(figure.curves if simulation and figure.dots else 1 for figure in figures)
-    with progress_bar("figures", total, unit="curves") as bar, _simulation(folder, simulation) as ready:
+    shown = total if total > 1 else None  # a share of one says nothing, the time so far does
+    with progress_bar("figures", shown, unit="curves") as bar, _simulation(folder, simulation) as ready:
         for figure in figures:
             bar.rename(f"{figure.name:22}")
             counted = replace(ready, advance=lambda: bar.advance(1)) if ready and figure.dots else None
@@ -189,13 +176,11 @@ def _rows(dataset: xarray.Dataset, base: str) -> Iterator[dict[str, str]]:
 
 def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
     """One row for each statement of the paper that a figure shows."""
-    rows = []
-    for name, dataset in datasets.items():
-        for check in find(name).statements:
-            found = check(dataset)
-            verdict = "holds" if found.holds else "fails"
-            rows.append({"figure": name, "statement": found.text, "verdict": verdict, "number": found.number})
-    return rows
+    return [
+        {"figure": name, "statement": one.text, "verdict": "holds" if one.holds else "fails", "number": one.number}
+        for name, dataset in datasets.items()
+        for one in find(name).statements(dataset)
+    ]
 
 
 def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> list[Path]:
@@ -204,10 +189,8 @@ def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> lis
     tables = shown | {"dots": dots(datasets)}
     paths = [folder / f"{name}.csv" for name in tables]
     for path, rows in zip(paths, tables.values(), strict=True):
-        with writing(path), path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]) if rows else [])
-            writer.writeheader()
-            writer.writerows(rows)
+        with writing(path):
+            pandas.DataFrame(rows).to_csv(path, index=False, lineterminator="\r\n")
     page = folder / "agreement.md"
     with writing(page):
         page.write_text("\n\n".join(map(_markdown, shown.values())) + "\n", encoding="utf-8")

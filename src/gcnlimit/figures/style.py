@@ -76,9 +76,9 @@ def draw_smooth(panel: Axes, x: xarray.DataArray, y: xarray.DataArray, **style: 
         panel.plot(fine, CubicSpline(x.values[known], y.values[known])(fine), **style)
 
 
-def name_reg(reg: float) -> str:
-    """The regularization as the legends write it."""
-    return r"$r=\infty$" if math.isinf(reg) else f"$r={reg:g}$"
+def name_value(symbol: str, value: float) -> str:
+    """A regularization or a depth as the legends write it."""
+    return rf"${symbol}=\infty$" if math.isinf(value) else f"${symbol}={value:g}$"
 
 
 def legend_below(axes: Sequence[Axes], *, columns: int) -> None:

@@ -6,11 +6,9 @@ A filter gives its function (Eq. 2.1) and, for directed graphs, the chain of lay
 from gcnlimit.filters.action import power_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
 from gcnlimit.filters.chain import Chain
-from gcnlimit.filters.diffusion import Diffusion
 from gcnlimit.filters.function import Function, as_filter
-from gcnlimit.filters.pagerank import PageRank
-from gcnlimit.filters.polynomial import Polynomial
-from gcnlimit.filters.residual import Residual
+from gcnlimit.filters.polynomial import Polynomial, Residual
+from gcnlimit.filters.series import Diffusion, PageRank
 
 __all__ = [
     "Averages",

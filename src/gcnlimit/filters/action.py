@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_blas_funcs
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -22,7 +21,6 @@ Block = Any  # an array of NumPy, or a tensor of PyTorch
 
 WIDTH = 100  # columns at once: three blocks of ten thousand rows stay in a cache; a multiple of 8 aligns every row with
 # the lines of a cache, and some processors then write around it
-SINGLE = float(np.finfo(np.float32).eps)
 
 
 def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
@@ -58,65 +56,24 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
     )
 
 
-def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float, accuracy: float = 0.0) -> Block:
+def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) -> Block:
     r"""Sum :math:`\sum_k w_k T_k(a/R) B` for a symmetric operator of spectrum in :math:`[-R, R]`.
 
-    Terms whose weights are so small that single precision gives them to `accuracy` times :math:`\sup |g|` are computed in
-    single precision, in half the time, if the operator has such a copy of itself, ``operator.single``.
+    The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
+    added to the one before the last.
     """
     weights = like(block, weights)
     total: Block = weights[0] * block
     if len(weights) == 1:
         return total
-    here = operator @ block
+    before, here = 1.0 * block, operator @ block
     here *= float(1.0 / radius)
-    _add(total, weights[1], here)
-    rough = block.dtype == np.float64 and hasattr(operator, "single")
-    double = _double_terms(weights, accuracy) if rough else len(weights)
-    pair = _recursion(total, weights, operator, (1.0 * block, here), radius, range(2, double))
-    if double < len(weights):
-        total += _rough_terms(weights, operator.single, pair, radius, range(max(double, 2), len(weights)))
-    return total
-
-
-def _rough_terms(weights: Block, single: Any, pair: tuple[Block, Block], radius: float, terms: range) -> Block:
-    """Sum of the last terms in single precision, whose range suits columns scaled to 1."""
-    size = np.maximum(*(np.abs(block).max(axis=0) for block in pair))
-    size[size == 0.0] = 1.0
-    before, here = ((block / size).astype(np.float32) for block in pair)
-    total = np.zeros(np.broadcast_shapes(weights.shape[1:], here.shape), np.float32)
-    _recursion(total, weights.astype(np.float32), single, (before, here), radius, terms)
-    return np.asarray(total * size)
-
-
-def _recursion(  # noqa: PLR0917
-    total: Block, weights: Block, operator: Any, pair: tuple[Block, Block], radius: float, terms: range
-) -> tuple[Block, Block]:
-    r"""Add `terms` to `total`, in place, and return the last two.
-
-    The recursion :math:`T_{k+1} = \frac2R a T_k - T_{k-1}` runs on :math:`\pm T_k`, signs ``++--++--``, so that each term is
-    added to the one before the last.
-    """
-    before, here = pair
-    for k in terms:
+    total += weights[1] * here
+    for k in range(2, len(weights)):
         _add_product(operator, here, before, 2.0 / radius if k % 2 else -2.0 / radius)
         before, here = here, before
-        _add(total, weights[k] if k % 4 < 2 else -weights[k], here)
-    return before, here
-
-
-def _double_terms(weights: Block, accuracy: float) -> int:
-    r"""Number of the first terms that need double precision.
-
-    An error made in one term grows at most like the number of terms since then, as the Chebyshev polynomials of the
-    second kind do. So the rounding :math:`\epsilon` of single precision from term :math:`n` on costs
-    :math:`\epsilon \sum_{k \ge n} (k - n + 1) |w_k|`, to be below `accuracy` times
-    :math:`(\frac12 \sum_k w_k^2)^{1/2} \le \sup |g|`.
-    """
-    sizes = np.abs(weights.reshape(len(weights), -1))
-    rest = np.cumsum(np.cumsum(sizes[::-1], axis=0), axis=0)[::-1]
-    wanted = accuracy / SINGLE * np.sqrt(0.5) * np.linalg.norm(sizes, axis=0)
-    return int(np.count_nonzero(np.any(rest > wanted, axis=1)))
+        total += (weights[k] if k % 4 < 2 else -weights[k]) * here
+    return total
 
 
 def _add_product(operator: Any, block: Block, out: Block, factor: float) -> None:
@@ -153,7 +110,7 @@ def power_sum(weights: Block, operator: Any, block: Block) -> Block:
     total: Block = weights[0] * block
     for weight in weights[1:]:
         block = operator @ block
-        _add(total, weight, block)
+        total += weight * block
     return total
 
 
@@ -177,7 +134,7 @@ def series_sum(  # noqa: PLR0917
             term = operator @ term
             term *= float(largest * ratio(k))
             weight = weight * fractions
-            _add(total, weight, term)
+            total += weight * term
             size, whole = norm(term), norm(total)
         if not math.isfinite(whole):
             break
@@ -187,14 +144,3 @@ def series_sum(  # noqa: PLR0917
     raise ParameterError(
         f"{name} = {largest:g} is too large for this operator: the series of the filter diverges on it"
     )
-
-
-def _add(total: Block, weight: Block, term: Block) -> None:
-    """``total += weight * term``, one filter after the other, in one pass where BLAS has the precision."""
-    if total.ndim == term.ndim or not isinstance(total, np.ndarray) or total.dtype.char not in "fd":
-        total += weight * term
-        return
-    axpy = get_blas_funcs("axpy", (total,))
-    for part, factor in zip(total, weight, strict=True):
-        if factor.item() != 0.0:
-            axpy(term.reshape(-1), part.reshape(-1), a=factor.item())

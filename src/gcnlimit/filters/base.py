@@ -259,7 +259,7 @@ class Filter(Value, ABC):
             return self.series(operator, block, accuracy, shape)
         self.check_radius(radius)
         weights = chebyshev_series(self, radius, accuracy)
-        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius, accuracy)
+        return chebyshev_sum(weights.reshape(-1, *shape), operator, block, radius)
 
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         """Action on one block of columns by the filter's own series, for any operator; `apply` calls it.

@@ -44,7 +44,6 @@ class Function(Filter):
     factor: Parameter = 1.0
 
     def normalized(self, x: Array) -> tuple[Array, Array]:
-        """Values over the largest magnitude."""
         return to_unit(np.asarray(self.factor)[..., None] * self._checked(x))
 
     def quadrature_nodes(self) -> npt.NDArray[np.int64]:
@@ -52,8 +51,11 @@ class Function(Filter):
         return np.full(self.shape, self._with(np.ones(()))._series_length())
 
     def _checked(self, x: Array) -> Array:
-        with np.errstate(all="ignore"):
-            g = np.asarray(self.function(np.array(x)))  # a copy, since the function may work in place
+        try:
+            with np.errstate(all="ignore"):
+                g = np.asarray(self.function(np.array(x)))  # a copy, since the function may work in place
+        except TypeError as error:
+            raise ParameterError(f"the filter g(x) fails on an array ({error}); write it with NumPy") from None
         if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
             raise ParameterError(
                 f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape {np.shape(x)}; it must be a real number "

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
@@ -79,7 +78,6 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         raise ParameterError(
             f"{name} has {raw.shape[0]} rows but the graph has {nodes} nodes; they must be the same nodes in order"
         )
-    require(f"a row of {raw.shape[1]} features", 64.0 * raw.shape[1], "leave out columns without an entry")
     dtype = np.float32 if single and raw.dtype == np.float32 else np.float64
     with np.errstate(over="ignore"):  # what becomes infinite is refused below
         matrix = _as_csr(name, raw, dtype) if is_sparse(raw) else raw.astype(dtype)
@@ -89,7 +87,7 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
         place = np.argwhere(~np.isfinite(values))[0].tolist()
         row, column = place if coo is None else (coo.row[place[0]], coo.col[place[0]])
         raise ParameterError(
-            f"{name} = {matrix[row, column]} at row {row}, column {column}; every feature must be finite: replace what is "
+            f"{name} = {matrix[row, column]} at row {row}, column {column}; every feature must be finite: fill in what is "
             "missing, such as by the mean of its column"
         )
     check_range(name, values)
@@ -107,10 +105,10 @@ def check_range(name: str, values: npt.NDArray[Any]) -> None:
 
 def _check_weights(name: str, matrix: Any) -> None:
     check_range(name, matrix.data)
-    if np.any(negative := matrix.data < 0.0):
+    if (negative := matrix.data[matrix.data < 0.0]).size:
         raise ParameterError(
-            f"{name} has {negative.sum()} negative weights, such as {matrix.data[negative][0]:g}; a weight says how strongly "
-            "two nodes are joined: leave these edges out, or take the size of the weights"
+            f"{name} has {counted(negative.size, 'negative weight')}, such as {negative[0]:g}; a weight says how strongly "
+            "two nodes are joined: leave these edges out, or take absolute values"
         )
     if matrix.nnz == 0:
         raise ParameterError(
@@ -203,5 +201,8 @@ def _matrix(name: str, value: Any) -> Any:
         with contextlib.suppress(ValueError, TypeError):
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
-        raise ParameterError(f"{name} has dtype {array.dtype}; it must hold real numbers: encode others first")
+        raise ParameterError(
+            f"{name} has dtype {array.dtype}; it must be a matrix of real numbers (gcnlimit.real.read turns tables of edges and "
+            "nodes, with words and missing values, into such)"
+        )
     return array

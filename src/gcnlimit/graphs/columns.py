@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +15,14 @@ from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
-MISSING = frozenset({"", "na", "n/a", "?", "none", "null", "nan", "nat", "<na>"})
+MISSING = frozenset({"", "-", "?", "na", "n/a", "n.a.", "#n/a", "<na>", "none", "null", "nan", "nat"})
 UNKNOWN = MISSING | {"unknown", "-1"}
 """What marks an unlabelled node in a table; a missing feature is one of the others, or `unknown` among numbers."""
 MOST_WORDS = 20
-_DAY = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})([ T].*)?")
+_DAY = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\3\d{4}|\d{1,2}([-/])(\d{1,2}|[A-Za-z]{3})\5\d{2}"
+    r"|\d{2}\.\d{2}\.\d{2})([ T].*)?|\d{1,2}:\d{2}(:\d{2})?"
+)
 
 
 def text(cell: Any) -> str:
@@ -31,6 +36,15 @@ def text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()
 
 
+def option(name: str, value: Any) -> str:
+    """How an option is written, on the command line and in Python.
+
+    >>> option("drop", "joined"), option("undirected", True)
+    ("--drop joined (drop='joined')", '--undirected (undirected=True)')
+    """
+    return f"--{name}{'' if value is True else f' {shlex.quote(value)}'} ({name}={value!r})"
+
+
 def is_number(cell: Any) -> bool:
     """Whether a cell is a finite number."""
     try:
@@ -40,20 +54,23 @@ def is_number(cell: Any) -> bool:
 
 
 def classes_of(cells: Cells) -> tuple[list[Any], list[str]]:
-    """Classes, whole numbers or strings, None where unknown; and a sentence that says what counted as unknown.
+    """Classes, whole numbers or strings, None where unknown; and sentences on what they are and what counted as unknown.
 
     >>> classes_of(["2", "NA", "1.0"])
-    ([2, None, 1], ['1 of 3 nodes has no label (NA).'])
+    ([2, None, 1], ['Classes: 1 (1), 2 (1).', '1 of 3 nodes has no label (NA).'])
     """
     texts = [text(cell) for cell in cells]
     known = [value for value in texts if value.lower() not in UNKNOWN]
     whole = all(re.fullmatch(r"-?[0-9]{1,15}(\.0+)?", value) for value in known)
     read = (lambda value: int(float(value))) if whole else str
     classes = [None if value.lower() in UNKNOWN else read(value) for value in texts]
-    if not (rest := len(texts) - len(known)):
-        return classes, []
-    marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in UNKNOWN}))
-    return classes, [f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({marks})."]
+    counts = sorted(Counter(value for value in classes if value is not None).items())
+    more = f" and {len(counts) - MOST_WORDS} more" if len(counts) > MOST_WORDS else ""
+    notes = [f"Classes: {', '.join(f'{c} ({n})' for c, n in counts[:MOST_WORDS])}{more}."] if counts else []
+    if rest := len(texts) - len(known):
+        marks = ", ".join(sorted({value or "empty" for value in texts if value.lower() in UNKNOWN}))
+        notes.append(f"{rest} of {len(texts)} nodes {'has' if rest == 1 else 'have'} no label ({marks}).")
+    return classes, notes
 
 
 def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
@@ -72,6 +89,9 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     """
     parts, marks, filled, encoded = [], [], [], []
     for name, cells in columns.items():
+        if (plain := _numbers(cells)) is not None:
+            parts.append(plain[:, None])
+            continue
         texts = [text(cell).lower() for cell in cells]
         words = {value for value in texts if value not in MISSING and not is_number(value)}
         missing = np.array([value in MISSING or (value == "unknown" and words == {"unknown"}) for value in texts])
@@ -94,20 +114,31 @@ def features_of(columns: Mapping[str, Cells]) -> tuple[Array | None, list[str]]:
     return (np.hstack(parts) if parts else None), notes
 
 
+def _numbers(cells: Cells) -> Array | None:
+    """A column that holds finite numbers only, as most do: one call instead of a look at each cell."""
+    try:
+        values = np.array(cells, float)
+    except (TypeError, ValueError):
+        return None
+    return values if np.isfinite(values).all() and not any(isinstance(cell, bool) for cell in cells[:1]) else None
+
+
 def _one_hot(name: str, words: Any, missing: Any) -> Array:
     """A column for each word, 0 in all of them where it is missing."""
     values = sorted(set(words[~missing].tolist()))
-    leave = "or name the column in drop to leave it out"
+    leave = f"or leave the column out by {option('drop', name)}"
     if days := [value for value in values if _DAY.fullmatch(value)]:
-        raise ParameterError(f"column {name!r} holds dates, such as {days[0]!r}; count days from one of them, {leave}")
+        raise ParameterError(
+            f"column {name!r} holds dates or times, such as {days[0]!r}; write them as numbers, {leave}"
+        )
     if numbers := [value for value in values if is_number(value)]:
         word = next(value for value in values if not is_number(value))
         raise ParameterError(
-            f"column {name!r} holds numbers, such as {numbers[0]}, and words, such as {word!r}; correct these, {leave}"
+            f"column {name!r} holds numbers, such as {numbers[0]}, and words, such as {word!r}; correct one of the two, {leave}"
         )
     if len(values) > MOST_WORDS:
         raise ParameterError(
             f"column {name!r} holds {len(values)} different words, such as {values[0]!r}; up to {MOST_WORDS} become "
-            f"columns of 0 and 1: group them, {leave}, or in label if it holds the classes"
+            f"columns of 0 and 1: group them, {leave}, or use {option('label', name)} if it holds the classes"
         )
     return np.asarray((words[:, None] == np.array(values)) & ~missing[:, None], float)

@@ -88,7 +88,7 @@ def _between(given: StandardizedGraph) -> float:
 
 
 def _rows(given: StandardizedGraph, R: Indices) -> Array:
-    """Standardised features of the labelled nodes."""
+    """Standardized features of the labelled nodes."""
     Z = given.features
     assert Z is not None
     return np.asarray(dense(Z.matrix[R]) - Z.v)

@@ -75,15 +75,24 @@ def labelled_nodes(raw: npt.NDArray[Any]) -> Mask:
 
 def _is_class(value: Any) -> bool:
     """Whether one entry names a class; refuses what is neither a number nor a string, but for marks of missing values."""
-    if isinstance(value, str | bytes | bool | np.bool_):
-        return value not in ("", b"")
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+    if is_missing(value):
         return False
+    if isinstance(value, str | bytes | bool | np.bool_):
+        return True
     if not isinstance(value, int | float | np.integer | np.floating) or math.isinf(value):
         raise ParameterError(
             f"y contains {value!r}; classes are whole numbers or strings, None marks an unlabelled node"
         )
-    return not math.isnan(value) and value != -1
+    return bool(value != -1)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an entry is None, NaN, empty, or what pandas writes for a missing value."""
+    if isinstance(value, str | bytes):
+        return not value
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:

@@ -1,4 +1,4 @@
-"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalise an adjacency matrix."""
+"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalize an adjacency matrix."""
 
 from __future__ import annotations
 
@@ -49,6 +49,11 @@ class SparsePlusRankOne:
     def __truediv__(self, number: float) -> Self:
         """The operator over a number."""
         return replace(self, matrix=self.matrix / number, u=None if self.u is None else self.u / number)
+
+    def astype(self, dtype: npt.DTypeLike) -> Self:
+        """The operator in another precision."""
+        u, v = (None if part is None else np.asarray(part, dtype) for part in (self.u, self.v))
+        return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
 
     @cached_property
     def T(self) -> SparsePlusRankOne:
@@ -110,7 +115,7 @@ def normalized(adjacency: Any, left: float = 0.5, right: float = 0.5, tau: float
     r"""Matrix :math:`(D + \tau d)^{-p} A\, (D + \tau d)^{-q}`; rows of nodes without an edge are 0.
 
     :math:`D` holds the sums of the rows on the left and those of the columns on the right, :math:`d` is their mean, :math:`p`
-    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularised for :math:`\tau > 0`.
+    is `left` and :math:`q` is `right`: symmetric by default, a random walk for (1, 0), regularized for :math:`\tau > 0`.
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
     >>> normalized(path, 1, 0).sum(axis=1)
@@ -128,15 +133,21 @@ def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
 
 
-def without_degrees(graph: Any, least: float = 0.0) -> SparsePlusRankOne:
+def without_degrees(graph: Any, least: float = 0.0, tau: float = 0.0) -> SparsePlusRankOne:
     r"""Operator :math:`D^{-1/2} (A - DD^T/2m) D^{-1/2}` of a symmetric graph: normalized, less its top eigenvector.
 
-    Degrees below `least` count as this where they divide, since a few leaves have large eigenvalues of their own.
+    Where degrees divide, `tau` times their mean is added, and those below `least` count as this, since a few leaves have
+    large eigenvalues of their own.
     """
     degrees = np.asarray(graph.sum(axis=1))
-    factor = _inverse_power(np.maximum(degrees, least), 0.5)
+    factor = _inverse_power(np.maximum(degrees, least) + tau * degrees.mean(), 0.5)
     scale, mean = sparse.diags_array(factor), degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
     return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
+
+
+def undirected(graph: Any) -> Any:
+    r"""Adjacency matrix :math:`\max(A, A^T)`."""
+    return graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
 
 
 class Propagation(NamedTuple):
@@ -156,6 +167,7 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propag
     - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
       the identity is added, in the unit of the weights.
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
+    - ``"regularized"``: ``"centred"`` with the mean degree added to :math:`D` where it divides.
     - ``"paper"``: `centred`, of the whole graph alike (Eq. 1.3).
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
@@ -163,14 +175,14 @@ def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propag
     >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
     (array([1., 2., 1.]), 1.0)
     """
-    graph = graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
+    graph = undirected(graph)
     if kind == "paper":
         return _bounded(centred(graph, symmetric=True))
     if loops:
         graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
     if kind == "normalized":
         return Propagation(SparsePlusRankOne(normalized(graph), symmetric=True), 1.0)
-    return _bounded(without_degrees(graph))
+    return _bounded(without_degrees(graph, tau=1.0 if kind == "regularized" else 0.0))
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:

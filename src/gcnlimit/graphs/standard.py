@@ -35,7 +35,7 @@ class StandardizedGraph(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, y: Any, graph: Any) -> StandardizedGraph:
-        """Checked and standardised parts."""
+        """Checked and standardized parts."""
         adjacency = as_adjacency(graph)
         nodes = adjacency.shape[0]
         features = None if X is None else _features(as_features(X, nodes))

@@ -16,16 +16,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
-from gcnlimit.graphs.columns import classes_of, features_of, is_number, text
+from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.npz import Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
+NAMES = ("id", "node", "node_id", "name")
 Columns = dict[str, list[Any]]
 
 
@@ -48,7 +48,6 @@ def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.Arra
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
         raise ParameterError(f"edges name the node {named}; nodes are numbered from 0 to {count - 1}")
-    require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(real("weights", weights))
     if data is not None and data.shape != (len(array),):
         raise ParameterError(f"weights have shape {data.shape}; there must be one for each of the {len(array)} edges")
@@ -71,22 +70,30 @@ def read_tables(
     left_out = {drop} if isinstance(drop, str) else {*drop}
     table = {} if nodes is None else _table(nodes, "nodes", lambda rows: True)
     if not table and (label is not None or key is not None):
-        raise ParameterError("label and id name columns of a table of nodes; give one by nodes")
+        raise ParameterError("label and id name columns of the table of nodes; give that table as nodes")
     known, classes, features = _nodes(table, _shown(nodes, "nodes"), label, key, left_out) if table else ([], [], {})
     given = _table(edges, "edges", lambda rows: _headed(rows, known))
     if absent := left_out - {*table, *given}:
         raise ParameterError(f"drop = {absent.pop()!r} is not a column; there are {', '.join([*table, *given])}")
     columns = {name: cells for name, cells in given.items() if name not in left_out}
     source, target, weights = _edges(columns, _shown(edges, "edges"))
-    names = [*known, *sorted({*source, *target} - {*known}, key=_natural)]
+    ends = {*source, *target}
+    if table and not ends & {*known}:
+        raise ParameterError(
+            f"{_shown(nodes, 'nodes')} names no node of the edges: its nodes are such as {known[0]!r}, theirs such as "
+            f"{source[0]!r}; write both alike, or name another column by id"
+        )
+    names = [*known, *sorted(ends - {*known}, key=_natural)]
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[place[a], place[b]] for a, b in zip(source, target, strict=True)])
     graph, notes = _graph(pairs, len(names), weights, undirected)
     rest: list[Any] = [None] * (len(names) - len(known) if table else 0)
     if rest:
         lacking = f"The table of nodes lacks {counted(len(rest), 'node')} of the edges"
-        notes.append(f"{lacking}; label and features are missing.")
+        notes.append(f"{lacking}; their labels and features are missing.")
     y, unlabelled = classes_of([*classes, *rest]) if classes else ([None] * len(names), [])
+    if table and not classes:
+        notes.append(f"No column holds the classes: {_shown(nodes, 'nodes')} has {', '.join(table)}.")
     X, encoded = features_of({name: [*cells, *rest] for name, cells in features.items()})
     return Dataset(graph, X, np.array(y, object), names=np.array(names), notes=(*notes, *unlabelled, *encoded))
 
@@ -100,14 +107,15 @@ def _nodes(
             raise ParameterError(f"{parameter} = {column!r} is not a column of {shown}, which has {', '.join(table)}")
     key = next(iter(table)) if key is None else key
     names = [text(cell) for cell in table[key]]
+    _check_named(names, shown, key)
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"{shown} names the node {name!r} {times} times; each must have one row")
     found = [name for name in table if name.lower() in LABEL and name not in {key, *drop}] if label is None else [label]
     if len(found) > 1:
         raise ParameterError(
-            f"{shown} has the columns {' and '.join(map(repr, found))}; say which holds the classes, such as label={found[0]!r}, "
-            "and name the other in drop if it is no feature"
+            f"{shown} has the columns {' and '.join(map(repr, found))}; choose one by {option('label', found[0])}, "
+            f"and drop the other by {option('drop', found[1])} unless it is a feature"
         )
     features = {name: cells for name, cells in table.items() if name not in {key, *found, *drop}}
     return names, table[found[0]] if found else [], features
@@ -118,21 +126,25 @@ def _edges(columns: Columns, shown: str) -> tuple[list[str], list[str], Any]:
     if len(columns) not in (2, 3):
         raise ParameterError(
             f"{shown} has {len(columns)} columns; keep two (source, target) or three (plus a numeric weight), "
-            f"and name the others in drop: {', '.join(columns)}"
+            f"and drop the others, such as {option('drop', [*columns][-1])}: {', '.join(columns)}"
         )
     first, second, *third = columns
     source, target = ([text(cell) for cell in columns[name]] for name in (first, second))
     for name, ends in ((first, source), (second, target)):
-        if "" in ends:
-            raise ParameterError(f"{shown} names no node in row {ends.index('') + 1} of its column {name!r}")
+        _check_named(ends, shown, name)
     if not third:
         return source, target, None
     if wrong := [cell for cell in columns[third[0]] if not is_number(cell)]:
         raise ParameterError(
             f"column {third[0]!r} of {shown} contains {text(wrong[0])!r}; the third column of a list of edges is their "
-            "weight, a number: name the column in drop to leave it out"
+            f"weight, a number; leave the column out by {option('drop', third[0])}"
         )
     return source, target, np.array(columns[third[0]], float)
+
+
+def _check_named(names: list[str], shown: str, column: str) -> None:
+    if "" in names:
+        raise ParameterError(f"{shown} names no node in row {names.index('') + 1} of its column {column!r}")
 
 
 def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) -> tuple[Any, list[str]]:
@@ -146,13 +158,15 @@ def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) 
         duplicates += both
     notes = []
     if duplicates:
-        done = "Counted once" if weights is None else "Added the weights of"
-        notes.append(f"{done} {counted(duplicates, 'duplicate edge')}.")
+        repeated = counted(duplicates, "duplicate edge")
+        notes.append(f"Ignored {repeated}." if weights is None else f"Added the weights of {repeated}.")
     if loops:
         notes.append(f"Dropped {counted(loops, 'self-loop')}.")
     if not is_symmetric(matrix):
-        mutual = f", {counted(both, 'pair')} of nodes in both directions" if both else ""
-        notes.append(f"Edges are read as directed{mutual}; the option undirected ignores their direction.")
+        mutual = f" ({counted(both, 'pair')} of nodes in both directions)" if both else ""
+        notes.append(
+            f"The graph is read as directed{mutual}; to ignore the directions, use {option('undirected', True)}."
+        )
     return matrix, notes
 
 
@@ -177,39 +191,67 @@ def _shown(source: Any, kind: str) -> str:
 def _table(source: Any, kind: str, headed: Any) -> Columns:
     """Columns by name, of a data frame or a file; `headed` says whether rows begin with the names of the columns."""
     if hasattr(source, "columns"):
-        frame = source if type(source.index).__name__ == "RangeIndex" else source.reset_index()
+        frame = source.reset_index() if _index_counts(source, kind) else source
         return {str(name): frame[name].tolist() for name in frame.columns}
     suffix, shown = Path(source).suffix.lower(), _shown(source, kind)
     if suffix in (".parquet", ".pq"):
         return _parquet(source)
     try:
         with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
-            return _csv(file, shown, headed)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+            return _without_counter(_csv(file, shown, headed), kind)
+    except UnicodeDecodeError:
+        raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
+    except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise ParameterError(f"{shown} cannot be read as a table: {error}") from None
+
+
+def _index_counts(frame: Any, kind: str) -> bool:
+    """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
+    index, first = frame.index, frame.iloc[:, 0]
+    if any(name is not None for name in index.names) or index.dtype.kind not in "iu":
+        return True
+    names_rows = first.is_unique and first.dtype.kind != "f"
+    return type(index).__name__ != "RangeIndex" and kind == "nodes" and not names_rows
+
+
+def _without_counter(table: Columns, kind: str) -> Columns:
+    """The table without the numbers of its rows, which pandas writes first, under no name, unless told otherwise."""
+    (first, cells), *others = table.items()
+    if first not in ("", "Unnamed: 0") or cells != [str(k) for k in range(len(cells))]:
+        return table
+    names_others = any(name.lower() in NAMES for name, _ in others)
+    return dict(others) if (len(others) > 1 if kind == "edges" else names_others) else table
 
 
 def _csv(file: Any, shown: str, headed: Any) -> Columns:
     lines = [line.rstrip("\n") for line in file if line.strip() and not line.startswith(("#", "%"))]
     if not lines:
         raise ParameterError(f"{shown} is empty; it must have a row for each edge or node")
-    mark = next((m for m in (",", "\t", ";") if m in lines[0]), " ")
+    mark = max((",", "\t", ";", " "), key=lambda m: lines[0].count(m) if m != " " else 0.5)
     lines = [line.strip() for line in lines] if mark == " " else lines
     rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
+    if mark == ";":  # where a comma is the decimal point
+        rows = [[re.sub(r"^([+-]?\d+),(\d+(?:[eE][+-]?\d+)?)$", r"\1.\2", cell) for cell in row] for row in rows]
+    rows = [row for row in rows if any(row)]
     width = len(rows[0])
     if bad := next((k for k, row in enumerate(rows) if len(row) != width), None):
         raise ParameterError(f"{shown} has {len(rows[bad])} cells in row {bad + 1} and {width} in the first")
     head = rows.pop(0) if headed(rows) else [str(k + 1) for k in range(width)]
-    if len(set(head)) != width or not rows:
-        raise ParameterError(f"{shown} has no rows, or two columns of one name; each column needs its own")
+    if twice := [name for name, times in Counter(head).items() if times > 1]:
+        raise ParameterError(f"{shown} has two columns called {twice[0]!r}; each column needs its own name")
+    if not rows:
+        raise ParameterError(
+            f"{shown} has the names of its columns and no rows; it must have one for each edge or node"
+        )
     return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _headed(rows: list[list[str]], names: list[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
     first, ends = rows[0], {cell for row in rows[1:] for cell in row[:2]}
-    if first[0].lower() in ENDS or len(first) < 2 or not ends:
-        return first[0].lower() in ENDS
+    usual = not first[0] or any(cell.lower() in ENDS for cell in first[:2])
+    if usual or len(first) < 2 or not ends:
+        return usual
     if not any(map(is_number, first)) and (all(map(is_number, ends)) or (len(first) > 2 and is_number(rows[1][2]))):
         return True
     return bool(names) and not {*first[:2]} & ({*names} | ends)

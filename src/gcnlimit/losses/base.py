@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,13 +15,13 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import from_value
 
 _LOST = 1e-12  # v over the size of an output below which its move by the proximal operator is lost in rounding
-
-
 _FARTHEST = 1e6  # bias beyond which there is none that is finite
 _NEAR, _NARROW = 1e-5, 1e-8  # distance from a margin at which pulls are compared, and width of their proximal operator
+_WINDOW = 0.5  # half the width of the interpolation of a loss
+_NODES = np.cos(np.pi * (np.arange(13) + 0.5) / 13)
+_SERIES = np.linalg.inv(np.polynomial.chebyshev.chebvander(_NODES, 12))  # from values to Chebyshev coefficients
 
 
 class Form(enum.Enum):
@@ -59,11 +60,11 @@ class Loss(ABC):
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
         r"""First two derivatives :math:`\ell'`, :math:`\ell''` at margin `z`, from the right at a kink."""
         z = np.asarray(z, float)
-        return from_value.derivatives(self.value, self.kinks, z, np.searchsorted(self.kinks, z, side="right"))
+        return _derivatives(self.value, self.kinks, z, np.searchsorted(self.kinks, z, side="right"))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Proximal operator of `v` times the loss, at `omega`."""
-        return from_value.prox(self._slopes, self.kinks, np.asarray(omega, float), np.asarray(v, float))
+        return _prox(self._slopes, self.kinks, np.asarray(omega, float), np.asarray(v, float))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
@@ -78,10 +79,10 @@ class Loss(ABC):
         omega, v = np.asarray(omega, float), np.asarray(v, float)
         if type(self).prox is Loss.prox:
             x = self.prox(omega, v)
-            corner, (slope, curvature) = np.isin(x, self.kinks), self.derivatives(x)
-            return np.where(corner, (x - omega) / v, -slope), np.where(
-                corner, 1.0 / v, curvature / (1.0 + v * curvature)
-            )
+            corner = np.isin(x, self.kinks)
+            slope, curvature = self.derivatives(x)
+            stiffness = np.where(corner, 1.0 / v, curvature / (1.0 + v * curvature))
+            return np.where(corner, (x - omega) / v, -slope), stiffness
         v = np.where(v > _LOST * np.abs(omega), v, np.nan)
         return (self.prox(omega, v) - omega) / v, (1.0 - self.prox_derivative(omega, v)) / v
 
@@ -121,7 +122,7 @@ class Loss(ABC):
     def _slopes(self, z: Array, piece: Any) -> tuple[Array, Array]:
         """Derivatives at `z` on a given piece between kinks."""
         if type(self).derivatives is Loss.derivatives:
-            return from_value.derivatives(self.value, self.kinks, z, np.asarray(piece))
+            return _derivatives(self.value, self.kinks, z, np.asarray(piece))
         inside = np.concatenate([[-np.inf], self.kinks, [np.inf]])
         return self.derivatives(np.minimum(z, np.nextafter(inside[np.asarray(piece) + 1], -np.inf)))
 
@@ -133,6 +134,68 @@ class Loss(ABC):
                 raise TypeError(
                     f"{cls.__name__} derives from {base.__name__}, which is final; derive it from gcnlimit.Loss"
                 )
+
+
+def _derivatives(
+    value: Callable[[Array], Array], kinks: tuple[float, ...], z: Array, piece: npt.NDArray[np.intp]
+) -> tuple[Array, Array]:
+    r"""First two derivatives of `value` at `z`, which lies on the given `piece` of the line cut at the `kinks`.
+
+    The function is interpolated on Chebyshev nodes of a window of width 1 around each point, on one side of a kink: if it is
+    smooth on a scale of 1, the first derivative has about 13 digits, the second about 12.
+
+    >>> slope, curvature = _derivatives(np.exp, (), np.array([0.0, 2.0]), np.array([0, 0]))
+    >>> bool(np.allclose(slope, np.exp([0.0, 2.0]), rtol=1e-12)), bool(np.allclose(curvature, slope, rtol=1e-11))
+    (True, True)
+    """
+    edges = np.concatenate([[-np.inf], kinks, [np.inf]])
+    low, high = edges[piece], edges[piece + 1]
+    width = np.minimum(_WINDOW, 0.5 * (high - low))
+    centre = np.clip(z, low + width, high - width)
+    sampled = value(centre[..., None] + width[..., None] * _NODES)
+    first = np.polynomial.chebyshev.chebder(_SERIES @ np.moveaxis(sampled, -1, 0).reshape(13, -1))
+    second = np.polynomial.chebyshev.chebder(first)
+    place = ((z - centre) / width).reshape(-1)
+    slope, curvature = (
+        np.polynomial.chebyshev.chebval(place, c, tensor=False).reshape(z.shape) for c in (first, second)
+    )
+    return slope / width, curvature / width**2
+
+
+def _prox(
+    slopes: Callable[[Array, Any], tuple[Array, Array]], kinks: tuple[float, ...], omega: Array, v: Array
+) -> Array:
+    r"""Root :math:`x` of :math:`F(x) = x - \omega + v\ell'(x)`, by Newton's method between bounds.
+
+    `slopes` gives the derivatives of the loss at a point of a piece between kinks. Where :math:`F` jumps through 0 at a kink,
+    the kink is the answer. Elsewhere the root lies between any point :math:`x_0` of its piece and
+    :math:`\omega - v\ell'(x_0)`, since :math:`\ell'` increases; steps that leave these bounds, or do not shrink, halve them.
+    """
+    omega, v = np.broadcast_arrays(omega, v)
+    piece, corner = np.zeros(omega.shape, np.intp), np.full(omega.shape, np.nan)
+    for k, z in enumerate(kinks):
+        before, after = (z - omega + v * slopes(np.asarray(z), k + side)[0] for side in (0, 1))
+        piece += after < 0.0
+        corner = np.where((before <= 0.0) & (after >= 0.0), z, corner)
+    edges = np.concatenate([[-np.inf], kinks, [np.inf]])
+    low, high = edges[piece], edges[piece + 1]
+    x = np.clip(omega, low, high)
+    end = omega - v * slopes(x, piece)[0]
+    low, high = np.maximum(low, np.minimum(x, end)), np.minimum(high, np.maximum(x, end))
+    done, last, before_last = ~np.isnan(corner), high - low, high - low
+    for _ in range(200):
+        slope, curvature = slopes(x, piece)
+        F = x - omega + v * slope
+        low, high = np.where(F < 0.0, x, low), np.where(F < 0.0, high, x)
+        step = F / (1.0 + v * np.maximum(curvature, 0.0))
+        small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
+        inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
+        after = np.where(small | inside, x - step, 0.5 * (low + high))
+        before_last, last = last, np.abs(after - x)
+        x, done = np.where(done, x, after), done | small
+        if done.all():
+            break
+    return np.where(np.isnan(corner), x, corner)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +282,7 @@ class ClassLoss:
 
 
 def resting_bias(loss: Loss, first: float) -> float:
-    r"""Bias :math:`b` that minimises :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
+    r"""Bias :math:`b` that minimizes :math:`p\,\ell(b) + (1-p)\,\ell(-b)`, with the fraction `first` :math:`p` of one class."""
     from scipy.optimize import brentq  # slow to import, and rarely needed
 
     given = loss.kinks or loss.breakpoints(np.ones(1)) is None

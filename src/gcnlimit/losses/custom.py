@@ -80,15 +80,19 @@ def _kink(loss: Loss) -> str | None:
     def curvature(z: Array) -> Array:
         return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
 
-    for derivative, width in ((slope, 1e-5), (curvature, 1e-3)):
-        found = jump(derivative, np.asarray(loss.kinks), width)
-        if found is not None:
-            return f"a derivative of value jumps at z = {found:.3g}; declare it, as in kinks = ({found:.3g},) of losses.FromValue"
-    return None
+    kinks = [float(kink) for kink in loss.kinks]
+    for derivative, digits in ((slope, 5), (curvature, 3)):
+        kinks += jump(derivative, np.array(kinks), digits)
+    if not (found := kinks[len(loss.kinks) :]):
+        return None
+    places, declared = (", ".join(f"{kink:g}" for kink in sorted(part)) for part in (found, kinks))
+    declared += "," * (len(kinks) == 1)
+    return f"a derivative of value jumps at z = {places}; declare it, as in kinks = ({declared}) of losses.FromValue"
 
 
-def jump(function: Callable[[Array], Array], known: Array, width: float) -> float | None:
-    """First point of [-6, 6] away from the `known` ones where the function jumps within `width`, by bisection."""
+def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[float]:
+    """Points of [-6, 6] away from the `known` ones where the function jumps, by bisection to that many decimals."""
+    width = 10.0**-digits
 
     def jumps(low: Array, high: Array) -> Array:
         ends = function(low), function(high)
@@ -102,7 +106,7 @@ def jump(function: Callable[[Array], Array], known: Array, width: float) -> floa
         low = np.where(jumps(low, low + step) >= jumps(low + step, low + 2.0 * step), low, low + step)
     low = low[np.all(np.abs(low[:, None] - known) > 4.0 * width, axis=1)]
     low = low[jumps(low, low + step) > 0.02]
-    return float(low[0] + 0.5 * step) if low.size else None
+    return sorted({round(float(point), digits) + 0.0 for point in low + 0.5 * step})
 
 
 def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
@@ -118,7 +122,7 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
         problem = _problem(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
         raise ParameterError(
-            f"{name} = {given!r} fails on an array of margins ({error}); write it with NumPy"
+            f"{name} = {given!r} fails on an array of margins ({error}); write a function of one array, with NumPy"
         ) from None
     if problem:
         raise ParameterError(f"{name} = {given!r}: {problem}")
@@ -127,13 +131,12 @@ def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
 @lru_cache(maxsize=256)
 def _problem(given: Any, least_at_0: bool) -> str | None:
     with np.errstate(all="ignore"):
-        return (
-            value_problem(given, least_at_0=least_at_0) or prox_problem(given, _OMEGA, _V) or _derivative_problem(given)
-        )
+        value = value_problem(given, least_at_0=least_at_0)
+        return value or prox_problem(given, _OMEGA, _V) or derivative_problem(given, _OMEGA, _V, tolerance=1e-3)
 
 
 def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
-    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimise.
+    r"""What is wrong with a proximal operator, if it has not the shape of its arguments or does not minimize.
 
     The objective :math:`\ell(x) + (x-\omega)^2/2v` is compared with that of points nearby and farther away.
     """
@@ -157,23 +160,19 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     return None
 
 
-def _derivative_problem(given: Any) -> str | None:
+def derivative_problem(given: Any, omega: Array, v: Array, tolerance: float) -> str | None:
     """Where `prox_derivative` differs from differences of `prox`, or these from what is convex, away from kinks."""
-    low, here, high = (np.asarray(given.prox(_OMEGA + step, _V)) for step in (-_STEP, 0.0, _STEP))
-    slope, kink = (high - low) / (2.0 * _STEP), np.abs(high + low - 2.0 * here) > 1e-3 * _STEP
-    found = np.broadcast_to(given.prox_derivative(_OMEGA, _V), slope.shape)
-    wrong = np.argwhere(~kink & ~(np.abs(found - slope) <= 1e-3 * (1.0 + np.abs(slope))))
-    steep = np.argwhere(~kink & ((slope < -1e-3) | (slope > 1.0 + 1e-3)))
-    if len(wrong):
-        i, j = wrong[0]
-        return (
-            f"prox_derivative is {found[i, j]:g} at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}, where prox changes by "
-            f"{slope[i, j]:g} per unit of omega; correct one of them"
-        )
-    if len(steep):
-        i, j = steep[0]
-        change = f"prox changes by {slope[i, j]:g} per unit of omega at omega = {_OMEGA[i, 0]:g}, v = {_V[j]:g}"
-        return f"{change}, and that of a convex function by 0 to 1; take a convex one"
+    low, here, high = (np.asarray(given.prox(omega + step, v)) for step in (-_STEP, 0.0, _STEP))
+    slope = (high - low) / (2.0 * _STEP)
+    smooth = np.abs(high + low - 2.0 * here) <= 1e-3 * _STEP
+    found = np.broadcast_to(given.prox_derivative(omega, v), slope.shape)
+    wrong = smooth & ~(np.abs(found - slope) <= tolerance * (1.0 + np.abs(slope)))
+    for i, j in np.argwhere(wrong | (smooth & (np.abs(slope - 0.5) > 0.501)))[:1]:
+        place = f"at omega = {omega[i, 0]:.6g}, v = {v[j]:g}"
+        change = f"prox changes by {slope[i, j]:g} per unit of omega"
+        if wrong[i, j]:
+            return f"prox_derivative is {found[i, j]:g} {place}, where {change}; correct one of them"
+        return f"{change} {place}, and that of a convex function by 0 to 1; take a convex one"
     return None
 
 
@@ -208,7 +207,6 @@ class FromValue(Value, Loss):
             object.__setattr__(self, "kinks", tuple(np.ravel(given).tolist()))
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return np.asarray(self.function(np.array(z, float)))  # a copy, since the function may work in place
 
 

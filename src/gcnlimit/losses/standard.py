@@ -25,7 +25,6 @@ class Square(Value, Loss):
     form = Form.CODES
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return np.asarray(0.5 * (1.0 - np.asarray(z, float)) ** 2)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
@@ -69,7 +68,6 @@ class Logistic(Value, Loss):
     has_descent = True
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return np.asarray(np.logaddexp(0.0, -np.asarray(z, float)))
 
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
@@ -122,7 +120,6 @@ class Hinge(Value, Loss):
     smallest_response = 1e-12
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return np.asarray(np.maximum(0.0, 1.0 - np.asarray(z, float)))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
@@ -156,7 +153,7 @@ class Softmax(Value, Loss):
     r"""Cross-entropy :math:`-\log \mathrm{softmax}_k(o)` of one output for each class, all with weight decay (Eq. 8.6).
 
     For two classes it is the logistic loss of :math:`\sqrt 2 z`, so that softmax at regularization :math:`r` is the logistic loss
-    at :math:`r/2`; the methods below are those of two classes.
+    at :math:`r/2`; the methods are those of two classes, of the logistic loss in other units.
 
     >>> loss = Softmax()
     >>> x = loss.prox(0.3, v=2.0)
@@ -169,23 +166,18 @@ class Softmax(Value, Loss):
     form = Form.LOGITS
 
     def value(self, z: npt.ArrayLike) -> Array:
-        """Loss at margin `z`."""
         return _LOGISTIC.value(_UNIT * np.asarray(z, float))
 
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
-        """First two derivatives, those of the logistic loss in other units."""
         slope, curvature = _LOGISTIC.derivatives(_UNIT * np.asarray(z, float))
         return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Proximal operator, that of the logistic loss in other units."""
         return np.asarray(_LOGISTIC.prox(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float)) / _UNIT)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        """Derivative of the proximal operator."""
         return _LOGISTIC.prox_derivative(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        """Pull and its slope."""
         pull, slope = _LOGISTIC.pull(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float))
         return np.asarray(_UNIT * pull), np.asarray(2.0 * slope)

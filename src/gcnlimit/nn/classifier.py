@@ -5,6 +5,8 @@ Features enter as whitened principal components.
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.nn.network import MessagePassing
-from gcnlimit.nn.operators import SymmetricOperator, from_graph
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.views import Scaling
@@ -30,19 +32,83 @@ def message_passing_scores(
     labels: npt.NDArray[np.int64],
     *,
     layers: int = 15,
-    operator: str = "paper",
+    operator: str = "auto",
     seed: int = 0,
     device: str = "cpu",
+    new: tuple[npt.NDArray[Any], Any] | None = None,
     **options: Any,
 ) -> npt.NDArray[Any]:
-    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are its ablations."""
-    x = torch.from_numpy(np.ascontiguousarray(features, np.float32)).to(device)
-    y = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
+    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are its ablations.
+
+    `new` is another graph, its features and its adjacency, of the same classes: its nodes follow in the answer. The network
+    is trained on the first and passes messages on both; the signal of the new graph is measured without labels.
+    """
+    counts = np.bincount(labels[labels >= 0])
+    memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
+    options = {"sizes": _unequal(counts), "memory": memory, **options}
+    x, y = _tensor(features, device), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     S = from_graph(graph, operator).to(device)
-    network = MessagePassing(int(labels.max()) + 1, layers, **options).to(device)
+    network = MessagePassing(counts.size, layers, **options).to(device)
     train(network, x, S, y, seed=seed)
     with torch.no_grad():
-        return np.asarray(network(x, S, y, y >= 0).cpu().numpy())
+        if new is None:
+            return np.asarray(network(x, S, y, y >= 0).cpu().numpy())
+        there = _tensor(new[0], device), from_graph(new[1], operator).to(device)
+        return np.asarray(_on_both(network, (x, S), there, y).cpu().numpy())
+
+
+def _tensor(values: npt.NDArray[Any], device: str) -> Any:
+    return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
+
+
+def _unequal(counts: npt.NDArray[np.int64]) -> bool:
+    """Whether so many labels of each class differ by more than chance from equal numbers: at four deviations of chi squared."""
+    mean, freedom = counts.mean(), counts.size - 1
+    return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
+
+
+def _on_both(network: MessagePassing, here: tuple[Any, Any], there: tuple[Any, Any], labels: Any) -> Any:
+    """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
+    (x, S), (x_new, S_new) = here, there
+    shown = torch.nn.functional.one_hot(labels.clamp(min=0), network.classes) * (labels >= 0)[:, None]
+    known = torch.zeros(len(x) + len(x_new), 1, network.classes, dtype=x.dtype, device=x.device)
+    known[: len(x), 0] = shown.to(x.dtype)
+    gain, both = float(network.numbers[0, 0]), torch.cat([x, x_new])
+    signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
+    wider = copy.deepcopy(network)
+    wider.numbers[:, 1:3] *= len(both) / len(x)  # more nodes say more of the class means
+    for _ in range(REFINEMENTS):
+        logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0]
+        signal = refined_signal(S_new, wider.means(logits)[len(x) :], signal)
+    return wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0][:, 0]
+
+
+REFINEMENTS = 4
+
+
+def label_free_signal(S: SymmetricOperator, x: Any, centroids: Any) -> float:
+    r"""Signal :math:`\lambda` of a graph from features read by centroids of other nodes, without labels (Eq. 10.10).
+
+    The scores :math:`z = Xu` have :math:`|z|^2/N = (1 + c^2)|u|^2` and :math:`z\cdot Sz/|z|^2 = \lambda c^2/(1 + c^2)`.
+    """
+    z = x @ centroids
+    square = float((z**2).sum())
+    c2 = square / len(z) / max(float((centroids**2).sum()), 1e-300) - 1.0
+    return float((z * (S @ z)).sum()) / square * (1.0 + c2) / c2 if c2 > 0.0 else 0.0
+
+
+def refined_signal(S: SymmetricOperator, means: Any, signal: float) -> float:
+    r"""Signal of a graph from posterior means that were found with about this signal, and of its sign.
+
+    Their field :math:`h = S\hat y - \lambda (1 - q)\hat y` is :math:`\lambda q y` and noise of variance :math:`q`.
+    """
+    theta = torch.ones(len(means), 1, 1, dtype=means.dtype, device=means.device)
+    theta = theta if S.theta is None else S.theta[:, None, None]
+    square = (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
+    q = float((theta * square).mean())
+    h = (S @ means[:, 0])[:, None] - signal * S.reaction(1.0 - square) * means
+    excess = float((h**2).sum()) / len(h) / (means.shape[2] - 1) - q
+    return math.copysign(math.sqrt(max(excess, 0.0) / float((theta**2).mean())) / max(q, 1e-9), signal)
 
 
 NUMBERS = (15, 30, 60, 120, 240)
@@ -122,7 +188,7 @@ class Fitted(NamedTuple):
 
     @property
     def score(self) -> float:
-        """What is maximised: the accuracy less the square error, which decides between accuracies that hardly differ."""
+        """What is maximized: the accuracy less the square error, which decides between accuracies that hardly differ."""
         return self.accuracy - self.square_error
 
 

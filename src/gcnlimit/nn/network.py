@@ -10,7 +10,9 @@ from typing import Any
 import torch
 
 from gcnlimit.errors import ParameterError
-from gcnlimit.nn.operators import SymmetricOperator, from_edge_index
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
+
+Operator = SymmetricOperator | TwoGraphs
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
 _LEAST = (
@@ -21,13 +23,14 @@ _LEAST = (
 class NodeMessages:
     r"""Evidence :math:`\gamma S\hat y - \gamma^2 m (1 - q)\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
-    def __init__(self, S: SymmetricOperator, means: Any) -> None:
+    def __init__(self, S: Operator, means: Any) -> None:
         self.S, self.old = S, torch.zeros_like(means)
 
     def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
-        found = gain * field - gain**2 * memory * (1.0 - q) * self.old
+        unsure = 1.0 - (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
+        found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old, self.variance = means, gain**2 * (means**2).mean(dim=0)
         return found
 
@@ -102,7 +105,7 @@ class FeatureMessages:
 NUMBERS = ("graph", "features", "shrinkage", "graph_memory", "feature_memory")
 """The trained numbers, of which each layer has the same ones."""
 
-MEMORIES = ("trained", "exact", "none", "reverse")
+MEMORIES = ("trained", "exact", "none", "matched", "reverse")
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -134,8 +137,9 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere. On
         graphs of the model it closes a gap of one to two points; on a real graph it may gain or lose some.
     memory
-        ``"trained"``, ``"exact"`` (1) or ``"none"`` (0); ``"reverse"``, for sparse graphs: messages along the edges, each
-        without the one that came back, in place of the memory of the graph.
+        ``"trained"``, ``"exact"`` (1) or ``"none"`` (0); ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers
+        that estimate :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs:
+        messages along the edges, each without the one that came back, in place of the memory of the graph.
     tied
         Whether all layers share their numbers.
     clamp
@@ -190,7 +194,7 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         """Logits from indicators of the known classes, of shape (nodes, batch, classes); rows of 0 are unknown nodes."""
         return self.passed(x, S, known)[0]
 
-    def passed(self, x: Any, S: SymmetricOperator | None, known: Any, centroids: Any = None) -> tuple[Any, Any]:
+    def passed(self, x: Any, S: Operator | None, known: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits, and centroids of the features of each class, of shape (features, batch, classes).
 
         `centroids` are those of other nodes, in place of those found here; without a graph, `S` is None.
@@ -214,16 +218,26 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
                 messages.update(logits, lambda cavity: self._means(cavity, prior), seen, code)
         return logits, features.centroids
 
-    def _messages(self, S: SymmetricOperator | None, means: Any, root: Any) -> NodeMessages | EdgeMessages | NoMessages:
+    def _messages(self, S: Operator | None, means: Any, root: Any) -> NodeMessages | EdgeMessages | NoMessages:
         if S is None:
             return NoMessages()
-        return EdgeMessages(S, means, root) if self.memory == "reverse" else NodeMessages(S, means)
+        if self.memory != "reverse":
+            return NodeMessages(S, means)
+        if isinstance(S, TwoGraphs):
+            raise ParameterError("memory = 'reverse' sends messages on one graph; take memory='trained' for two")
+        return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:
         numbers = self.numbers[0 if self.tied else layer]
         if self.memory in ("trained", "reverse"):
             return numbers
+        if self.memory == "matched":
+            return torch.cat([numbers[:2], numbers[1:2], numbers[3:].detach()])
         return torch.cat([numbers[:3], numbers[3:].detach()])
+
+    def means(self, logits: Any) -> Any:
+        """Posterior means of the codes of the classes, from logits."""
+        return self._means(logits, torch.softmax(self.bias, 0))
 
     def _means(self, logits: Any, prior: Any) -> Any:
         if self.nonlinear:

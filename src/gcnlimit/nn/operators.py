@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,6 +14,9 @@ from scipy import sparse
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
 from gcnlimit.graphs.operator import centring, propagation
 from gcnlimit.graphs.tables import from_edges
+from gcnlimit.simulation.data.operator import propensities
+
+_HUBS = 0.1  # variance of the propensities from which a graph has hubs
 
 
 class Edges(NamedTuple):
@@ -35,14 +38,24 @@ class SymmetricOperator:
         :math:`S`, of SciPy on a processor, whose product is faster there, and a CSR tensor on other devices.
     vector
         :math:`v`, a tensor, or None for 0.
+    theta
+        Propensities of the nodes, whose rows scatter in proportion to them; None if the nodes are alike.
     """
 
     matrix: Any
     vector: Any = None
+    theta: Any = None
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a block of columns."""
         return _Product.apply(block, self.matrix, self.vector)
+
+    def reaction(self, unsure: Any) -> Any:
+        r"""Return :math:`\theta_i \frac1N\sum_j \theta_j (1 - q_j)`: how much of what a node says comes back to it."""
+        if self.theta is None:
+            return unsure.mean(dim=0, keepdim=True)
+        theta = self.theta[:, None, None]
+        return theta * (theta * unsure).mean(dim=0, keepdim=True)
 
     def to(self, device: Any) -> SymmetricOperator:
         """The same on another device."""
@@ -53,7 +66,9 @@ class SymmetricOperator:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "sparse CSR is in beta"
             tensor = torch.sparse_csr_tensor(*parts, torch.from_numpy(csr.data), csr.shape)
-        return SymmetricOperator(tensor.to(device), None if self.vector is None else self.vector.to(device))
+        return SymmetricOperator(
+            tensor.to(device), *(None if part is None else part.to(device) for part in (self.vector, self.theta))
+        )
 
     @cached_property
     def edges(self) -> Edges:
@@ -67,6 +82,32 @@ class SymmetricOperator:
         row, column = (part.astype(np.int64) for part in entries.coords)
         reverse = np.lexsort((row, column))  # rows are sorted: sorting by columns transposes
         return Edges(*(torch.from_numpy(part) for part in (row, column, entries.data, reverse)))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoGraphs:
+    """Operators of two graphs of different nodes, the second times the ratio of its signal to that of the first."""
+
+    first: SymmetricOperator
+    second: SymmetricOperator
+    ratio: float
+
+    def __matmul__(self, block: Any) -> Any:
+        """Product with a block of columns, the rows of the first graph first."""
+        nodes = self.first.matrix.shape[0]
+        return torch.cat([self.first @ block[:nodes], self.ratio * (self.second @ block[nodes:])])
+
+    def reaction(self, unsure: Any) -> Any:
+        """That of each graph by itself."""
+        nodes = self.first.matrix.shape[0]
+        parts = (
+            factor * graph.reaction(part).expand(len(part), -1, -1)
+            for factor, graph, part in (
+                (1.0, self.first, unsure[:nodes]),
+                (self.ratio**2, self.second, unsure[nodes:]),
+            )
+        )
+        return torch.cat([*parts])
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
@@ -91,11 +132,16 @@ def _multiply(matrix: Any, vector: Any, block: Any) -> Any:
 def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     r"""Operator of an adjacency matrix, symmetrized.
 
-    ``"paper"`` is :math:`(A - p)/\sqrt{Np(1-p)}` symmetrized (Eq. 1.3), which suits graphs without hubs; ``"normalized"`` is
-    :math:`D^{-1/2}AD^{-1/2}` without its top eigenvector, over half of its largest eigenvalue: the scale of a semicircle.
+    ``"paper"`` is :math:`(A - p)/\sqrt{Np(1-p)}` symmetrized (Eq. 1.3), which suits graphs without hubs; ``"degrees"`` is
+    :math:`(A - d\,\theta\theta^T/N)/\sqrt d` with the measured propensities :math:`\theta`, degrees over their mean :math:`d`,
+    best on graphs of the model with hubs (Eq. 11.16); ``"normalized"`` is :math:`D^{-1/2}AD^{-1/2}` without its top
+    eigenvector, over half of its largest eigenvalue: the scale of a semicircle. ``"auto"`` is ``"degrees"`` if the degrees
+    scatter more than those of a graph without hubs, else ``"paper"``.
     """
     graph = as_adjacency(graph)
-    if kind == "paper":
+    if kind == "degrees" or (kind == "auto" and has_hubs(graph)):
+        return _by_degrees(graph)
+    if kind in ("auto", "paper"):
         scale, shift = centring(graph)
         if not is_symmetric(graph):
             graph, scale, shift = graph + graph.T, scale / np.sqrt(2.0), shift * np.sqrt(2.0)
@@ -103,6 +149,23 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
     return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
+
+
+def has_hubs(graph: Any) -> bool:
+    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
+    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
+    return bool(counted.var() - counted.mean() > _HUBS * counted.mean() ** 2)
+
+
+def _by_degrees(graph: Any) -> SymmetricOperator:
+    """Operator centred by the degrees: of mean row 0, whose entries scatter in proportion to the propensities."""
+    nodes = graph.shape[0]
+    mean, theta = graph.sum() / nodes, propensities(graph)
+    copies = 1.0 if is_symmetric(graph) else 2.0
+    both = graph if copies == 1.0 else graph + graph.T
+    scale = 1.0 / np.sqrt(copies * mean * (1.0 - mean / nodes))
+    found = as_operator(both * scale, theta * np.sqrt(copies * mean / nodes * scale))
+    return replace(found, theta=torch.from_numpy(theta.astype(np.float32)))
 
 
 def from_edge_index(edge_index: Any, nodes: int, kind: str = "paper") -> SymmetricOperator:

@@ -1,7 +1,7 @@
 r"""Global maxima of many functions at once: on an interval, and in a cube by climbing from many starts.
 
 `objective(u, which)` returns the value of problem number ``which[i]`` at the point ``u[i]``, so that thousands of problems
-cost a few vectorised calls.
+cost a few vectorized calls.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def _squares(rows: Array) -> Array:
 
 
 def spread(count: int, dimension: int) -> Array:
-    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalised golden ratio.
+    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio.
 
     >>> spread(3, 1)[:, 0].round(3)
     array([0.5  , 0.118, 0.736])

@@ -29,7 +29,8 @@ class Member(NamedTuple):
     """One regression of the bank: `columns(nodes)` are the columns that it is on, for some nodes.
 
     `graph` says whether it uses the graph, `local` whether it knows the nodes of the fit by name, so that it has no
-    answer on another graph; `strength` is that of a PageRank filter.
+    answer on another graph; `strength` is that of a PageRank filter; if there is a `root` :math:`L`, columns are :math:`K`
+    and the regression is on :math:`KL^{-T}`.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Member(NamedTuple):
     graph: bool = True
     local: bool = False
     strength: float | None = None
+    root: Array | None = None
 
 
 def members(views: Views, labels: Labels) -> Iterator[Member]:
@@ -62,7 +64,7 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     seen = views.labels(labels)
     yield Member("hops, labels", _beside(hops, seen), local=True)
     both = np.hstack([near, seen])
-    for k in range(DRAWS):
+    for k in range(DRAWS if hops.shape[1] <= LANDMARKS else 1):
         units = [*_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng)]
         yield Member(f"random units, labels {k + 1}", _beside(hops, seen, *units), local=True)
 
@@ -119,7 +121,11 @@ def linear(rows: Any, marks: Any) -> Array:
 def gaussian(rows: Any, marks: Any) -> Array:
     r"""Kernel :math:`\exp(-|x - y|^2)`, for rows of unit mean square."""
     here, there = (np.asarray(squared(part).sum(axis=1)).ravel() for part in (rows, marks))
-    return np.asarray(np.exp(2.0 * linear(rows, marks) - here[:, None] - there))
+    found = linear(rows, marks)
+    found *= 2.0
+    found -= here[:, None]
+    found -= there
+    return np.asarray(np.exp(found, out=found))
 
 
 def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: list[Any], labels: Labels) -> Member:
@@ -135,9 +141,9 @@ def kernel(name: str, form: Callable[[Any, Any], Array], views: list[Any], fit: 
     def mean(rows: list[Any]) -> Array:
         return np.asarray(sum(form(here, there) for here, there in zip(rows, marks, strict=True)) / len(marks))
 
-    K = mean(marks)
+    K = mean(marks).astype(float)
     root = cholesky(K + 1e-8 * np.trace(K) / len(K) * np.eye(len(K)), lower=True)
-    return Member(name, lambda some: solve_triangular(root, mean([v[some] for v in views]).T, lower=True).T, local=True)
+    return Member(name, lambda some: mean([view[some] for view in views]), local=True, root=root)
 
 
 class Fitted(NamedTuple):
@@ -156,19 +162,29 @@ class Fitted(NamedTuple):
     def of(cls, member: Member, labels: Labels, weights: Array, nodes: int) -> Fitted:
         """Ridge regression on the labelled nodes, at each regularization of the bank."""
         Z, Y = member.columns(labels.labelled).astype(float), targets(labels.codes, labels.classes.size)
+        if member.root is not None:
+            Z = solve_triangular(member.root, Z.T, lower=True).T
         ridge, share = Ridge(Z, weights), weights / weights.sum()
-        W = np.concatenate([Z.T @ ridge.dual(Y, reg) for reg in REG], axis=1)
+        W = Z.T @ np.hstack([*ridge.dual(Y, REG)])
         intercept = np.tile(share @ Y, len(REG)) - (share @ Z) @ W
-        outputs = applied(member, W, intercept, nodes)
+        of_columns = W if member.root is None else solve_triangular(member.root, W, lower=True, trans="T")
+        outputs = applied(member, of_columns, intercept, nodes, (labels.labelled, Z @ W + intercept))
         left_out = ridge.left_out(Y, REG)
-        kept = W if not member.local else W[:0]
+        kept = of_columns if not member.local else W[:0]
         return cls(member.name, member.graph, member.local, member.strength, left_out, outputs, kept, intercept)
 
 
-def applied(member: Member, weights: Array, intercept: Array, nodes: int) -> Array:
-    """Outputs of a member on all nodes (regularizations by nodes by columns); of large graphs in single precision."""
+def applied(
+    member: Member, weights: Array, intercept: Array, nodes: int, known: tuple[Nodes, Array] | None = None
+) -> Array:
+    """Outputs of a member on all nodes (regularizations by nodes by classes); of large graphs in single precision."""
     found = np.empty((nodes, intercept.size), np.float64 if nodes <= LARGE else np.float32)
-    for first in range(0, nodes, BLOCK):
-        some = np.arange(first, min(first + BLOCK, nodes))
-        found[some] = member.columns(some) @ weights + intercept
+    left = np.arange(nodes)
+    if known is not None:
+        found[known[0]] = known[1]
+        left = np.delete(left, known[0])
+    for first in range(0, left.size, BLOCK):
+        some = left[first : first + BLOCK]
+        columns = member.columns(some)
+        found[some] = columns @ weights.astype(columns.dtype) + intercept
     return np.moveaxis(found.reshape(nodes, len(REG), -1), 0, 1)

@@ -14,7 +14,8 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
@@ -23,20 +24,22 @@ from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
 from gcnlimit.results.plot import ready_axes
 
-OPERATORS = ("auto", "normalized", "centred")
+NORMALIZATIONS = {"symmetric": "normalized", "centred": "centred", "regularized": "regularized", "none": "paper"}
+DEPLOYED = ("same", "tuned")
+TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
 
 class GraphClassifier(GraphEstimator):
     r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
 
-    By default an average of ridge regressions on several views of a node: its features, PageRank of them of seven
+    By default an average of ridge regressions on several views of a node: its features, PageRank of them with seven
     strengths of either sign, its neighbourhood, its degree, and the labels around it. *Exact leave-one-out* on the
     labelled nodes gives each its weight, so that nothing is trained and no validation set is needed. The graph is left out
     where that does as well within one standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y`
     but not both axes of the graph: use `loo_score_`, or `gcnlimit.cross_validate`.
 
-    Naming a filter, or any of `strengths`, `operator`, `hops` and `reg`, gives a single network of the theory instead,
-    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy less square error.
+    Naming a filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
+    :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy minus square error.
 
     Parameters
     ----------
@@ -45,10 +48,11 @@ class GraphClassifier(GraphEstimator):
         strength is chosen; or a filter such as ``PageRank(0.9)``, taken as it is.
     strengths
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
-    operator
-        :math:`S`: ``"normalized"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
-        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever
-        leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
+    normalization
+        :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
+        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"regularized"``, with the
+        mean degree added to :math:`D` where it divides; ``"none"``, :math:`A` less its mean; ``"auto"``, whichever of the first
+        two leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
         edges apart; self-loops of the graph itself are dropped.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
@@ -58,6 +62,10 @@ class GraphClassifier(GraphEstimator):
         ``"rows"`` of unit norm, ``"columns"`` of mean 0 and variance 1, None, or ``"auto"``: rows if most features are 0.
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
+    deploy
+        Filters on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there. Its strengths
+        are then those of the fit times the ratio of the best ones on the two graphs, see `gcnlimit.theory.label_free_signals`,
+        where the graphs differ measurably. Averages over hops, which the average takes with few features, are the same.
 
     Attributes
     ----------
@@ -78,7 +86,7 @@ class GraphClassifier(GraphEstimator):
         single network or without features.
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average.
-    operator_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
+    normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
         Of a single network: what was chosen, and coefficients of the propagated, scaled features (one row for each
         class, one row for two classes).
 
@@ -112,19 +120,21 @@ class GraphClassifier(GraphEstimator):
         filter: str | Filter = "auto",
         *,
         strengths: npt.ArrayLike | None = None,
-        operator: str = "auto",
+        normalization: str = "auto",
         hops: int | None = None,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
         class_weight: str | Mapping[Any, float] | None = None,
+        deploy: str = "same",
     ) -> None:
         self.filter = filter
         self.strengths = strengths
-        self.operator = operator
+        self.normalization = normalization
         self.hops = hops
         self.reg = reg
         self.scale = scale
         self.class_weight = class_weight
+        self.deploy = deploy
 
     def plot(self, axes: Any = None) -> Any:
         """Draw weight and leave-one-out accuracy of the members (needs matplotlib); returns the axes."""
@@ -142,8 +152,9 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        _among("operator", self.operator, OPERATORS)
-        weights = class_weights(labels, self.class_weight)
+        _among("normalization", self.normalization, ("auto", *NORMALIZATIONS))
+        _among("deploy", self.deploy, DEPLOYED)
+        weights, self._graph = class_weights(labels, self.class_weight), adjacency
         share = weights / weights.sum()
         learn = self._average if self._averages() else self._single
         outputs = learn(features, labels, adjacency, weights)
@@ -156,7 +167,7 @@ class GraphClassifier(GraphEstimator):
 
     def _averages(self) -> bool:
         chosen = (self.strengths, self.hops, self.reg)
-        return self.filter == self.operator == "auto" and all(value is None for value in chosen)
+        return self.filter == self.normalization == "auto" and all(value is None for value in chosen)
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         model = Ensemble(features, labels, adjacency, weights, self.scale)
@@ -164,7 +175,6 @@ class GraphClassifier(GraphEstimator):
         self._left_out = _margin(model.left_out)
         self.uses_graph_ = model.uses_graph
         self.graph_gain_ = model.gain if adjacency is not None and features is not None else None
-        self._graph = adjacency
         return _margin(model.scores)
 
     def _single(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
@@ -173,15 +183,15 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        operators = {
-            name: self._propagation(adjacency, name) for name in OPERATORS[1:] if self.operator in ("auto", name)
-        }
+        tried = TRIED if self.normalization == "auto" else (self.normalization,)
+        operators = {name: self._propagation(adjacency, name) for name in tried}
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
+        self._inputs = choice.inputs(scaled)
         self.uses_graph_ = choice.network is not NO_GRAPH
         self._choice, self.table_, self.graph_gain_ = choice, [], None
-        self.operator_, self.reg_ = choice.operator, choice.reg
+        self.normalization_, self.reg_ = choice.operator, choice.reg
         self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
@@ -192,15 +202,22 @@ class GraphClassifier(GraphEstimator):
     def _propagation(self, adjacency: Any, name: str) -> Any:
         if adjacency is None:
             return None
-        S = propagation(adjacency, name)
+        S = propagation(adjacency, NORMALIZATIONS[name])
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
+        _among("deploy", self.deploy, DEPLOYED)
+        tuned = self.deploy == "tuned" and adjacency is not None
         if not self._averages():
-            return self._choice.outputs(self._scaling(features), self._propagation(adjacency, self.operator_))
+            scaled, choice = self._scaling(features), self._choice
+            if tuned and self.uses_graph_:
+                here = Smoothness.of(undirected(self._graph), self._inputs, self.labelled_)
+                there = Smoothness.of(undirected(adjacency), choice.inputs(scaled))
+                choice = choice._replace(network=choice.network.stronger(relative_strength(here, there)))
+            return choice.outputs(scaled, self._propagation(adjacency, self.normalization_))
         if adjacency is not None and same_graph(adjacency, self._graph):
             return self._outputs  # the nodes of the fit are known by name
-        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency))
+        return _margin(self._model.elsewhere(None if self._model.bare else features, adjacency, tuned))
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:

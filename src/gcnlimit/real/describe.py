@@ -67,13 +67,13 @@ class Description:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What speaks against the model, one sentence each."""
+        """Reasons to doubt the model, one sentence each."""
         more = () if self.likelihood is None else self.likelihood.warnings
         return (*self.estimate.warnings, *(sentence for sentence in more if "eigenvalues" not in sentence))
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the model."""
+        """Whether there is no reason to doubt the model."""
         return not self.doubts
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,10 +110,11 @@ class Description:
         ]
         if (m := self.likelihood) is not None:
             lines.append(f"lam {m.lam:.2f} +- {m.lam_error:.2f}, mu {m.mu:.2f} +- {m.mu_error:.2f} (by likelihood)")
-        if e.degrees is not None:
-            lines.append(
-                f"degrees vary more than at random; divided out, they leave noise {self.noise_level:.2f} (model: 1)"
-            )
+        if self.holds:
+            snr = float((self.likelihood or e).data.snr)
+            lines.append(f"signal-to-noise ratio {snr:.2g}: above 1 the classes show even without labels")
+        spread = "more than at random" if e.degrees is not None else "as at random"
+        lines.append(f"degrees vary {spread}; divided out, they leave noise {self.noise_level:.2f} (model: 1)")
         if self.outliers.size:
             lines.append("eigenvalues outside of the semicircle: " + ", ".join(f"{v:.2f}" for v in self.outliers))
         verdict = "the model does not hold:" if self.doubts else "the model holds as far as can be seen"

@@ -16,6 +16,7 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, applied, members
+from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.leave_one_out import Average, correct, soft_average
 from gcnlimit.real.views import Scaling, Views
 
@@ -71,6 +72,9 @@ class Ensemble:
         self.uses_graph = adjacency is not None and self._graph_helps()
         if not self.uses_graph and not self.bare:
             self.average = self.without_graph
+        known_anywhere = np.array([not one.local for one in self.fitted])
+        self.portable = self._averaged(known_anywhere) if self.uses_graph else self.without_graph
+        """The average of the members that do not know the nodes of the fit by name."""
         degrees = self.views.degrees[labels.labelled]
         own = self._mixed(self._left_out, degrees, self.average)
         self._slope = self._calibrated(own, degrees)
@@ -83,20 +87,35 @@ class Ensemble:
         outputs = np.concatenate([one.outputs for one in self.fitted])
         return self._sharpened(self._mixed(outputs, self.views.degrees, self.average), self.views.degrees)
 
-    def elsewhere(self, features: Any, adjacency: Any) -> Array:
-        """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name."""
+    def elsewhere(self, features: Any, adjacency: Any, tuned: bool) -> Array:
+        """The same on the nodes of another graph, by the members that do not know the nodes of the fit by name.
+
+        If `tuned`, strengths are those of the fit times the `relative_strength` of the two graphs.
+        """
         if self.bare:
             features = graph_rows(adjacency)
         views = Views(self.scaling(features), adjacency, self.views.unit, self.views)
+        if tuned and self.uses_graph and any(one.strength is not None for one in self.fitted):
+            here = Smoothness.of(self.views.graph, self._inputs(self.views), self.labels.labelled)
+            views.factor = relative_strength(here, Smoothness.of(views.graph, self._inputs(views)))
         mine = members(views, self.labels)
-        known = [
-            None if one.local else applied(next(mine), one.weights, one.intercept, views.nodes) for one in self.fitted
-        ]
         size = (len(REG), views.nodes, self._left_out.shape[-1])  # those that are local have no weight
-        outputs = np.concatenate([np.broadcast_to(0.0, size) if one is None else one for one in known])
-        kept = np.array([one is not None for one in known])
-        average = self._averaged(kept) if self.uses_graph else self.without_graph
-        return self._sharpened(self._mixed(outputs, views.degrees, average), views.degrees)
+        outputs = [
+            np.broadcast_to(0.0, size) if one.local else applied(next(mine), one.weights, one.intercept, views.nodes)
+            for one in self.fitted
+        ]
+        logs = self._mixed(np.concatenate(outputs), views.degrees, self.portable)
+        return self._sharpened(logs, views.degrees)
+
+    def _inputs(self, views: Views) -> Array:
+        """Mean outputs of the members with a filter where the graph is left out: what the filter is there to smooth."""
+        each = (self.portable.weights * self.portable.sharpness).reshape(-1, len(REG))
+        weights = [
+            np.einsum("frc,r->fc", one.weights.reshape(len(one.weights), len(REG), -1), w)
+            for one, w in zip(self.fitted, each, strict=True)
+            if one.strength is not None
+        ]
+        return np.asarray(views.features @ sum(weights, np.zeros(())))
 
     def table(self) -> list[Row]:
         """Every member with its weight and leave-one-out accuracy."""
@@ -105,7 +124,8 @@ class Ensemble:
         for one, weight in zip(self.fitted, by_member.tolist(), strict=True):
             best = max((correct(h, self.labels.codes) for h in one.left_out), key=lambda hits: float(self.share @ hits))
             apart = difference(ours, best, self.share)
-            found.append(Row(one.name, weight, float(self.share @ best), one.strength, *apart))
+            name = "rows of the graph" if self.bare and not one.graph else one.name
+            found.append(Row(name, weight, float(self.share @ best), one.strength, *apart))
         return found
 
     def _gain(self, measure: Callable[[Array], npt.NDArray[Any]]) -> tuple[float, float]:
@@ -132,12 +152,16 @@ class Ensemble:
         return Average(weights, sharpness)
 
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
-        """Logarithms of the mean probabilities; a node without neighbours is left to the members without the graph."""
+        """Logarithms of the mean probabilities.
+
+        A node without neighbours is left to members that need not know it by name: weights that were trained through the
+        graph read its features better than those of the features alone.
+        """
         found = average.probabilities(outputs)
         lonely = degrees == 0
         if self.views.graph is not None and lonely.any():
             prior = np.bincount(self.labels.codes, self.share, self.labels.classes.size)
-            found[lonely] = prior if self.bare else self.without_graph.probabilities(outputs[:, lonely])
+            found[lonely] = prior if self.bare else self.portable.probabilities(outputs[:, lonely])
         return np.asarray(np.log(np.maximum(found, LEAST)))
 
     def _calibrated(self, logs: Array, degrees: Array) -> Array:

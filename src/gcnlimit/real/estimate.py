@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.from_labels import Signals, from_labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.network import GCN
@@ -25,7 +24,6 @@ from gcnlimit.theory.predict import predict
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
-_DRAWS = 24  # of class fractions
 SPARSE = (
     10.0  # mean degree d below which no eigenvalue is far outside once degrees are divided out: they are up to sqrt(d)
 )
@@ -51,8 +49,8 @@ class Estimate:
         Signals of graph and features; :math:`\mu` from labels may be negative.
     lam_error, mu_error
         Their standard errors, if the graph is one of the model.
-    classes, fractions, labelled
-        Names of the classes, their fractions (equal, unless the labelled nodes refute it), and number of labelled nodes.
+    classes, fractions, counts
+        Names of the classes, their fractions (equal, unless the labelled nodes refute it), and labelled nodes of each.
     directed
         Whether the graph is directed.
     degrees
@@ -74,7 +72,7 @@ class Estimate:
     mu_error: float
     classes: npt.NDArray[Any]
     fractions: Array
-    labelled: int
+    counts: npt.NDArray[np.int64]
     directed: bool
     degrees: Degrees | None
     method: str
@@ -86,20 +84,22 @@ class Estimate:
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0.
 
-        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes.
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`
+        carries on the errors of signals and class fractions; `gl.bayes_optimal` and `gl.transfer` those of the signals.
         """
         signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
         signals |= {
             "lam_error": self.lam_error,
             "mu_error": self.mu_error,
             "degrees": None if np.ptp(self.fractions) else self.degrees,
+            "counts": self.counts,
         }
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
     def predict(self, gcn: GCN) -> Interval:
         """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
 
-        The errors of the class fractions, from the number of labelled nodes, are among them. On a graph that is not one of the
+        The error of the class fractions, from the labelled nodes of each, is among them. On a graph that is not one of the
         model, see `warnings` and trust leave-one-out.
         """
         check_types("Estimate.predict", gcn=(gcn, GCN))
@@ -109,14 +109,8 @@ class Estimate:
             raise ParameterError("the estimates have no finite errors; label more nodes")
         found = predict(self.data, gcn)
         value = float(found.test_accuracy)
-        error = 2.0 * math.hypot(float(found.standard_error.test_accuracy), self._error_of_fractions(gcn))
+        error = 2.0 * float(found.standard_error.test_accuracy)
         return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
-
-    def _error_of_fractions(self, gcn: GCN) -> float:
-        """Scatter of the predicted accuracy over class fractions drawn from their posterior, given the labelled nodes."""
-        drawn = np.random.default_rng(0).dirichlet(self.labelled * self.fractions + 0.5, _DRAWS)
-        models = (CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p) for p in drawn)
-        return float(np.nanstd([float(predict(model, gcn, throw=False).best_accuracy) for model in models]))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
@@ -130,7 +124,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
     ----------
     X, y, graph
         Features (or None), classes with -1, NaN or None for unlabelled nodes, adjacency matrix; as for
-        `GraphClassifier`. Features are standardised, and the operator is scaled to the noise of the model.
+        `GraphClassifier`. Features are standardized, and the operator is scaled to the noise of the model.
     method
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
@@ -191,7 +185,7 @@ def _result(
     given: StandardizedGraph, signals: Signals, method: str, likelihood: tuple[Any, Any], found: tuple[str, ...]
 ) -> Estimate:
     numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
-    labels = (given.labels.classes, given.fractions, given.labels.labelled.size)
+    labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
     law = Degrees(given.degrees) if given.has_hubs else None
     return Estimate(*numbers, *labels, given.directed, law, method, *likelihood, found)
 
@@ -201,6 +195,8 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterat
     s, o = best.signals, by_labels
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
+    if abs(best.skewness) > APART:
+        yield "the classes are not of equal size, and few labels hide it: the likelihood is biased; use method='labels'"
     if ahead < SURE:
         yield (
             "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "

@@ -38,7 +38,7 @@ def read(
         name are added.
     label, id
         Columns of the classes and of the names of the nodes; by default the one called label, class or y, and the first. A class
-        that is empty, NA, N/A, ?, None, null, nan, unknown or -1 is unknown.
+        that is empty, -, ?, NA, N/A, #N/A, None, null, nan, unknown or -1 is unknown.
     drop
         Columns of either table to leave out.
     undirected

@@ -13,7 +13,7 @@ from gcnlimit._runtime.extras import need
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, as_features, check_indices, is_sparse
-from gcnlimit.graphs.labels import Labels, as_labels, labelled_nodes
+from gcnlimit.graphs.labels import Labels, as_labels, is_missing, labelled_nodes
 from gcnlimit.real.leave_one_out import pair
 
 need("a graph classifier", "sklearn", "sklearn")
@@ -86,7 +86,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _training(self, X: Any, y: Any, adjacency: Any) -> tuple[Any, Labels]:
         if adjacency is None:
-            if y is not None and any(value is None for value in np.ravel(np.asarray(y, object))):
+            if y is not None and any(map(is_missing, np.ravel(np.asarray(y, object)))):
                 raise ParameterError("y has nodes without a class but there is no graph; write fit(X, y, graph=...)")
             X, y = validate_data(self, _whole(X), y, accept_sparse="csr", dtype=np.float64)
             check_classification_targets(y)
@@ -115,10 +115,14 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "predict(X, graph=...) for those of a graph, also in a pipeline"
             )
         adjacency = as_adjacency(graph, None if X is None else _rows(X))
-        X = as_features(X, adjacency.shape[0])
-        if X.shape[1] != self.n_features_in_:
-            raise ParameterError(f"X has {X.shape[1]} features but the model was fitted with {self.n_features_in_}")
-        return self._apply(X, adjacency)
+        features = as_features(X, adjacency.shape[0])
+        if features.shape[1] != self.n_features_in_:
+            has, asked = ("the graph", "nodes") if X is None else ("X", "features")
+            raise ParameterError(
+                f"{has} has {features.shape[1]} {asked} but the model was fitted with {self.n_features_in_}; another graph needs "
+                "the same features in the same order, and without features a model knows its nodes by name"
+            )
+        return self._apply(features, adjacency)
 
     def _decide(self, outputs: Array) -> npt.NDArray[Any]:
         return np.asarray(self.classes_[pair(outputs).argmax(axis=1)])

@@ -13,6 +13,7 @@ from gcnlimit._values import Array
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
+FLAT = 1e-12  # spread of rows, over their mean squared norm, that is rounding of single precision
 
 
 class Ridge:
@@ -40,34 +41,39 @@ class Ridge:
     def __init__(self, rows: Array, weights: Array | None = None) -> None:
         n = len(rows)
         self.weights = np.ones(n) if weights is None else weights
-        centred = np.sqrt(self.weights)[:, None] * (rows - self.weights @ rows / self.weights.sum())
+        self._share = self.weights / self.weights.sum()
+        centred = np.sqrt(self.weights)[:, None] * (rows - self._share @ rows)
         few = rows.shape[1] < n
         squares, vectors = np.linalg.eigh(centred.T @ centred if few else centred @ centred.T)
         self.squares = np.maximum(squares, 0.0)
         self.P = centred @ vectors if few else vectors * np.sqrt(self.squares)
-        self.scale = max(float(self.squares.sum()) / n, 1e-300)
-        """Mean squared norm of a centred row, the unit of the regularization."""
+        self.scale = float(self.squares.sum()) / n
+        """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
+        size = float(self.weights @ np.sum(rows**2, axis=1)) / n
+        if self.scale <= FLAT * size:
+            # the limit of equal rows is the mean of the targets, where a regularization in units of rounding has no limit
+            self.squares, self.P, self.scale = 0.0 * self.squares, 0.0 * self.P, size or 1.0
 
     def left_out(self, targets: Array, reg: Array) -> Array:
         """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""
-        root = np.sqrt(self.weights)[:, None]
-        mean = self.weights @ targets / self.weights.sum()
-        projected = self.P.T @ (root * (targets - mean))
-        shrink = 1.0 / (self.squares[:, None] + np.asarray(reg) * self.scale)
-        leverage = (self.weights / self.weights.sum())[:, None] + self.P**2 @ shrink
-        left_out = np.empty((len(reg), *targets.shape))
-        for k in range(len(reg)):
-            fitted = mean + self.P @ (shrink[:, k, None] * projected) / root
-            left_out[k] = targets - (targets - fitted) / np.maximum(1.0 - leverage[:, k], 1e-12)[:, None]
-        return left_out
+        mean, root = self._share @ targets, np.sqrt(self.weights)[:, None]
+        shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
+        fitted = mean + self._smoothed(root * (targets - mean), shrink) / root
+        leverage = self._share[:, None] + self.P**2 @ shrink
+        return np.asarray(targets - (targets - fitted) / np.maximum(1.0 - leverage, 1e-12).T[..., None])
 
-    def dual(self, targets: Array, reg: float) -> Array:
-        r"""Weights :math:`a` of the rows in the solution, :math:`W = Z^T a`; they sum to 0 over the rows."""
+    def dual(self, targets: Array, reg: Array) -> Array:
+        r"""Weights :math:`a` of the rows in the solution at each `reg`, :math:`W = Z^T a`; they sum to 0 over the rows."""
         root = np.sqrt(self.weights)[:, None]
-        centred = root * (targets - self.weights @ targets / self.weights.sum())
-        shrink = 1.0 / (self.squares + reg * self.scale)
-        residual = centred - self.P @ (shrink[:, None] * (self.P.T @ centred))
-        return np.asarray(root * residual / (reg * self.scale))
+        centred = root * (targets - self._share @ targets)
+        shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
+        return np.asarray(root * (centred - self._smoothed(centred, shrink)) / (reg * self.scale)[:, None, None])
+
+    def _smoothed(self, centred: Array, shrink: Array) -> Array:
+        """Products of the second part of the hat matrix, one for each column of `shrink`."""
+        part = shrink.T[:, :, None] * (self.P.T @ centred)
+        stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
+        return np.moveaxis((self.P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
 
 
 def targets(classes: Indices, count: int) -> Array:
@@ -141,5 +147,7 @@ def _sharpness(outputs: Array, classes: Indices, share: Array) -> Array:
         mean = np.sum(p * outputs, axis=-1)
         slope = np.sum(p * outputs**2, axis=-1) - mean**2
         step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
-        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
+        before, found = found, np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
+        if np.all(np.abs(found - before) <= 1e-6 * found):
+            break
     return found

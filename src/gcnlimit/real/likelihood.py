@@ -13,14 +13,19 @@ from gcnlimit.graphs.from_labels import Signals, from_labels
 from gcnlimit.graphs.standard import StandardizedGraph
 
 TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
+_SURE = 1.0 - 1e-12  # largest posterior mean whose field is told apart
 
 
 class Likelihood(NamedTuple):
-    """Maximum of the free entropy for one sign of the graph's signal."""
+    """Maximum of the free entropy for one sign of the graph's signal.
+
+    `skewness` of the fields on unlabelled nodes, in standard errors, is about 0 for classes of equal size.
+    """
 
     signals: Signals
     free_entropy: float
     converged: bool
+    skewness: float
 
 
 class _State(NamedTuple):
@@ -110,6 +115,12 @@ class _Fixed:
         centroid = math.sqrt(mu) * cross - 0.5 * mu * size - 0.5 * float(state.u @ state.u)
         return labels + edges + centroid + 0.5 * self.M * (math.log(s) + 1.0 - s)
 
+    def skewness(self, state: _State) -> float:
+        """Skewness of the fields on unlabelled nodes, over its standard error for a Gaussian."""
+        h = np.arctanh(np.clip(np.delete(state.m, self.known), -_SURE, _SURE))
+        spread = float(np.std(h)) if h.size else 0.0
+        return 0.0 if spread == 0.0 else float(np.mean((h - h.mean()) ** 3)) / spread**3 / math.sqrt(6.0 / h.size)
+
 
 def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
     """Maximum for one sign, given up where it falls short of the `other` by far.
@@ -131,7 +142,8 @@ def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
     phi = fixed.free_entropy(state, lam, root**2)
     errors = _errors(fixed, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
     half = math.sqrt(0.5) if fixed.directed else 1.0  # of the symmetrized signal
-    return Likelihood(Signals(half * lam, root**2, half * float(errors[0]), 2.0 * root * float(errors[1])), phi, steady)
+    signals = Signals(half * lam, root**2, half * float(errors[0]), 2.0 * root * float(errors[1]))
+    return Likelihood(signals, phi, steady, fixed.skewness(state))
 
 
 def _errors(fixed: _Fixed, state: _State, lam: float, root: float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
+from gcnlimit.real.views import STRONGEST
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {
@@ -41,6 +43,15 @@ class Network(NamedTuple):
             powers.append(S.operator @ powers[-1])
         return powers
 
+    def stronger(self, factor: float) -> Network:
+        """The same with its strength times a factor, that of PageRank below 1."""
+        if self.family not in FAMILIES or math.isnan(self.strength):
+            raise ParameterError("deploy = 'tuned' sets a strength; take the average, 'pagerank' or 'diffusion'")
+        strength = factor * self.strength
+        if self.family == "pagerank":
+            strength = float(np.clip(strength, -STRONGEST, STRONGEST))
+        return self._replace(strength=strength, filter=FAMILIES[self.family](strength))
+
     def sum(self, S: Any, blocks: list[Array]) -> Array:
         r"""Sum :math:`\sum_b g_b(S) B_b`, one block of columns for each filter."""
         if self.filter is not None:
@@ -63,6 +74,10 @@ class Choice(NamedTuple):
     coefficients: list[Array]
     intercept: Array
     left_out: Array
+
+    def inputs(self, features: Any) -> Array:
+        """Products of features and weights, which a single filter is there to smooth."""
+        return np.asarray(features @ self.coefficients[0])
 
     def outputs(self, features: Any, S: Any) -> Array:
         """Outputs on the nodes of a graph."""
@@ -120,7 +135,7 @@ def choose(  # noqa: PLR0917
             if best is None or score > best[0]:
                 best = score, network, name, r, ridge, blocks, left_out
     _, network, name, r, ridge, blocks, left_out = best
-    dual = ridge.dual(Y, r)
+    dual = ridge.dual(Y, np.array([r]))[0]
     coefficients = [Z.T @ dual for Z in blocks]
     intercept = share @ Y - sum((share @ Z @ W for Z, W in zip(blocks, coefficients, strict=True)), np.zeros(()))
     return Choice(network, name, r, coefficients, intercept, left_out)

@@ -32,7 +32,7 @@ class Recommendation:
     Parameters
     ----------
     network
-        In words: the average over graph and features, or the features alone.
+        In words: the average of graph and features, or one of them alone.
     expected
         Accuracy to expect on other nodes (None with few labels), and the interval that holds it.
     gain, gain_error
@@ -47,7 +47,7 @@ class Recommendation:
     estimate
         The model that the graph resembles.
     doubts
-        What speaks against this model, one sentence each.
+        Reasons to doubt this model, one sentence each.
     """
 
     network: str
@@ -129,7 +129,8 @@ def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
         doubts += ("there is no theory of hubs and unequal classes",)
     half = _with_half(X, given, adjacency) if given.labels.labelled.size >= 2 * FEW else None
     gain, error = (None, None) if model.graph_gain_ is None else model.graph_gain_
-    network = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    used = "the average of graph and features" if model.uses_graph_ else "the features alone"
+    network = "the graph alone" if X is None else used
     told = "\n".join(_sentences(model, network, half, estimate, doubts))
     expected, table = model.expected_accuracy_, tuple(model.table_)
     return Recommendation(network, expected, gain, error, half, table, told, estimate, doubts)
@@ -167,11 +168,12 @@ def _sentences(
 def _expect(model: Any) -> str:
     value, low, high = model.expected_accuracy_
     labelled = model.labelled_.size
+    within = f"between {low:.2f} and {high:.2f}" if low else f"at most {high:.2f}, perhaps no better than chance"
     if value is not None:
-        return f"Expect an accuracy of {value:.2f} on other nodes, between {low:.2f} and {high:.2f} (leave-one-out)."
+        return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
     if high - low > WIDE:
         return f"{labelled} labelled nodes are too few to say what accuracy to expect."
-    return f"Expect an accuracy between {low:.2f} and {high:.2f} on other nodes; {labelled} labels do not say more."
+    return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
 
 
 def _graph(model: Any) -> str:
@@ -191,7 +193,7 @@ def _depth(model: Any) -> Iterator[str]:
     rows = [row for row in model.table_ if row.strength is not None and row.weight > 0.02]
     if rows:
         steps = [abs(row.strength) / (1.0 - abs(row.strength)) for row in rows]
-        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages over"
+        sign = "contrasts a node with" if sum(row.weight * row.strength for row in rows) < 0 else "averages a node with"
         reach = f"{min(steps):.2g}" if len(steps) == 1 else f"{min(steps):.2g} to {max(steps):.2g}"
         yield f"It {sign} its neighbours, {reach} steps away on average."
     elif any(row.member == "hops" for row in model.table_):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,15 +12,16 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.check import column_spread, dense, is_sparse, is_symmetric, squared
+from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import normalized, propagation
+from gcnlimit.graphs.operator import normalized, propagation, undirected
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
+STRONGEST = 0.95
 HOPS = 4
-LARGE = 20_000  # nodes above which views of many columns and outputs are kept in single precision
+LARGE = 1000  # nodes above which views of many columns and outputs are kept in single precision
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 
@@ -65,7 +67,7 @@ class Scaling(NamedTuple):
 def unit_rows(X: Any) -> Any:
     """Rows over their norms; those of norm 0 stay."""
     norms = np.sqrt(np.asarray(squared(X).sum(axis=1)).ravel())
-    factor = 1.0 / np.where(norms > 0, norms, 1.0)
+    factor = np.asarray(1.0 / np.where(norms > 0, norms, 1.0), X.dtype)
     return (sparse.diags_array(factor) @ X).tocsr() if is_sparse(X) else X * factor[:, None]
 
 
@@ -98,17 +100,18 @@ class Views:
     def __init__(self, features: Any, adjacency: Any, unit: bool, fit: Views | None = None) -> None:
         self.X, self.unit, self.fit, self.nodes = features, unit, fit, int(features.shape[0])
         self.dtype = np.float64 if self.nodes <= LARGE else np.float32
-        self.graph, self.arrows = adjacency, [adjacency]
-        if adjacency is not None and not is_symmetric(adjacency):
-            self.graph = adjacency.maximum(adjacency.T).tocsr()
-            self.arrows = [adjacency, adjacency.T.tocsr()]
+        self.graph: Any = None if adjacency is None else undirected(adjacency)
+        self.arrows: list[Any] = [adjacency] if self.graph is adjacency else [adjacency, adjacency.T.tocsr()]
         self.directions: Array | None = principal_directions(features) if fit is None else fit.directions
         self._moments: dict[str, tuple[Array, Array]] = {}
+        self.factor = 1.0
+        """Of the strengths of PageRank."""
 
     @cached_property
     def base(self) -> Array:
         """The features, many of them reduced to their principal directions."""
-        return dense(self.X) if self.directions is None else np.asarray(self.X @ self.directions)
+        found = dense(self.X) if self.directions is None else self.X @ self.directions
+        return np.asarray(found, self.dtype)
 
     @cached_property
     def features(self) -> Array:
@@ -128,7 +131,7 @@ class Views:
     def pagerank(self, strengths: tuple[float, ...]) -> list[Array]:
         r"""Features by :math:`\sum_k (sS)^k`, :math:`S` the centred operator over its top eigenvalue."""
         S = propagation(self.graph, "centred").unit().operator
-        blocks = geometric(S, self.base, strengths)
+        blocks = geometric(S, self.base, [float(np.clip(self.factor * s, -STRONGEST, STRONGEST)) for s in strengths])
         return [self._scaled(f"pagerank {s}", block) for s, block in zip(strengths, blocks, strict=True)]
 
     def steps(self) -> list[Array]:
@@ -142,13 +145,14 @@ class Views:
 
     def rows(self) -> list[Any]:
         """Rows of the adjacency matrix, of unit norm, in each direction."""
-        return [unit_rows(A) for A in self.arrows]
+        return [unit_rows(A.astype(self.dtype)) for A in self.arrows]
 
     def degree_profile(self) -> Array:
         """Logarithm of the degree, its average one and two steps away, and whether the node is isolated."""
         walk, log = normalized(self.graph, 1.0, 0.0), np.log1p(self.degrees)
         near = walk @ log
-        return self._standard("degrees", np.column_stack([log, near, walk @ near, self.degrees == 0])) / 2.0
+        profile = np.column_stack([log, near, walk @ near, self.degrees == 0])
+        return np.asarray(self._standard("degrees", profile) / 2.0, self.dtype)
 
     def hops(self, most: int = HOPS) -> Array:
         """Features and the logarithm of the degree, and their averages one to `most` steps away."""
@@ -169,7 +173,7 @@ class Views:
         """
         count = labels.classes.size
         group, owner = grouped(labels, int(np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))))
-        start = np.zeros((self.nodes, owner.size))
+        start = np.zeros((self.nodes, owner.size), self.dtype)
         start[labels.labelled, group] = 1.0
         (found,) = geometric(propagation(self.graph, "normalized").operator, start, (0.9,))
         own = np.zeros((self.nodes, count))
@@ -193,7 +197,7 @@ class Views:
         if self.unit:
             return np.asarray(unit_rows(view))
         _, size = self._moments_of(name, np.sqrt(np.sum(view**2, axis=1, keepdims=True)))
-        return view / size
+        return np.asarray(view / size.astype(view.dtype))
 
     def _standard(self, name: str, view: Array) -> Array:
         """Columns of mean 0 and variance 1 in the fit, in place."""
@@ -224,9 +228,9 @@ def returning(walk: Any) -> Array:
     return np.asarray(walk.multiply(walk.T).sum(axis=1)).ravel()
 
 
-def geometric(S: Any, block: Array, strengths: tuple[float, ...]) -> list[Array]:
+def geometric(S: Any, block: Array, strengths: Sequence[float]) -> list[Array]:
     r"""Sums :math:`\sum_{k \le K} s^k S^k B` for several strengths, whose products with the operator are shared."""
-    power, totals = block, [block.copy() for _ in strengths]
+    S, power, totals = S.astype(block.dtype), block, [block.copy() for _ in strengths]
     for k in range(1, STEPS + 1):
         power = S @ power
         for j, s in enumerate(strengths):

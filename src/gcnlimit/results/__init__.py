@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
     from gcnlimit.choose.best_filter import BestFilter as BestFilter
     from gcnlimit.choose.best_filter import FilterCeiling as FilterCeiling
     from gcnlimit.choose.compare import Comparison as Comparison
-    from gcnlimit.choose.gap_map import GapMap as GapMap
+    from gcnlimit.choose.compare import GapMap as GapMap
     from gcnlimit.choose.tune import Tuned as Tuned
     from gcnlimit.choose.tune import TuneStatus as TuneStatus
     from gcnlimit.results.order_parameters import OrderFunctions as OrderFunctions
@@ -28,8 +28,7 @@ if TYPE_CHECKING:  # for editors and type checkers; a test compares them with _H
 
 _HOMES = {
     "choose.best_filter": "BestFilter FilterCeiling",
-    "choose.compare": "Comparison",
-    "choose.gap_map": "GapMap",
+    "choose.compare": "Comparison GapMap",
     "choose.tune": "TuneStatus Tuned",
     "results.order_parameters": "OrderFunctions OrderParameters",
     "results.performance": "BayesPrediction Measurement Performance Prediction Status",

@@ -255,7 +255,8 @@ class OrderParameters:
     test_margin, train_margin
         Argument of :math:`\Phi` in the accuracies (Eq. 3.12); of the mean accuracies where degrees are heterogeneous.
     output
-        Law of the output of a test node. None if all points are at infinite regularization, where it vanishes.
+        Law of the output of a test node. None if all points are at infinite regularization, where it vanishes; the limits of
+        what vanishes, with its powers of ``reg``, are those of `gcnlimit.depth.order_functions`.
     weights
         Order parameters of the weights; likewise.
     overlap
@@ -289,7 +290,6 @@ class OrderParameters:
     bias: float | Array | None = None
     nonzero: float | Array | None = None
     sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
-    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, repr=False)
 
     @cached_property
     def layers(self) -> OrderFunctions | None:

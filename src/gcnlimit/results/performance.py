@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._values import Numbers
+from gcnlimit._values import Array, Numbers
 from gcnlimit.errors import ParameterError
 from gcnlimit.results.order_parameters import OrderParameters
 from gcnlimit.results.result import Result, status_names
@@ -69,6 +70,8 @@ class Performance(Result):
     roc_auc
         Area under the receiver operating characteristic of two classes; None for more, and for predictions on heterogeneous
         degrees.
+    by_degree
+        Function behind `accuracy_by_degree`; None without a law of degrees.
     """
 
     test_accuracy: Numbers
@@ -79,6 +82,24 @@ class Performance(Result):
     best_accuracy: Numbers
     balanced_accuracy: Numbers
     roc_auc: Numbers | None
+    by_degree: Callable[[npt.ArrayLike], Array] | None = field(default=None, kw_only=True, repr=False, compare=False)
+
+    def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
+        """Accuracy on test nodes of given propensities, that is degrees over their mean.
+
+        It has the shape of the points, then that of `theta`. A measured one is that of all nodes whose propensity is closest to
+        the same one of ``degrees.theta``, NaN if there is none.
+
+        >>> import gcnlimit as gl
+        >>> data = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False, degrees=gl.Gamma(0.5))
+        >>> gl.bayes_optimal(data).accuracy_by_degree([0.2, 1.0, 5.0]).round(3)  # hubs know more
+        array([0.758, 0.876, 0.991])
+        """
+        if self.by_degree is None:
+            raise ParameterError(
+                "accuracy_by_degree is known under a law of degrees, at large mean degree; write CSBM(..., degrees=...)"
+            )
+        return scalar_or_array(np.asarray(self.by_degree(theta)))  # type: ignore[no-any-return]
 
     def as_dict(self) -> dict[str, Numbers]:
         """Return the fields by name; the area under the curve only of two classes.
@@ -145,22 +166,6 @@ class Prediction(Performance):
     residual: Numbers
     iterations: int | npt.NDArray[np.int64]
 
-    def accuracy_by_degree(self, theta: npt.ArrayLike) -> Numbers:
-        """Accuracy on test nodes of given propensities, that is degrees over their mean.
-
-        It has the shape of the points, then that of `theta`.
-
-        >>> import gcnlimit as gl
-        >>> data = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False, degrees=gl.Gamma(0.5))
-        >>> gl.bayes_optimal(data).accuracy_by_degree([0.2, 1.0, 5.0]).round(3)  # hubs know more
-        array([0.758, 0.876, 0.991])
-        """
-        if self.order_parameters.by_degree is None:
-            raise ParameterError(
-                "accuracy_by_degree is known under a law of degrees, at large mean degree; write CSBM(..., degrees=...)"
-            )
-        return scalar_or_array(self.order_parameters.by_degree(theta))  # type: ignore[no-any-return]
-
     def _shown(self) -> dict[str, Any]:
         return self.distinct() | {"status": status_names(Status, self.status)}
 
@@ -182,6 +187,10 @@ class BayesPrediction(Prediction):
     algorithmic: Prediction
     hard: bool | npt.NDArray[np.bool_]
     free_entropy: Numbers
+
+    def _shown(self) -> dict[str, Any]:
+        more = {"algorithmic_accuracy": self.algorithmic.test_accuracy, "hard": self.hard} if np.any(self.hard) else {}
+        return super()._shown() | more
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,7 +26,7 @@ _DECADES = 100.0  # ratio of positive values from which their axis is logarithmi
 def draw(names: Sequence[str], coordinates: Places, shown: Columns, name: str, axes: Axes | None) -> Axes:
     """Draw one quantity over one of the axes `names` as a curve, over two as a few curves or a map."""
     shape = _checked(name, shown)
-    axes = ready_axes(axes)
+    axes = ready_axes(axes) if axes is not None else _titled(ready_axes(axes), coordinates)
     long = [k for k, length in enumerate(shape) if length > 1]
     if not long:
         raise ParameterError("nothing varies in this result; give data or network an array to draw a curve")
@@ -110,10 +110,17 @@ def ready_axes(axes: Axes | None) -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
+def _titled(axes: Axes, coordinates: Places) -> Axes:
+    """Axes of a new figure under the numbers that do not vary."""
+    fixed = {name: values for name, (along, values) in coordinates.items() if not along and values.dtype.kind in "iuf"}
+    axes.set_title(", ".join(f"{name} = {number(value[()])}" for name, value in fixed.items()), fontsize="small")
+    return axes
+
+
 def _checked(name: str, shown: Columns) -> tuple[int, ...]:
     """Shape of what is to be drawn, if it can be."""
-    if name not in shown or shown[name].dtype.kind not in "iuf":
-        numbers = [other for other, values in shown.items() if values.dtype.kind in "iuf"]
+    if name not in shown or shown[name].dtype.kind not in "biuf":
+        numbers = [other for other, values in shown.items() if values.dtype.kind in "biuf"]
         raise ParameterError(f"name = {name!r} cannot be drawn; choose one of {', '.join(numbers)}")
     return shown[name].shape
 

@@ -1,4 +1,4 @@
-"""What computes: NumPy and SciPy on the processor, or PyTorch on a graphics card; the algorithms stand once."""
+"""What computes: NumPy and SciPy on the processor, or PyTorch on a GPU; the algorithms stand once."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Backend:
         r"""Matrix :math:`S = sA` or :math:`s(A + A^T)`, to be multiplied by ``@``; :math:`S^T` or None if it can wait."""
         if symmetrize:
             matrix = matrix + matrix.T
-        return ((matrix if isinstance(matrix, np.ndarray) else _narrow(matrix.tocsr())) * scale).astype(dtype), None
+        return ((matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()) * scale).astype(dtype), None
 
     def ordered_map(self, function: Callable[[A], B], items: Iterable[A], size: int) -> Iterator[B]:
         """Answers of `function`, in the order of the items; several at a time if `size`, the numbers in all, are many."""
@@ -94,13 +94,6 @@ class Backend:
     def free(self) -> float:
         """Bytes of memory that are free."""
         return available()
-
-
-def _narrow(matrix: Any) -> Any:
-    """The same CSR matrix with indices of 32 bits if they suffice, which are read faster."""
-    index = sparse.get_index_dtype(maxval=max(matrix.nnz, *matrix.shape))
-    parts = (matrix.data, matrix.indices.astype(index), matrix.indptr.astype(index))
-    return sparse.csr_array(parts, shape=matrix.shape)
 
 
 def backend_of(device: Device) -> Backend:

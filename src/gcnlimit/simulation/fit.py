@@ -56,7 +56,7 @@ class Fit(Brief):
 
 
 def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device | None = None) -> Fit:
-    r"""Train a network on an instance: minimise :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
+    r"""Train a network on an instance: minimize :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
     the classes as targets (one-hot targets give the same decision); unequal classes have a bias that is not regularized.
@@ -76,7 +76,7 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
         single precision allow :math:`2 \cdot 10^{-6}` for the first two, and rounding, where the gain of the filter is large,
         may leave a residual of up to :math:`10^{-5}`.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn.
 
     Examples

@@ -15,8 +15,11 @@ import numpy.typing as npt
 from scipy.special import log_softmax
 
 from gcnlimit._runtime.threads import ordered_map
+from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
+from gcnlimit.csbm import CSBM
+from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
@@ -38,10 +41,16 @@ FIELDS = (
 )
 
 
-def evaluate(
+def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> Performance:
+    """Performance of outputs, points x nodes x directions, against the latent labels where they are known."""
+    rows = evaluate_rows(instance, gcn, outputs, bias)
+    return measured(instance.data, rows.reshape(-1, *gcn.shape))
+
+
+def evaluate_rows(
     instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array, known: Indices | None = None
-) -> Performance:
-    """Performance of outputs, points x nodes x directions, against the latent labels where they are known.
+) -> Array:
+    """The numbers of `FIELDS` and `by_cell`, one row each, of every network.
 
     Ties are split evenly. NaN stands for what no known label measures. Of a network that was trained on another instance, `known`
     are the classes of the nodes that were labelled there.
@@ -52,19 +61,53 @@ def evaluate(
     labelled = class_index[seen] if known is None else known
     classifier = _Classifier(instance.data.classes, gcn.loss, class_index, labelled)
     networks = zip(outputs, bias, infinite, strict=True)
-    rows = ordered_map(lambda network: classifier.measure(*network, (test, seen)), networks, outputs.size)
-    columns = np.array(list(rows))
-    return measured(instance.data.classes, columns.reshape(-1, len(FIELDS)).T.reshape(len(FIELDS), *gcn.shape))
+
+    def one(network: tuple[Any, Any, Any]) -> list[float]:
+        fields, hits = classifier.measure(*network, (test, seen))
+        return [*fields, *by_cell(instance, test, hits)]
+
+    return np.array(list(ordered_map(one, networks, outputs.size))).T
 
 
-def measured(classes: Classes, rows: Array) -> Performance:
-    """Performance from the rows of `FIELDS`."""
-    named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=True)}
-    if classes.count > 2:
+def measured(data: CSBM, rows: Array) -> Performance:
+    """Performance from the rows of `FIELDS` and `by_cell`."""
+    named = {name: scalar_or_array(np.asarray(row)) for name, row in zip(FIELDS, rows, strict=False)}
+    if data.classes.count > 2:
         named["roc_auc"] = None
-    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1
-        log_error = scalar_or_array(np.log1p(-np.asarray(rows[0])))
-    return Performance(**named, log_test_error=log_error)
+    with np.errstate(divide="ignore", invalid="ignore"):  # standard errors may exceed 1, and cells be empty
+        named["log_test_error"] = scalar_or_array(np.log1p(-np.asarray(rows[0])))
+        right, nodes = np.split(rows[len(FIELDS) :], 2)
+        accuracy = np.moveaxis(right / nodes, 0, -1)
+    return Performance(**named, by_degree=None if data.degrees is None else ByDegree(_edges(data.degrees), accuracy))
+
+
+@dataclass(frozen=True, eq=False)
+class ByDegree:
+    """Accuracy on the nodes of each cell of propensities, along the last axis; `edges` are the bounds between the cells."""
+
+    edges: Array
+    accuracy: Array
+
+    def __call__(self, theta: npt.ArrayLike) -> Array:
+        """Accuracy in the cells of some propensities."""
+        return np.asarray(self.accuracy[..., np.searchsorted(self.edges, real("theta", theta, low=0))])
+
+
+def _edges(law: DegreeLaw) -> Array:
+    return np.sqrt(law.theta[1:] * law.theta[:-1])
+
+
+def by_cell(instance: Instance, nodes: Mask, hits: Array) -> Array:
+    """Under a law of degrees: the right ones of some nodes in each cell around a propensity of the law, then all of them.
+
+    The propensities are those that were drawn, or those measured on a graph that was not.
+    """
+    law, theta = instance.data.degrees, instance.latents.theta
+    if law is None:
+        return np.empty(0)
+    drawn = instance.observation.theta if theta is None else theta
+    cells = np.searchsorted(_edges(law), np.asarray(drawn)[nodes])
+    return np.concatenate([np.bincount(cells, w, minlength=law.theta.size) for w in (hits, None)])
 
 
 def measurable(instance: Instance) -> Mask:
@@ -83,17 +126,21 @@ class _Classifier:
     class_index: Indices
     known: Indices
 
-    def measure(self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]) -> list[float]:
-        """The numbers of `FIELDS` on test and labelled nodes, for one network; `limit`: its regularization is infinite."""
+    def measure(
+        self, h: npt.NDArray[Any], bias: Array, limit: bool, masks: tuple[Mask, Mask]
+    ) -> tuple[list[float], Array]:
+        """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
         parts = [(h[mask].astype(float), self.class_index[mask]) for mask in masks]
         codes, p = self.classes.codes, self.classes.fractions
         tested, class_index = parts[0]
         law = _Law.of(tested, codes[class_index])
         best, balanced = law.scores(tested, codes, p), law.scores(tested, codes, None)
-        accuracy = [hit_rate(self.scores(own, bias, known, limit), known) for own, known in parts]
+        hits = [hits_of(self.scores(own, bias, known, limit), known) for own, known in parts]
+        accuracy = [float(np.mean(right)) if right.size else np.nan for right in hits]
         losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
         rest = hit_rate(best, class_index), balanced_rate(balanced, class_index, p.size)
-        return [*accuracy, *losses, *rest, roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan]
+        area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
+        return [*accuracy, *losses, *rest, area], hits[0]
 
     def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
@@ -173,7 +220,7 @@ def hit_rate(scores: Array, class_index: Indices) -> float:
     >>> hit_rate(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
     0.75
     """
-    return float(np.mean(_hits(scores, class_index))) if class_index.size else float("nan")
+    return float(np.mean(hits_of(scores, class_index))) if class_index.size else float("nan")
 
 
 def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
@@ -183,11 +230,12 @@ def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
     0.5
     """
     size = np.bincount(class_index, minlength=classes)
-    right = np.bincount(class_index, _hits(scores, class_index), minlength=classes)
+    right = np.bincount(class_index, hits_of(scores, class_index), minlength=classes)
     return float(np.mean(right / size)) if np.all(size) else float("nan")
 
 
-def _hits(scores: Array, class_index: Indices) -> Array:
+def hits_of(scores: Array, class_index: Indices) -> Array:
+    """1 for a node whose class has the largest score, 0 for another; a tie is shared."""
     if scores.shape[1] == 2:  # ten times faster
         own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))

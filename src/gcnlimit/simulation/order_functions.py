@@ -13,8 +13,6 @@ those of the network trained again after a small change. With the signed trainin
 
 :math:`t` being :math:`b_k` for the layers of a chain. The traces are estimated with random vectors. At infinite
 regularization :math:`f = Ry`, :math:`A = R`, and powers of :math:`r` are dropped.
-
-A network on an instance, read along its depth: states from the features on, and signals that come back from the loss.
 """
 
 from __future__ import annotations
@@ -259,7 +257,7 @@ def _finite(instance: Instance, gcn: GCN, rng: np.random.Generator, probes: int)
         w = rows.ridge(np.array([reg]), 1e-12)[0]
         f = 1.0 - Z @ w
     else:
-        (w, _), f = rows.solve(gcn.loss, reg, None, 1e-11)
+        w, _, f = rows.solve(gcn.loss, reg, None, 1e-11)
     v = rows.size / reg
     P = np.clip(gcn.loss.prox_derivative(Z @ w - v * f, v), 1e-12, 1.0)
     e = np.sqrt(1.0 - P)

@@ -16,7 +16,6 @@ from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._runtime.threads import cores
 from gcnlimit._validation import broadcast, check_types, flag, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, SIGNALS, common_classes, feature_signal
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.network import GCN, check_problem
@@ -26,11 +25,12 @@ from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.sample import Seed, draw, seed_sequence
 from gcnlimit.simulation.data.size import Size, training_bytes
-from gcnlimit.simulation.measure import FIELDS, evaluate, measured
+from gcnlimit.simulation.measure import FIELDS, evaluate_rows, measured
 from gcnlimit.simulation.train.train import holds_rows, read_outputs, train
 
+_TRAINING = [FIELDS.index(name) for name in ("train_accuracy", "train_loss")]
 SMALL = 40_000  # nodes of all trials together below which they stay in this process
-SHARING = 4  # processes that share a graphics card, at most
+SHARING = 4  # processes that share a GPU, at most
 MANY = 12_000_000  # nodes of all trials together from which it pays to start them: each takes seconds to import PyTorch
 
 
@@ -52,6 +52,9 @@ def simulate(  # noqa: PLR0917
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
 
+    Under a law of degrees `accuracy_by_degree` gives the accuracy on leaves and hubs, and ``standard_error.accuracy_by_degree``
+    its error.
+
     Parameters
     ----------
     data, gcn
@@ -69,7 +72,7 @@ def simulate(  # noqa: PLR0917
     workers
         Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
         are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A graphics card is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
+        small. A GPU is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
         nodes in all.
         Interrupted from the keyboard, the answer is that of the trials done so far.
     progress
@@ -104,15 +107,15 @@ def simulate(  # noqa: PLR0917
     progress = progress if progress is None else flag("progress", progress)
     shape = broadcast(data=data.shape, network=gcn.shape, to=() if to is None else to.shape)
     root = seed_sequence(seed)
-    groups = _groups(data, gcn, to, shape)
-    there = [_size_there(size, group) for group in groups]
-    for group, other in zip(groups, there, strict=True):
-        if throw and group.to is not None:
-            other.check_signals(group.to)
-    workers = _workers(workers, _bytes(data, gcn, size) + (to is not None) * max(s.bytes() for s in there), size)
+    groups = _groups(data, gcn, to, shape, size)
+    for group in groups if throw else ():
+        group.there.check_signals(group.to or group.data)
+    points, labels = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
+    needed = size.bytes() + training_bytes(size, labels, points, holds_rows(gcn, data.classes, size.streamed))
+    workers = _workers(workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size)
     tasks = [
-        _Trial(group.data, group.gcn, size, child, throw, group.to, other)
-        for group, other, seeds in zip(groups, there, root.spawn(len(groups)), strict=True)
+        _Trial(group, size, child, throw)
+        for group, seeds in zip(groups, root.spawn(len(groups)), strict=True)
         for child in seeds.spawn(trials)
     ]
     if workers is None and size.device != "cpu":
@@ -120,8 +123,7 @@ def simulate(  # noqa: PLR0917
     blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
     places = [group.where for group in groups]
-    classes = data.classes if to is None else to.classes
-    return labelled(_assemble(places, results, trials, shape, size.nodes, classes), data, gcn, to)
+    return labelled(_assemble(places, results, trials, shape, size.nodes, to or data), data, gcn, to)
 
 
 def _deployment(data: CSBM, to: CSBM) -> CSBM:
@@ -129,14 +131,6 @@ def _deployment(data: CSBM, to: CSBM) -> CSBM:
     check_types("simulate", data=(data, CSBM), to=(to, CSBM))
     feature_signal(data, to)
     return replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
-
-
-def _size_there(size: Size, group: _Group) -> Size:
-    """Size of the graph to test on: as many features, and so a number of nodes in proportion to alpha."""
-    if group.to is None:
-        return size
-    nodes = math.floor(size.nodes * float(group.to.alpha) / float(group.data.alpha) + 0.5)
-    return replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
 
 
 def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
@@ -155,58 +149,59 @@ def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress:
 class _Trial:
     """One graph, to be drawn and trained on, perhaps in another process."""
 
-    data: CSBM
-    gcn: GCN
+    group: _Group
     size: Size
     seed: np.random.SeedSequence
     throw: bool
-    to: CSBM | None
-    size_there: Size
 
     def __call__(self) -> Array:
         """Performance, one row for each field measured, and status; NaN where a network has no answer, unless that is raised."""
-        if self.throw:
-            return self._measure(*self._draw(), self.gcn)
+        data, gcn, to, there, _ = self.group
         try:
-            self.size.check_signals(self.data)
-            self.size_there.check_signals(self.to or self.data)
-            instances = self._draw()
+            self.size.check_signals(data)
+            there.check_signals(to or data)
+            here = draw(data, self.size, self.seed)
+            other = None if to is None else draw(to, there, self.seed.spawn(1)[0], here.latents.centroid)
         except ParameterError as error:
-            return _without_answer(error, math.prod(self.gcn.shape))
+            if self.throw:
+                raise
+            return self._without_answer(error, math.prod(gcn.shape))
         try:
-            return self._measure(*instances, self.gcn)
+            return self._measure(here, other, gcn)
         except (ParameterError, ConvergenceError):
-            return self._each(*instances)
-
-    def _draw(self) -> tuple[Instance, Instance | None]:
-        """The graph of the training, and that of the test if it is another."""
-        here = draw(self.data, self.size, self.seed)
-        if self.to is None:
-            return here, None
-        return here, draw(self.to, self.size_there, self.seed.spawn(1)[0], here.latents.centroid)
+            if self.throw:
+                raise
+            return self._each(here, other)
 
     def _measure(self, here: Instance, there: Instance | None, gcn: GCN) -> Array:
         trained = train(here.observation, gcn if there is None else gcn.replaced(test_filter=None))
-        performance = evaluate(here, gcn, trained.outputs, trained.bias)
+        rows = evaluate_rows(here, gcn, trained.outputs, trained.bias)
         if there is not None:
             outputs = read_outputs(there.observation, gcn, trained.weights, self.size.nodes)
-            other = evaluate(there, gcn, outputs, trained.bias, here.observation.train_class_index)
-            of_training = {name: getattr(performance, name) for name in ("train_accuracy", "train_loss")}
-            performance = replace(other, **of_training)
-        rows = [np.full(gcn.shape, np.nan if x is None else x) for x in (getattr(performance, name) for name in FIELDS)]
+            at_training = rows[_TRAINING]
+            rows = evaluate_rows(there, gcn, outputs, trained.bias, here.observation.train_class_index)
+            rows[_TRAINING] = at_training
         return np.array([*rows, np.full(gcn.shape, float(Status.CONVERGED))])
 
     def _each(self, here: Instance, there: Instance | None) -> Array:
         """Performance of each network by itself, where one of them has no answer."""
-        networks = [_network(self.gcn, self.gcn.shape, slice(k, k + 1)) for k in range(math.prod(self.gcn.shape))]
-        rows = np.repeat(_without_answer(ParameterError(""), 1), len(networks), axis=1)
+        gcn = self.group.gcn
+        networks = [_network(gcn, gcn.shape, slice(k, k + 1)) for k in range(math.prod(gcn.shape))]
+        rows = np.repeat(self._without_answer(ParameterError(""), 1), len(networks), axis=1)
         for k, network in enumerate(networks):
             one = slice(k, k + 1)
             try:
                 rows[:, one] = self._measure(here, there, network)
             except (ParameterError, ConvergenceError) as error:
-                rows[:, one] = _without_answer(error, 1)
+                rows[:, one] = self._without_answer(error, 1)
         return rows
+
+    def _without_answer(self, error: Exception, points: int) -> Array:
+        """Rows of networks that failed, with the reason as their status."""
+        law = (self.group.to or self.group.data).degrees
+        count = len(FIELDS) + (0 if law is None else 2 * law.theta.size)
+        reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
+        return np.concatenate([np.full((count, points), np.nan), np.full((1, points), float(reason))])
 
 
 def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
@@ -214,18 +209,6 @@ def _network(gcn: GCN, shape: tuple[int, ...], where: Any) -> GCN:
     read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)[where]
     reg = np.broadcast_to(gcn.reg, shape).ravel()[where]
     return gcn.replaced(filter=gcn.filter.ravel(shape)[where], reg=reg, test_filter=read)
-
-
-def _without_answer(error: Exception, points: int) -> Array:
-    """Rows of networks that failed, with the reason as their status."""
-    reason = Status.NOT_CONVERGED if isinstance(error, ConvergenceError) else Status.REFUSED
-    return np.concatenate([np.full((len(FIELDS), points), np.nan), np.full((1, points), float(reason))])
-
-
-def _bytes(data: CSBM, gcn: GCN, size: Size) -> float:
-    """Memory of one trial."""
-    points, labelled = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
-    return size.bytes() + training_bytes(size, labelled, points, holds_rows(gcn, data.classes, size.streamed))
 
 
 def _workers(workers: int | None, needed: float, size: Size) -> int | None:
@@ -238,7 +221,7 @@ def _workers(workers: int | None, needed: float, size: Size) -> int | None:
 
 
 def in_flight(size: Size, points: int, trials: int) -> int:
-    """Number of processes that share a graphics card: its memory holds a trial of each, and the trials pay for their start."""
+    """Number of processes that share a GPU: its memory holds a trial of each, and the trials pay for their start."""
     if trials * size.nodes < MANY:
         return 1
     together = backend_of(size.device).free() // size.device_bytes(points)
@@ -246,16 +229,17 @@ def in_flight(size: Size, points: int, trials: int) -> int:
 
 
 class _Group(NamedTuple):
-    """One point of the data, the networks to be measured there, where they stand in the flattened answer, and the other graph."""
+    """A point of the data, its networks, another graph to test on and the size there, and places in the flattened answer."""
 
     data: CSBM
     gcn: GCN
-    where: npt.NDArray[np.intp]
     to: CSBM | None
+    there: Size
+    where: npt.NDArray[np.intp]
 
 
-def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...]) -> list[_Group]:
-    """Distinct data points, the networks to be measured there, and where they stand in the flattened answer."""
+def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size: Size) -> list[_Group]:
+    """Distinct data points; the other graph has as many features, and so a number of nodes in proportion to alpha."""
     models = [data] if to is None else [data, to]
     columns = [np.broadcast_to(getattr(model, name), shape).ravel() for model in models for name in SIGNALS]
     points, which = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
@@ -263,8 +247,12 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...]) -> li
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
-        other = None if to is None else replace(to, **parts[1])
-        groups.append(_Group(replace(data, **parts[0]), _network(gcn, shape, where), where, other))
+        here, there, other = replace(data, **parts[0]), size, None
+        if to is not None:
+            other = replace(to, **parts[1])
+            nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
+            there = replace(size, nodes=whole("number of nodes of the graph to test on", nodes, low=2, high=10**12))
+        groups.append(_Group(here, _network(gcn, shape, where), other, there, where))
     return groups
 
 
@@ -274,10 +262,12 @@ def _assemble(  # noqa: PLR0917
     trials: int,
     shape: tuple[int, ...],
     nodes: int,
-    classes: Classes,
+    tested: CSBM,
 ) -> Measurement:
+    """Means and standard errors over the trials that were done."""
     size, least = math.prod(shape), trials
-    mean, error = np.empty((len(FIELDS), size)), np.empty((len(FIELDS), size))
+    rows = max((len(r) for r in results if r is not None), default=1) - 1
+    mean, error = np.empty((rows, size)), np.empty((rows, size))
     status = np.empty(size, np.int64)
     for k, where in enumerate(places):
         done = [r for r in results[k * trials : (k + 1) * trials] if r is not None]
@@ -286,12 +276,12 @@ def _assemble(  # noqa: PLR0917
         values, status[where] = np.stack(done)[:, :-1], np.max(np.stack(done)[:, -1], axis=0)
         least = min(least, len(done))
         mean[:, where] = values.mean(axis=0)
-        error[:, where] = values.std(axis=0, ddof=1) / math.sqrt(len(done)) if len(done) > 1 else np.inf
+        error[:, where] = _standard_error(values)
     error[:, status > Status.CONVERGED] = np.nan
     log_error, its_error = _log_error(mean[0], error[0], 0.5 / (nodes * least))
 
     def named(rows: Array, log_row: Array) -> dict[str, Any]:
-        performance = measured(classes, rows.reshape(-1, *shape))
+        performance = measured(tested, rows.reshape(-1, *shape))
         return vars(performance) | {"log_test_error": scalar_or_array(log_row.reshape(shape))}
 
     return Measurement(
@@ -300,6 +290,18 @@ def _assemble(  # noqa: PLR0917
         trials=least,
         status=status.reshape(shape) if shape else Status(int(status[0])),
     )
+
+
+def _standard_error(values: Array) -> Array:
+    """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
+    mean = values.mean(axis=0)
+    own, (right, nodes) = values[:, : len(FIELDS)], np.split(values[:, len(FIELDS) :], 2, axis=1)
+    mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
+    with np.errstate(invalid="ignore"):
+        beyond = right - nodes * (mean_right / mean_nodes)
+    scatter = np.concatenate([own, beyond], axis=1)
+    error = np.full(scatter.shape[1:], np.inf) if len(values) < 2 else scatter.std(axis=0, ddof=1)
+    return np.concatenate([error / math.sqrt(len(values)), mean_nodes])
 
 
 def _log_error(accuracy: Array, error: Array, floor: float) -> tuple[Array, Array]:

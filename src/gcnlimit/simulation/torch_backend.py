@@ -1,9 +1,8 @@
-"""A graphics card, or any device of PyTorch (extra ``gpu``)."""
+"""A GPU, or any device of PyTorch (extra ``gpu``)."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,6 @@ from gcnlimit.errors import GCNLimitError, ParameterError
 
 A = TypeVar("A")
 B = TypeVar("B")
-VARIABLE = "GCNLIMIT_BLOCK"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +28,8 @@ class TorchBackend:
     full: type[Exception] = torch.OutOfMemoryError
 
     def blocks(self) -> tuple[int, ...]:
-        """512 features, then fewer; or the number in ``GCNLIMIT_BLOCK`` and no other. The matrix is the same for all."""
-        given = os.environ.get(VARIABLE, "").strip()
-        if not given:
-            return tuple(self.tile << k for k in (3, 2, 1, 0))
-        if not given.isdecimal() or int(given) < 1 or int(given) % self.tile:
-            raise ParameterError(
-                f"{VARIABLE} = {given!r} is not allowed; set it to a multiple of {self.tile} features, or unset it"
-            )
-        return (int(given),)
+        """512 features, then fewer; the matrix is the same for all."""
+        return tuple(self.tile << k for k in (3, 2, 1, 0))
 
     @classmethod
     def of(cls, device: str) -> TorchBackend:
@@ -117,10 +108,10 @@ class TorchBackend:
         try:
             yield
         except self.full:
-            least, given = self.blocks()[-1], f"lower {VARIABLE} or " if len(self.blocks()) == 1 else ""
+            least = self.blocks()[-1]
             raise ParameterError(
                 f"device = {str(self.device)!r} has too little memory, {self.free() / 1e9:.3g} GB free, where a block of "
-                f"{least} features of {nodes} nodes takes {4e-9 * least * nodes:.3g} GB; {given}take fewer nodes, networks at "
+                f"{least} features of {nodes} nodes takes {4e-9 * least * nodes:.3g} GB; take fewer nodes, networks at "
                 "once or workers"
             ) from None
 

@@ -44,7 +44,7 @@ class Axis:
 
     @property
     def numeric(self) -> bool:
-        """Whether the values are real numbers, along which a producer may be vectorised."""
+        """Whether the values are real numbers, along which a producer may be vectorized."""
         return self.labels.dtype.kind == "f"
 
 

@@ -48,7 +48,7 @@ Axes = Mapping[str, Sequence[Any]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed, where, and how it is recognised."""
+    """What is computed, where, and how it is recognized."""
 
     producer: Producer
     grid: Grid

@@ -153,14 +153,8 @@ def _tune(parameters: dict[str, Any]) -> Answer:
 
     data, gcn = build_data(parameters), build_network(parameters)
     tuned = tune(data, gcn, parameters["free"], throw="throw" in parameters, progress=False)
-    answer = _numbers(data, tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status}
-    for name, best in tuned.parameters.items():
-        values = np.asarray(best, float)
-        if values.ndim == np.ndim(tuned.prediction.test_accuracy):
-            answer[f"best_{name}"] = values
-        else:
-            answer |= {f"best_{name}_{k}": values[..., k] for k in range(values.shape[-1])}
-    return answer
+    best = {f"best_{name}": values for name, values in tuned.by_layer(tuned.parameters).items()}
+    return _numbers(data, tuned.prediction) | {"status": tuned.prediction.status, "optimum": tuned.status} | best
 
 
 def _given(names: tuple[str, ...], parameters: dict[str, Any]) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""The front door: sweep a producer over axes, and gather its blocks into a labelled dataset."""
+"""The front door: sweep a producer over axes, here, in processes or in an executor, into a labelled dataset."""
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +16,27 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._runtime.extras import need
+from gcnlimit._runtime.processes import as_finished, broken, check_pickle, process_pool, submitted
 from gcnlimit._runtime.progress import progress_bar
+from gcnlimit._runtime.threads import cores
+from gcnlimit._validation import whole
 from gcnlimit._version import NUMERICAL_VERSION, __version__
 from gcnlimit.csbm import CSBM
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIMULATION, build_data, long_name
-from gcnlimit.sweeps.execute import runner
 from gcnlimit.sweeps.grid import Block, Columns, Grid
 from gcnlimit.sweeps.plan import Plan
-from gcnlimit.sweeps.producers import STATUS_NAMES, as_producer
+from gcnlimit.sweeps.producers import STATUS_NAMES, Producer, as_producer, compute, failed, reason
 from gcnlimit.sweeps.store import Store, plain
 
 if TYPE_CHECKING:
     import xarray
+
+_ATTEMPTS = 3
+_IN_FLIGHT = 1024  # blocks given at once to an executor of unknown size
+
+Answers = Iterator[tuple[Block, Columns]]
 
 _FIELD_NAMES = {
     "test_accuracy": "fraction of unlabelled nodes classified correctly",
@@ -52,7 +61,6 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
-    scheduler: str | None = None,
     progress: bool | None = None,
 ) -> xarray.Dataset:
     """Compute `what` at every combination of the axes, and return a labelled dataset.
@@ -73,9 +81,10 @@ def sweep(
     store
         File that keeps every finished block; the same sweep started again resumes where it stopped.
     workers
-        Number of processes; by default 1 (this process, vectorised) except for `simulate`, which takes all cores.
-    executor, scheduler
-        Instead of `workers`: any ``concurrent.futures`` executor, or the address of a Dask scheduler.
+        Number of processes; by default 1 (this process, vectorized) except for `simulate`, which takes all cores.
+    executor
+        Instead of `workers`: any ``concurrent.futures`` executor, such as that of a Dask cluster,
+        ``Client(address).get_executor()``.
     progress
         Whether to show a progress bar; by default if standard error is a terminal.
 
@@ -97,14 +106,10 @@ def sweep(
     """
     need("a sweep", "sweep", "xarray")
     plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
-    alone = workers is None and executor is None and scheduler is None
-    if alone and (fixed or {}).get("device", "cpu") != "cpu":
+    if workers is None and executor is None and (fixed or {}).get("device", "cpu") != "cpu":
         workers = _in_flight(plan)
-    with (
-        runner(plan.producer, workers, executor, scheduler) as run,
-        Store(store) as kept,
-        progress_bar(plan.producer.name, plan.grid.size, progress) as bar,
-    ):
+    run = runner(plan.producer, workers, executor)
+    with Store(store) as kept, progress_bar(plan.producer.name, plan.grid.size, progress) as bar:
         answers = _Answers(plan.grid, bar.advance)
         try:
             for block, columns in run(missing(plan, kept, answers.put)):
@@ -120,7 +125,7 @@ def sweep(
 
 
 def _in_flight(plan: Plan) -> int:
-    """Processes that share a graphics card: its memory holds a trial of each at the largest of the points."""
+    """Processes that share a GPU: its memory holds a trial of each at the largest of the points."""
     if plan.producer.name != "simulate":
         return 1
     from gcnlimit.simulation.data.size import Size
@@ -145,6 +150,93 @@ def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> I
             yield block
 
 
+def runner(
+    producer: Producer, workers: int | None, executor: Executor | None = None
+) -> Callable[[Iterable[Block]], Answers]:
+    """Function from blocks to answers, as the user chose to run them: in this process, in others, or in an executor."""
+    if executor is not None:
+        if workers is not None:
+            raise ParameterError("give workers or executor, not both: each says who computes")
+        if not hasattr(executor, "submit"):
+            raise ParameterError(f"executor = {executor!r} is not allowed; it must be a concurrent.futures.Executor")
+        return lambda blocks: _in_executor(producer, blocks, executor)
+    usual = cores() if producer.name == "simulate" else 1
+    count = usual if workers is None else whole("workers", workers, low=1)
+    if count == 1:
+        return lambda blocks: ((block, compute(producer, block)) for block in blocks)
+    check_pickle(producer, producer.name)
+    return lambda blocks: _in_processes(producer, blocks, count)
+
+
+def _in_executor(producer: Producer, blocks: Iterable[Block], executor: Executor) -> Answers:
+    """Blocks as they finish in an executor that someone else owns."""
+    for block, future in _as_finished(producer, blocks, executor, _IN_FLIGHT):
+        if broken(future):
+            raise GCNLimitError("the executor broke or was closed; with a store, the same sweep in a new one resumes")
+        yield block, _result(future, block)
+
+
+def _in_processes(producer: Producer, blocks: Iterable[Block], workers: int) -> Answers:
+    """Blocks as they finish in processes of our own.
+
+    If a process dies, the blocks in flight are suspects: each is tried alone in a new pool, so that one which kills its
+    process every time is found and reported, and costs nothing to the others.
+    """
+    rest = iter(blocks)
+    started = False
+    suspects: list[Block] = []
+    while True:
+        suspects.clear()
+        healthy = iter(lambda: None if suspects else next(rest, None), None)
+        with process_pool(workers) as pool:
+            for block, future in _as_finished(producer, healthy, pool, 4 * workers):
+                if broken(future):
+                    suspects.append(block)
+                else:
+                    started = True
+                    yield block, _result(future, block)
+        if suspects and not started:
+            _check_start(producer)
+        for block in suspects:
+            yield block, _alone(producer, block)
+        if not suspects:
+            return
+
+
+def _as_finished(
+    producer: Producer, blocks: Iterable[Block], executor: Executor, window: int
+) -> Iterator[tuple[Block, Future[Columns]]]:
+    """Blocks and their futures as they finish."""
+    pairs = ((block, block) for block in blocks)
+    return as_finished(executor, functools.partial(compute, producer), pairs, window)
+
+
+def _result(future: Future[Columns], block: Block) -> Columns:
+    """Columns of a finished block; an error here is not the producer's but of who ran it (a dead worker)."""
+    error = future.exception()
+    return future.result() if error is None else failed(reason(error), block.size)
+
+
+def _alone(producer: Producer, block: Block) -> Columns:
+    """Try a block that was there when a process died, in a process of its own."""
+    for _ in range(_ATTEMPTS):
+        with process_pool(1) as pool:
+            future = submitted(pool, functools.partial(compute, producer), block)
+            if not broken(future):
+                return _result(future, block)
+    return failed(f"the process that computed it died, {_ATTEMPTS} times; it may need more memory", block.size)
+
+
+def _check_start(producer: Producer) -> None:
+    """Raise `GCNLimitError` if worker processes cannot even start."""
+    with process_pool(1) as pool:
+        if broken(pool.submit(repr, producer)):
+            raise GCNLimitError(
+                "worker processes cannot start; a function defined in a script needs its call to sweep "
+                "under if __name__ == '__main__':"
+            )
+
+
 class _Answers:
     """Columns of the whole grid, filled block by block; `advance` is called with the number of points filled."""
 
@@ -164,8 +256,8 @@ class _Answers:
                 missing = math.nan if values.dtype.kind == "f" else -1
                 self._fields[name] = np.full(self._shape, missing, values.dtype.newbyteorder("="))
             self._fields[name][place] = values
-        for at, reason in columns.errors.items():
-            self._errors[block.row, block.start + at] = reason
+        for at, sentence in columns.errors.items():
+            self._errors[block.row, block.start + at] = sentence
         self.done += block.size
         self._advance(block.size)
 

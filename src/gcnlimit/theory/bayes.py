@@ -27,7 +27,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import BayesPrediction
-from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling
+from gcnlimit.theory.ceiling.finite_degree import sparse_ceiling, sparse_elsewhere
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence, StateEvolution, ceiling
 from gcnlimit.theory.ceiling.unequal import unequal_ceiling
@@ -60,7 +60,16 @@ def bayes_optimal(
     data: CSBM, *, degree: float | None = None, population: int = 3000, sweeps: int = 40, seed: int = 0
 ) -> BayesPrediction: ...
 @overload
-def bayes_optimal(data: CSBM, *, to: CSBM, gcn: GCN | None = None) -> BayesTransfer: ...
+def bayes_optimal(
+    data: CSBM,
+    *,
+    to: CSBM,
+    gcn: GCN | None = None,
+    degree: float | None = None,
+    population: int = 3000,
+    sweeps: int = 40,
+    seed: int = 0,
+) -> BayesTransfer: ...
 def bayes_optimal(
     data: CSBM,
     *,
@@ -100,13 +109,13 @@ def bayes_optimal(
         The data; array parameters broadcast.
     to
         Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); as in `transfer`, its
-        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer is that with both
-        graphs at hand; its field `two_stages` is that of an algorithm that has left the first graph with all it says of the
-        features, and `frozen` that of weights which the new graph does not change.
+        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer uses both
+        graphs. Its field `two_stages` is for an algorithm that keeps what the first graph says about the features but does
+        not see that graph again, and `frozen` for weights that the new graph does not change.
     gcn
         The network whose weights `frozen` keeps; by default they are Bayes-optimal. It goes with `to`.
     degree
-        Mean degree of the graph; by default it is large, and the answer exact.
+        Mean degree of the graph, and of the graph `to`; by default it is large, and the answer exact.
     population, sweeps, seed
         At finite degree: nodes in each of sixteen populations, how often they are drawn anew, half of the time to forget the
         start, and the seed. Errors fall as the inverse square root of either; slow near a transition, where `status` says so.
@@ -135,9 +144,9 @@ def bayes_optimal(
         whole("seed", seed, low=0),
     )
     if to is not None:
-        if degree is not None:
-            raise ParameterError("degree is not allowed beside to: another graph has a ceiling at large degree only")
-        return _elsewhere(data, to, gcn)
+        if degree is None:
+            return _elsewhere(data, to, gcn)
+        return _elsewhere_at(data, to, gcn, number("degree", degree, low=0, open_low=True), *sizes)
     if gcn is not None:
         raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
     if degree is not None:
@@ -224,6 +233,20 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
     answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
+
+
+def _elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
+    """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
+    for graph_model in (data, to):
+        graph_model.require_alike("bayes_optimal on another graph")
+    feature_signal(data, to)  # refuses features of another kind
+    if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
+        raise ParameterError(
+            "bayes_optimal with to and degree needs single parameters, equal classes and no gcn; leave out degree"
+        )
+    joint, two_stages, frozen = sparse_elsewhere(data, to, degree, *sizes)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
+    return labelled(answer, data, None, to)
 
 
 class _OneGraph:

@@ -16,7 +16,8 @@ terms, taken in logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -95,6 +96,7 @@ def ceiling_prediction(
     iterations: npt.NDArray[np.int64],
     *,
     weight: Array | None = None,
+    by_degree: Callable[[npt.ArrayLike], Array] | None = None,
     **order_parameters: Any,
 ) -> Prediction:
     """Prediction of inference at that margin; on labelled nodes nothing is left to infer. Shapes are that of the loss.
@@ -106,7 +108,7 @@ def ceiling_prediction(
     if weight is not None:
         margin, known = mean_margin(performance)
     return Prediction(
-        **vars(performance),
+        **vars(replace(performance, by_degree=by_degree)),
         standard_error=same_everywhere(0.0, shape),
         order_parameters=OrderParameters(scalar_or_array(margin), scalar_or_array(known), **order_parameters),
         status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,

@@ -35,7 +35,7 @@ from gcnlimit.theory.finite_reg.class_losses import (
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points, with_errors
+from gcnlimit.theory.points import Points, with_errors, with_fraction_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
@@ -59,8 +59,8 @@ def predict(
     At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
     since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
     (Eqs. 3.11 to 3.19), for all points together. Under a law of degrees each propensity has its margin, and the accuracy is the
-    mean over them (Eqs. 11.5 to 11.11). Of a network with a `test_filter` the test nodes are read through it (Eqs. 10.11 and
-    10.12; at finite regularization on symmetric operators only), and the labelled ones as in the training.
+    mean over them (Eqs. 11.5 to 11.11). With a `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12; at
+    finite regularization on symmetric operators only), and labelled nodes as in training.
 
     Parameters
     ----------
@@ -98,7 +98,8 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
-    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    for errors in (with_errors, with_fraction_errors):
+        prediction = errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
     return labelled(prediction, data, gcn)
 
 
@@ -114,7 +115,7 @@ def predict_points(  # noqa: PLR0917
     prediction = _prediction(points, found, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
-        prediction = replace(prediction, order_parameters=replace(prediction.order_parameters, by_degree=by_degree))
+        prediction = replace(prediction, by_degree=by_degree)
     if throw and max(np.max(part.status) for part in found) > Status.CONVERGED:
         _raise_failure(points, prediction)
     return prediction

@@ -1,4 +1,4 @@
-r"""Spectrum of the normalised operator: its edge, the outlier that the labels make, and what its eigenvector knows (Eq. 11.12).
+r"""Spectrum of the normalized operator: its edge, the outlier that the labels make, and what its eigenvector knows (Eq. 11.12).
 
 In :math:`u = z/M` all is explicit: :math:`M^2 = \mathbb E[\phi/(u - \phi)]` and :math:`z = uM`.
 """
@@ -22,7 +22,7 @@ class OperatorSpectrum(NamedTuple):
     """Spectrum of a symmetric operator at each signal.
 
     `edge` of the noise; `outlier`, NaN if the labels make none; `critical` signal above which they do, at the same
-    normalisation; `margin` :math:`x` of the leading eigenvector, 0 if there is no outlier.
+    normalization; `margin` :math:`x` of the leading eigenvector, 0 if there is no outlier.
     """
 
     edge: Array

@@ -4,8 +4,8 @@ On a symmetric graph the filter enters through its values on the spectrum alone
 (`gcnlimit.theory.finite_reg.symmetric`); on a directed one it is written as a chain of layers
 (`gcnlimit.theory.finite_reg.directed`), but PageRank is closed there (`gcnlimit.theory.finite_reg.pagerank`). Each filter
 is first brought to gain 1, the regularization is measured in units of :math:`\tau(g^2)`, and the solution is followed down
-from a large regularization, where it is explicit. Heterogeneous degrees under the symmetric normalisation take the same
-equations with one more number; other normalisations, and directed operators, those of `gcnlimit.theory.degrees.layers`.
+from a large regularization, where it is explicit. Heterogeneous degrees under the symmetric normalization take the same
+equations with one more number; other normalizations, and directed operators, those of `gcnlimit.theory.degrees.layers`.
 """
 
 from __future__ import annotations

@@ -215,12 +215,16 @@ def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
     >>> bool(abs(lam + 1.5) < 0.2), bool(abs(square - 0.64) < 0.2)
     (True, True)
     """
-    carried = np.asarray(operator @ inputs)
-    size = float(inputs @ inputs)
-    x1, x2 = float(inputs @ carried) / size, float(carried @ carried) / size - 1.0
+    x1, x2 = input_overlaps(operator, inputs)
     if x1**2 < 8.0 / inputs.size or x2 <= x1**2:
         return 0.0, np.inf
     return x2 / x1, x1**2 / (x2 - x1**2)
+
+
+def input_overlaps(operator: Any, inputs: Array) -> tuple[float, float]:
+    r"""Overlaps :math:`x_1` and :math:`x_2` of inputs with an operator (Eq. 10.10), over all columns if there are several."""
+    carried, size = np.asarray(operator @ inputs), float(np.vdot(inputs, inputs))
+    return float(np.vdot(inputs, carried)) / size, float(np.vdot(carried, carried)) / size - 1.0
 
 
 class GraphAverages(NamedTuple):

@@ -35,6 +35,9 @@
     for (const name of Object.keys(shownBy)) hide(name, shownBy[name] !== state.family);
     hide("reg", state.reg === "inf");
     hide("estimated", !state.estimated);
+    hide("normalization", !(state.degrees_variance > 0));
+    for (const name of ["to_lam", "to_mu", "elsewhere-answer"]) hide(name, !state.elsewhere);
+    document.getElementById("elsewhere-section").hidden = !state.elsewhere;
     document.querySelectorAll("input[type=range]").forEach((slider) => {
       const name = slider.id.replace("-slider", ""), label = document.querySelector('label[for="' + name + '"]');
       if (label) slider.setAttribute("aria-label", label.textContent + ", slider");
@@ -59,13 +62,35 @@
     if (control) control.hidden = hidden;
   }
 
+  // the numbers of a picture as they are drawn: a row for each point of a curve, of a map, or of the table
+  function saveNumbers(name, graph) {
+    const cells = graph ? rowsOf(graph) : [...document.querySelectorAll("#" + name + "-shown tr")].map((row) =>
+      [...row.cells].map((cell) => cell.textContent));
+    const quoted = (cell) => '"' + String(cell ?? "").replaceAll('"', '""') + '"';
+    const text = cells.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
+    link.download = "gcnlimit-" + name + ".csv";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  function rowsOf(graph) {
+    const {xaxis, yaxis} = graph.layout, map = graph.data.find((trace) => trace.type === "heatmap");
+    const axes = [xaxis.title.text, yaxis.title.text];
+    if (map) return [[...axes, "value"], ...map.y.flatMap((y, i) => map.x.map((x, j) => [x, y, map.z[i][j]]))];
+    const errors = (trace) => (trace.error_y ? trace.error_y.array : []);
+    const points = (trace) => Array.from(trace.x, (x, k) => [trace.name, x, trace.y[k], errors(trace)[k]]);
+    return [["curve", ...axes, "standard_error"], ...graph.data.flatMap(points)];
+  }
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
     // a slider follows its number field
     follow: function (value, limits) {
       known = limits;
-      const id = window.dash_clientside.callback_context.triggered_id;
-      const position = id && typeof value === "number" ? toPosition(limits[id], value) : NaN;
+      const {id} = window.dash_clientside.callback_context.inputs_list[0];
+      const position = typeof value === "number" ? toPosition(limits[id], value) : NaN;
       return Number.isFinite(position) ? position : window.dash_clientside.no_update;
     },
     // every control into one state, and into the address of the page
@@ -93,7 +118,8 @@
       if (!clicks || !id) return window.dash_clientside.no_update;
       const cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
       const graph = document.querySelector("#" + name + "-shown .js-plotly-plot");
-      if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
+      if (format === "csv") saveNumbers(name, graph);
+      else if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
       return window.dash_clientside.no_update;
     },
   });

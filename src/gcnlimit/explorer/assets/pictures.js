@@ -50,7 +50,7 @@
       await sleep(0);
     }
     if (mine.aborted) return;
-    say(["depth-answer", "gain-answer"].map((id) => element(id).textContent).join(" "));
+    say([...document.querySelectorAll(".answers dd")].map((place) => place.textContent).join(" "));
     root.dataset.settled = asked.number;
   }
 
@@ -71,8 +71,7 @@
     if (answer.refused) say(answer.refused);
     if (answer.waiting) for (const name of answer.waiting) element(name + "-figure").setAttribute("aria-busy", "true");
     if (!answer.picture) return;
-    write(element("depth-answer"), answer.depth);
-    write(element("gain-answer"), answer.gain);
+    for (const [place, words] of Object.entries(answer.answers)) write(element(place), words);
     await draw(answer.picture, answer);
   }
 
@@ -83,6 +82,7 @@
     write(element(name + "-code"), picture.code);
     if (picture.table) tabulate(shown, picture.table);
     if (!picture.figure) return;
+    shown.hidden = picture.figure.data.length === 0;
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", document.querySelector("#" + name + "-figure h3").textContent + ". " + picture.sentence);
     while (!window.Plotly || !graphOf(name)) await sleep(30);

@@ -1,13 +1,13 @@
-r"""Which normalisation: accuracy against the variance of the degrees, at a fixed mean degree.
+r"""Which normalization: accuracy against the variance of the degrees, at a fixed mean degree.
 
 A fifth of the nodes are hubs, :math:`\theta = 1 + 2\sqrt v`, the others have :math:`\theta = 1 - \sqrt v/2`. PageRank at infinite
-regularization and its best strength, with each normalisation of the adjacency, under the Bayes-optimal ceiling (Eq. 11.13).
+regularization and its best strength, with each normalization of the adjacency, under the Bayes-optimal ceiling (Eq. 11.13).
 Dots are on graphs of average degree 60, centred and divided by their measured degrees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -31,7 +31,7 @@ DOTS, DEGREE = (0.5, 1.5), 60.0
 
 
 def data() -> xarray.Dataset:
-    """Accuracies and best strengths of PageRank with each normalisation, and the ceiling."""
+    """Accuracies and best strengths of PageRank with each normalization, and the ceiling."""
     best = [[_tuned(variance, name) for variance in VARIANCES] for name in NORMALIZATIONS]
     dims = ("normalization", "variance", "point")
     return xarray.Dataset(
@@ -97,23 +97,23 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     legend_below(axes, columns=5)
 
 
-def regularized_is_the_best(dataset: xarray.Dataset) -> Statement:
-    """No other normalisation is better at any variance."""
-    ahead = dataset.test_accuracy.sel(normalization="regularized") - dataset.test_accuracy.max("normalization")
-    least, over = float(ahead.min()), dataset.test_accuracy.sel(normalization="regularized")
-    gain = float((over - dataset.test_accuracy.sel(normalization="symmetric")).max())
-    text = "the regularised normalisation is the best at every variance"
-    return Statement(text, least > -1e-9, f"up to {gain:.3f} above the symmetric one")
+def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """No other normalization is better at any variance."""
+    best = dataset.test_accuracy.sel(normalization="regularized")
+    least = float((best - dataset.test_accuracy.max("normalization")).min())
+    gain = float((best - dataset.test_accuracy.sel(normalization="symmetric")).max())
+    text = "the regularized normalization is the best at every variance"
+    yield Statement(text, least > -1e-9, f"up to {gain:.3f} above the symmetric one")
 
 
 FIGURE = PaperFigure(
     "degrees",
-    "Which normalisation: accuracy against the variance of the degrees, under the Bayes-optimal ceiling",
+    "Which normalization: accuracy against the variance of the degrees, under the Bayes-optimal ceiling",
     data,
     draw,
     panels=(1, 2),
     size=(8.0, 3.9),
     dots=dots,
     curves=len(NORMALIZATIONS) * len(DOTS) * 2,
-    statements=(regularized_is_the_best,),
+    statements=statements,
 )

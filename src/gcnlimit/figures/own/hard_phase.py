@@ -8,7 +8,7 @@ the phase; between the lines two states are stable, and they meet at :math:`\rho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray
@@ -112,18 +112,14 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     legend_below(axes, columns=5)
 
 
-def message_passing_starts_at_one(dataset: xarray.Dataset) -> Statement:
-    """Without labels message passing is at chance up to snr = 1, and Bayes-optimal beyond."""
+def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """Without labels message passing starts at snr = 1; the largest fraction of labels on the spinodals is rho_c."""
     below = float(dataset.algorithmic.where(dataset.lam < 1.0 - 1e-9).max())
     beyond = float((dataset.bayes_optimal - dataset.algorithmic).where(dataset.lam > 1.0 + 1e-9).max())
     text = "without labels message passing is at chance up to lam_s = 1, and Bayes-optimal beyond"
-    return Statement(text, abs(below - 1 / SHOWN) < 1e-9 and beyond == 0.0, f"largest accuracy below {below:.3f}")
-
-
-def labels_close_it(dataset: xarray.Dataset) -> Statement:
-    """The largest fraction of labels on the spinodals is rho_c."""
+    yield Statement(text, abs(below - 1 / SHOWN) < 1e-9 and beyond == 0.0, f"largest accuracy below {below:.3f}")
     error = float(abs(dataset.spinodal_rho.max("m") - dataset.rho_c).max())
-    return Statement("the spinodals meet at rho_c", error < 1e-6, f"largest distance {error:.0e}")
+    yield Statement("the spinodals meet at rho_c", error < 1e-6, f"largest distance {error:.0e}")
 
 
 FIGURE = PaperFigure(
@@ -133,5 +129,5 @@ FIGURE = PaperFigure(
     draw,
     panels=(1, 3),
     size=(9.6, 3.9),
-    statements=(message_passing_starts_at_one, labels_close_it),
+    statements=statements,
 )

@@ -9,7 +9,7 @@ their own bias on the left, on the features as they are and at infinite regulari
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray
@@ -109,20 +109,15 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     legend_below(axes, columns=3)
 
 
-def imbalance_costs_the_threshold(dataset: xarray.Dataset) -> Statement:
-    """Loss against the ceiling at p = 0.2, with the own bias and at the best threshold."""
+def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """Loss against the ceiling with the own bias and at the best threshold; whitened features against white ones."""
     here = dataset.sel(p=0.2, method="nearest")
     own, best = float(here.ceiling - here.own_bias), float(here.ceiling - here.best_threshold)
     text = "most of what imbalance costs a trained network is its threshold"
-    return Statement(
-        text, own > 2.0 * best, f"at p = {float(here.p):.2g} {own:.3f} below the ceiling, {best:.3f} at the best"
-    )
-
-
-def whitening_returns_more(dataset: xarray.Dataset) -> Statement:
-    """Whitened features against white ones of the same mean variance."""
+    number = f"at p = {float(here.p):.2g} {own:.3f} below the ceiling, {best:.3f} at the best"
+    yield Statement(text, own > 2.0 * best, number)
     gain = float((dataset.whitened - dataset.coloured.isel(spread=0)).isel(spread=slice(1, None)).min())
-    return Statement("whitening returns more than colour costs", gain > 0.0, f"least gain {gain:.1e}")
+    yield Statement("whitening returns more than colour costs", gain > 0.0, f"least gain {gain:.1e}")
 
 
 FIGURE = PaperFigure(
@@ -134,5 +129,5 @@ FIGURE = PaperFigure(
     size=(8.0, 4.1),
     dots=dots,
     curves=sum(map(len, DOTS.values())),
-    statements=(imbalance_costs_the_threshold, whitening_returns_more),
+    statements=statements,
 )

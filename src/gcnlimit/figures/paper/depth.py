@@ -1,15 +1,10 @@
-r"""Accuracy against the depth, for three scalings of the residual strength.
-
-Without residual connections (:math:`c = 0`) or at constant strength (:math:`c = 1`) the network oversmooths: at large depth it
-does principal component analysis on the graph. At :math:`c \propto K` it tends to the continuous network.
-
-Chosen here, where the paper leaves it open: :math:`c = K/t^*`, with :math:`t^*` the best diffusion time of the continuous
-network; depths up to 100, on a logarithmic axis.
-"""
+"""Accuracy at several depths: against the depth itself, and against the diffusion time of which it is a discretization."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import xarray
@@ -17,11 +12,20 @@ from matplotlib.axes import Axes
 from scipy.special import ndtr
 
 from gcnlimit._values import Array
+from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.paper.networks import growth_with_depth, tuned_depth
-from gcnlimit.figures.style import COLOURS, MARKERS, TEST_ACCURACY, label_panels, legend_below
-from gcnlimit.filters import Residual
+from gcnlimit.figures.base import LITTLE, PaperFigure, Statement, growth_with_depth
+from gcnlimit.figures.style import (
+    BLACK,
+    COLOURS,
+    MARKERS,
+    TEST_ACCURACY,
+    label_panels,
+    legend_below,
+    name_value,
+    shades,
+)
+from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
@@ -31,10 +35,41 @@ ALPHA, RHO = 4.0, 0.1
 SIGNALS = ((1.5, 3.0), (0.7, 1.0))
 DEPTHS = np.unique(np.geomspace(1, 100, 28).round().astype(int))
 SCALINGS = {"0": r"$c=0$", "1": r"$c=1$", "K/t*": r"$c=K/t^*$"}
+SETTINGS = ((1.0, 1.5, 2.0, 0.1), (2.0, 1.5, 1.0, 0.3), (1.0, 0.7, 1.0, 0.1), (2.0, 0.7, 1.0, 0.3))
+TIMED = (1.0, 2.0, 4.0, 16.0, np.inf)
+
+LONGEST = 20.0
+"""Upper end of the search for the best diffusion time."""
+
+
+def of_depth(depth: float, t: float | Array) -> Filter:
+    r"""Continuous network of diffusion time `t`, or its discretization :math:`(x + K/t)^K` of that depth.
+
+    >>> fine, continuous = (of_depth(K, t=1.0) for K in (100, math.inf))
+    >>> bool(abs(fine(0.3) / fine(0.0) - continuous(0.3)) < 1e-3)
+    True
+    """
+    if math.isinf(depth):
+        return Diffusion(t)
+    return Residual.constant(depth / np.asarray(t, float), int(depth))
+
+
+def tuned_depth(data: CSBM, depth: float, symmetrize: bool) -> Tuned:
+    """The best network of a depth: of positive diffusion time, for a discrete one of residual strength c = K/t."""
+    network = GCN(of_depth(depth, 1.0), symmetrize=symmetrize)
+    free: dict[str, Any] = {"t": (0.0, LONGEST)} if math.isinf(depth) else {"c": (0.0, math.inf)}
+    return tune(data, network, free)
 
 
 def data() -> xarray.Dataset:
-    """Accuracies over the depth, and their limits."""
+    r"""Accuracy against the depth, for three scalings of the residual strength.
+
+    Without residual connections (:math:`c = 0`) or at constant strength (:math:`c = 1`) the network oversmooths: at large depth
+    it does principal component analysis on the graph. At :math:`c \propto K` it tends to the continuous network.
+
+    Chosen here, where the paper leaves it open: :math:`c = K/t^*`, with :math:`t^*` the best diffusion time of the continuous
+    network; depths up to 100, on a logarithmic axis.
+    """
     lam, mu = np.array(SIGNALS).T
     csbm = CSBM(alpha=ALPHA, lam=lam, mu=mu, rho=RHO)
     continuous = tuned_depth(csbm, np.inf, symmetrize=False)
@@ -80,33 +115,88 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     legend_below(axes, columns=5)
 
 
-def grows_with_depth(dataset: xarray.Dataset) -> Statement:
-    """Monotone in K at c = K/t*."""
-    accuracy = dataset.test_accuracy.sel(scaling="K/t*")
-    return growth_with_depth(accuracy, "at c = K/t* the accuracy grows with K")
-
-
-def continuous_bounds(dataset: xarray.Dataset) -> Statement:
-    """The continuous network is above all depths and scalings."""
+def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """Growth at c = K/t*, the continuous network above all, and principal component analysis at constant strength."""
+    yield growth_with_depth(dataset.test_accuracy.sel(scaling="K/t*"), "at c = K/t* the accuracy grows with K")
     above = float((dataset.continuous - dataset.test_accuracy).min())
-    return Statement("the continuous network at t* is above every depth", above > 0, f"smallest lead {above:+.1e}")
-
-
-def oversmooths(dataset: xarray.Dataset) -> Statement:
-    """At constant strength the network does principal component analysis in the end, where the graph allows it."""
+    yield Statement("the continuous network at t* is above every depth", above > 0, f"smallest lead {above:+.1e}")
     strong = dataset.isel(signal=0)
     last = strong.test_accuracy.isel(K=-1).sel(scaling=["0", "1"])
     distance = float(abs(last - strong.pca).max())
     text = "at c = 0 and c = 1 deep networks do PCA on the graph (lam > 1)"
-    return Statement(text, distance < 1e-3, f"distance at K = {int(dataset.K[-1])}: {distance:.1e}")
+    yield Statement(text, distance < 1e-3, f"distance at K = {int(dataset.K[-1])}: {distance:.1e}")
 
 
-FIGURE = PaperFigure(
+def time_data() -> xarray.Dataset:
+    r"""Accuracy against the diffusion time at several depths, on the graph as it is and at infinite regularization.
+
+    A network of depth :math:`K` and time :math:`t` has residual strength :math:`c = K/t`.
+
+    Chosen here, where the paper leaves it open: depths 1, 2, 4, 16 and infinity; a panel for each signal, :math:`\lambda` = 1.5
+    and 0.7 with :math:`\mu` = 2 and 1 at :math:`\alpha = 1`, and with :math:`\mu = 1` at :math:`\alpha = 2`.
+    """
+    t = np.linspace(0.04, 4.0, 100)
+    alpha, lam, mu, rho = np.array(SETTINGS).T
+    csbm = CSBM(alpha=alpha[:, None], lam=lam[:, None], mu=mu[:, None], rho=rho[:, None])
+    accuracy = [predict(csbm, GCN(of_depth(K, t), symmetrize=False)).test_accuracy for K in TIMED]
+    signals = {"alpha": alpha, "lam": lam, "mu": mu, "rho": rho}
+    return xarray.Dataset(
+        {
+            "test_accuracy": (("K", "setting", "t"), np.array(accuracy)),
+            "bayes_optimal": ("setting", np.asarray(bayes_optimal(csbm).test_accuracy)[:, 0]),
+        },
+        {"K": list(TIMED), "t": t} | {name: ("setting", values) for name, values in signals.items()},
+        {"reg": "inf", "symmetrize": 0},
+    )
+
+
+def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """One curve for each depth."""
+    depths = dataset.K.values
+    for panel, setting in zip(axes, dataset.setting.values, strict=True):
+        here = dataset.isel(setting=setting)
+        for K, colour in zip(depths, shades(len(depths)), strict=True):
+            panel.plot(here.t, here.test_accuracy.sel(K=K), color=colour, label=name_value("K", K))
+        panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
+        panel.set(xlim=(0, 4))
+    for panel in axes[2:]:
+        panel.set_xlabel("$t$")
+    for panel in axes[::2]:
+        panel.set_ylabel(TEST_ACCURACY)
+    titles = [rf"$\alpha={a:g},\ \lambda={s:g},\ \mu={m:g},\ \rho={r:g}$" for a, s, m, r in SETTINGS]
+    label_panels(axes, titles)
+    legend_below(axes, columns=6)
+
+
+def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """Depth 16 is close to the continuous network, which is the best at a positive and finite time."""
+    short = dataset.test_accuracy.sel(t=slice(0, 1.5))
+    distance = float(abs(short.sel(K=np.inf) - short.sel(K=16)).max())
+    text = "K = 16 is enough to reach the continuous limit if t is not too large (t ≤ 1.5)"
+    yield Statement(text, distance < LITTLE, f"largest difference {distance:.4f}")
+    best = dataset.test_accuracy.max("t")
+    lead = float((best.sel(K=np.inf) - best.drop_sel(K=np.inf)).min())
+    yield Statement("the continuous network at t* is above every K and t", lead > 0, f"smallest lead {lead:+.1e}")
+    at = dataset.t.values[dataset.test_accuracy.sel(K=np.inf).argmax("t")]
+    inside = bool((at > dataset.t.values[0]).all() and (at < dataset.t.values[-1]).all())
+    yield Statement("there is a positive and finite best time t*", inside, f"t* = {at.round(2).tolist()}")
+
+
+AGAINST_DEPTH = PaperFigure(
     "depth",
     "Accuracy against the depth for c = 0, c = 1 and c growing with K",
     data,
     draw,
     panels=(1, 2),
     size=(7.2, 3.4),
-    statements=(grows_with_depth, continuous_bounds, oversmooths),
+    statements=statements,
+)
+AGAINST_TIME = PaperFigure(
+    "diffusion-depth",
+    "Accuracy against the diffusion time t, at depths 1, 2, 4, 16 and in the continuous limit",
+    time_data,
+    draw_times,
+    panels=(2, 2),
+    size=(7.2, 5.2),
+    statements=time_statements,
 )

@@ -8,15 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
-from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.npz import (
     Location,
@@ -29,20 +26,17 @@ from gcnlimit.graphs.npz import (
     write_arrays,
 )
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.data.check import (
-    check_degree,
-    check_dense,
-    check_features,
-    check_labels,
-    check_mask,
-    check_model,
-)
 from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.data.observation import (
     Features,
     Graph,
     Latents,
     Observation,
+    check_degree,
+    check_features,
+    check_labels,
+    check_mask,
+    check_model,
     feature_levels,
     noise_scale,
     revealed,
@@ -61,7 +55,7 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
         "directed": np.array(data.directed),
         "degree": np.array(np.nan if o.degree is None else o.degree),
         "train_mask": o.train_mask,
-        "labels": np.where(np.isnan(latents.labels), _unknown(data.classes), latents.labels).astype(np.int32),
+        "labels": latents.labels,
         "centroid": latents.centroid,
     } | _law(data)
     if latents.theta is not None:
@@ -70,6 +64,7 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
     fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
     if isinstance(data, EstimatedCSBM):
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
+        fields |= {} if data.counts is None else {"model_counts": np.array(data.counts)}
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     if streamed(X) and X.device != "cpu":
@@ -91,11 +86,6 @@ def _law(data: CSBM) -> Stored:
     return fields
 
 
-def _unknown(classes: Classes) -> int:
-    """What stands for an unknown label in a file."""
-    return 0 if classes.two else -1
-
-
 def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
     stored = read_arrays(path, "an instance")
@@ -107,7 +97,7 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
     model = _model(stored)
-    labels = check_labels(_with_unknown(stored["labels"], model.classes), mask, model.classes)
+    labels = check_labels(stored["labels"], mask, model.classes)
     adjacency, degree = _graph(stored, nodes)
     data = check_model(model, adjacency)
     features = _features(stored, labels, data)
@@ -126,7 +116,8 @@ def _model(stored: Stored) -> CSBM:
     degrees = _degrees(stored)
     if "model_error" in stored:
         lam_error, mu_error = field(stored, "model_error", 2)
-        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error, degrees=degrees)
+        errors = {"lam_error": lam_error, "mu_error": mu_error, "counts": stored.get("model_counts")}
+        return EstimatedCSBM(*parameters, classes=classes, degrees=degrees, **errors)
     law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
     return CSBM(*parameters, classes=classes, features=law, degrees=degrees)
 
@@ -143,18 +134,13 @@ def _degrees(stored: Stored) -> DegreeLaw | None:
     return _LAWS[name](*stored["degrees"])
 
 
-def _with_unknown(labels: npt.NDArray[Any], classes: Classes) -> npt.NDArray[Any]:
-    """Labels, with the number of the file for an unknown one turned into NaN."""
-    return np.where(labels == _unknown(classes), np.nan, labels) if labels.dtype.kind == "i" else labels
-
-
 def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
     """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
     degree = field(stored, "degree").item()
     if isinstance(degree, float) and math.isnan(degree):
         if "adjacency" not in stored:
             raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
-        return check_dense(stored["adjacency"], nodes), None
+        return np.asarray(check_features(field(stored, "adjacency", nodes, nodes), nodes, "adjacency"), float), None
     csr = stored_csr(stored, "weights", (nodes, nodes))
     return as_adjacency(csr, name="adjacency", loops=True), check_degree(degree, nodes)
 

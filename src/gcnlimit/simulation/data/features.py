@@ -28,8 +28,8 @@ class StreamedFeatures:
 
     Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
     number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
-    bit for any number of threads. Nothing but one tile for each thread is held; on a graphics card a block of several tiles,
-    as many as its memory allows, or the environment variable ``GCNLIMIT_BLOCK`` says, in features.
+    bit for any number of threads. Nothing but one tile for each thread is held; on a GPU a block of several tiles,
+    as many as its memory allows.
 
     Parameters
     ----------
@@ -46,8 +46,6 @@ class StreamedFeatures:
     Examples
     --------
     >>> X = StreamedFeatures(key=1, codes=np.ones((100, 1)), spike=np.zeros((70, 1)))
-    >>> np.array_equal(X.columns(30, 50), np.asarray(X)[:, 30:50])
-    True
     >>> np.allclose(X.T @ (X @ np.eye(70)), np.asarray(X).T @ np.asarray(X))
     True
     """
@@ -82,17 +80,6 @@ class StreamedFeatures:
     def tiles(self) -> int:
         """Number of tiles."""
         return -(-self.shape[1] // self.backend.tile)
-
-    def columns(self, start: int, stop: int) -> Block:
-        """Columns from `start` to `stop`."""
-        out, width = np.empty((self.shape[0], stop - start), self.dtype), self.backend.tile
-        for begin in range(start - start % width, stop, width):
-            part = slice(begin, min(begin + width, self.shape[1]))
-            first, last = max(start, begin), min(stop, part.stop)
-            out[:, first - start : last - start] = self._columns(part, self._noise(part))[
-                first - begin : last - begin
-            ].T
-        return out
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Block:
         """The whole matrix."""

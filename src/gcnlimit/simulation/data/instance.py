@@ -12,9 +12,8 @@ from scipy import sparse
 from gcnlimit._validation import plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes
-from gcnlimit.csbm import CSBM
+from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.estimated import EstimatedCSBM
 from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.from_labels import from_labels
@@ -23,14 +22,19 @@ from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.packages import to_networkx, to_pyg
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.simulation.data import disk
-from gcnlimit.simulation.data.check import (
+from gcnlimit.simulation.data.observation import (
+    Features,
+    Graph,
+    Latents,
+    Mask,
+    Observation,
     check_degree,
     check_features,
     check_labels,
     check_mask,
     check_model,
+    revealed,
 )
-from gcnlimit.simulation.data.observation import Features, Graph, Latents, Mask, Observation, revealed
 
 
 def observe(  # noqa: PLR0917

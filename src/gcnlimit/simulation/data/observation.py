@@ -1,4 +1,4 @@
-"""What a learner sees of a graph, and what is hidden from it."""
+"""What a learner sees of a graph, and what is hidden from it; the parts of an instance are checked as a user brings them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._validation import number, plain_array
 from gcnlimit._values import Array, Brief
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
+from gcnlimit.graphs.check import as_features, dense, is_symmetric
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
-from gcnlimit.simulation.data.normalized import normalized_operator, propensities
-from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.data.operator import Operator, normalized_operator, propensities
 from gcnlimit.spectrum import Spectrum
 
 Mask = npt.NDArray[np.bool_]
@@ -101,7 +102,7 @@ class Observation(Brief):
     ) -> Operator:
         """Operator :math:`a` that a network applies, symmetrized or not, on a device; built once.
 
-        The normalisation, symmetric by default, counts where the model has heterogeneous degrees.
+        The normalization, symmetric by default, counts where the model has heterogeneous degrees.
         """
         both, given = symmetrize and self.data.directed, normalization or as_normalization("symmetric")
         key = (both, device, None if self.theta is None else given)
@@ -177,3 +178,63 @@ def noise_scale(variance: Array, dtype: npt.DTypeLike) -> npt.NDArray[Any] | Non
 def feature_count(nodes: int, alpha: float) -> int:
     r"""Number of features :math:`M = N/\alpha`, rounded."""
     return max(1, math.floor(nodes / alpha + 0.5))
+
+
+def check_features(features: Any, nodes: int, name: str = "features") -> npt.NDArray[Any]:
+    """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
+    if features is None:
+        raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
+    return dense(as_features(features, nodes, name=name, single=True))
+
+
+def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
+    r"""Return the labels as floats, :math:`\pm 1` or :math:`0 \dots C - 1`; NaN where unknown, which no labelled node may be."""
+    array, nodes = plain_array("labels", labels), train_mask.size
+    if array.shape != (nodes,):
+        raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
+    allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)
+    bad = array[~np.isin(array, allowed) & ~np.isnan(array)] if array.dtype.kind in "iuf" else array
+    words = "-1 or +1" if classes.two else f"a whole number from 0 to {allowed[-1]}"
+    if bad.size:
+        raise ParameterError(
+            f"labels contain {bad[0]!s}; every label must be {words}, or NaN where it is unknown, outside train_mask"
+            + ": write np.select([labels == one_class, labels == other_class], [1.0, -1.0], np.nan)" * classes.two
+        )
+    if unknown := int(np.isnan(array[train_mask]).sum()):
+        raise ParameterError(
+            f"labels are NaN on {unknown} nodes of train_mask; a labelled node has label {words}: "
+            "write train_mask & ~np.isnan(labels)"
+        )
+    return array.astype(np.float64)
+
+
+def check_mask(train_mask: Any, nodes: int) -> Mask:
+    """Return the mask of the labelled nodes as a new array."""
+    array = plain_array("train_mask", train_mask)
+    if array.dtype != np.bool_ or array.shape != (nodes,):
+        raise ParameterError(
+            f"train_mask has dtype {array.dtype} and shape {array.shape}; it must be {nodes} booleans, True for a labelled node: "
+            "write np.isin(np.arange(nodes), train_mask) if it lists nodes"
+        )
+    return array.copy()
+
+
+def check_degree(degree: npt.ArrayLike, nodes: int) -> float:
+    """Return a mean degree: positive, and below the number of nodes."""
+    checked = number("degree", degree, low=1e-12)
+    if checked >= nodes:
+        raise ParameterError(f"degree = {checked:g} is not allowed; it must be below the number of nodes, {nodes}")
+    return checked
+
+
+def check_model(data: Any, adjacency: Graph) -> CSBM:
+    """Return the model of an instance: one point, directed unless the adjacency is symmetric."""
+    if not isinstance(data, CSBM) or data.shape:
+        raise ParameterError(
+            f"data = {data!r} is not allowed; it must be one CSBM of single parameters, or None to estimate it"
+        )
+    if not data.directed and not is_symmetric(adjacency):
+        raise ParameterError(
+            "data has directed=False but adjacency is not symmetric; write directed=True, or pass adjacency.maximum(adjacency.T)"
+        )
+    return data

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
+from gcnlimit._values import Array
 from gcnlimit.filters.action import norm
 from gcnlimit.graphs.eigenvalues import largest_eigenvalue
 from gcnlimit.graphs.operator import SparsePlusRankOne, centring
+from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.backend import Backend, Device, backend_of
-from gcnlimit.simulation.data.panels import Panels
+
+try:  # adds a product to a given array, which no public function does
+    from scipy.sparse._sparsetools import csr_matvecs
+except ImportError:  # a SciPy that has moved it
+    csr_matvecs = None  # type: ignore[assignment]
+
+_ROWS = 800  # of a block of 100 columns that a second-level cache holds
 
 
 @dataclass(frozen=True, eq=False)
 class Operator(SparsePlusRankOne):
-    r"""Operator :math:`a = A^e/\sqrt N` (Eq. 1.3), held as :math:`a = S - \epsilon\, 1 1^T` with :math:`S` sparse.
+    r"""Operator :math:`a = A^e/\sqrt N` (Eq. 1.3), held as :math:`a = S - uv^T` with :math:`S` sparse.
 
     The adjacency is centred and rescaled, :math:`\tilde A = (A - d/N)/\sqrt{d/N (1-d/N)}`, weights in their unit, and
     symmetrized to :math:`(\tilde A + \tilde A^T)/\sqrt 2` if wanted. A dense matrix is taken as :math:`\tilde A` itself.
 
     Examples
     --------
-    >>> from scipy import sparse
     >>> A = sparse.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
     >>> a = Operator.of(A, degree=1.0, symmetrize=False)
     >>> a @ np.eye(2)  # (A - 1/2) / (1/2) / sqrt(2)
@@ -33,7 +42,8 @@ class Operator(SparsePlusRankOne):
            [-0.70710678, -0.70710678]])
     """
 
-    u: float = 0.0
+    u: Any = 0.0
+    v: Any = None
 
     @staticmethod
     def of(  # noqa: PLR0917
@@ -57,30 +67,51 @@ class Operator(SparsePlusRankOne):
             return Operator(matrix, float(shift), None, symmetric or symmetrize)
         return DeviceOperator(matrix, float(shift), None, symmetric or symmetrize, transpose, backend)
 
-    def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns."""
         out = np.zeros((self.shape[0], *block.shape[1:]), block.dtype)
         self.add_product(block, out)
         return out
 
-    def add_product(self, block: npt.NDArray[Any], out: npt.NDArray[Any], factor: float = 1.0) -> None:
+    def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
         scale = block.dtype.type(factor)
-        sums = np.ones(len(block), block.dtype) @ block
-        out += scale * (-block.dtype.type(self.u) * sums)
-        if self._panels.suit(block):
-            self._panels.add_product(block, out, scale)
+        if self.v is None:
+            sums = np.ones(len(block), block.dtype) @ block
+            out += scale * (-block.dtype.type(self.u) * sums)
+        if len(self._panels) > 1 and block.ndim == 2 and block.shape[1] >= 32 and block.dtype == self.matrix.dtype:
+            for start, panel in self._panels:
+                part = np.ascontiguousarray(block[start : start + panel.shape[1]]).ravel()
+                csr = (panel.indptr, panel.indices, scale * panel.data)
+                csr_matvecs(*panel.shape, block.shape[1], *csr, part, out.reshape(-1))  # type: ignore[call-arg]
         else:
             out += scale * (self.matrix @ block)
+        if self.v is not None:
+            out -= float(factor) * self._along(block)
+
+    def _along(self, block: Any) -> Any:
+        """Product with the part of rank one, of two vectors."""
+        product = self.v @ block
+        return self.u * product if block.ndim == 1 else self.u[:, None] * product
 
     @cached_property
-    def _panels(self) -> Panels:
-        return Panels(self.matrix)
+    def _panels(self) -> list[tuple[int, Any]]:
+        """Panels of columns as (first column, matrix), so that the rows of a wide block that one needs stay in a cache.
 
-    @cached_property
-    def single(self) -> Operator:
-        """The same in single precision."""
-        return Operator(self.matrix.astype(np.float32), self.u, None, self.symmetric)
+        For 100 columns, degree 30 and 10 000 nodes a product takes half the time of the public one, and the training of a
+        diffusion at finite regularization 1.8 times less.
+        """
+        nodes = self.shape[1]
+        if csr_matvecs is None or isinstance(self.matrix, np.ndarray):
+            return []
+        count = max(1, min(nodes // _ROWS, self.matrix.nnz // (2 * nodes)))
+        edges = np.linspace(0, nodes, count + 1).astype(int)
+        return [(int(i), self.matrix[:, i:j].tocsr()) for i, j in itertools.pairwise(edges)]
+
+    @property
+    def _exchanged(self) -> dict[str, Any]:
+        """Vectors of the transpose."""
+        return {"u": self.u, "v": None} if self.v is None else {"u": self.v, "v": self.u}
 
     @cached_property
     def T(self) -> Operator:
@@ -88,7 +119,7 @@ class Operator(SparsePlusRankOne):
         if self.symmetric:
             return self
         matrix = self.matrix.T
-        return Operator(matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), self.u)
+        return replace(self, matrix=matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), **self._exchanged)
 
     @cached_property
     def radius(self) -> float | None:
@@ -120,7 +151,7 @@ class DeviceOperator(Operator):
 
     def __matmul__(self, block: Any) -> Any:
         """Product with a vector or a block of columns, tensors on the device."""
-        return self.matrix @ block - self.u * block.sum(0)
+        return self.matrix @ block - (self.u * block.sum(0) if self.v is None else self._along(block))
 
     def add_product(self, block: Any, out: Any, factor: float = 1.0) -> None:
         """``out += factor * (a @ block)`` in place."""
@@ -131,9 +162,46 @@ class DeviceOperator(Operator):
         """The transpose."""
         if self.symmetric:
             return self
-        return DeviceOperator(self.transpose, self.u, None, False, self.matrix, self.backend)
+        return replace(self, matrix=self.transpose, transpose=self.matrix, **self._exchanged)
 
     def _random_vector(self) -> Any:
         assert self.backend is not None
         v = np.random.default_rng(0).standard_normal(self.shape[0])
         return self.backend.place(v).to(self.matrix.dtype)
+
+
+def propensities(adjacency: Any) -> Array:
+    """Degree of each node over their mean, in- and out-degree together."""
+    degree = np.asarray(adjacency.sum(axis=0) + adjacency.sum(axis=1), float).ravel()
+    return np.asarray(degree / np.mean(degree))
+
+
+def normalized_operator(  # noqa: PLR0917
+    adjacency: Any,
+    theta: Array,
+    normalization: Normalization,
+    signal: float,
+    symmetrize: bool = False,
+    symmetric: bool = True,
+    dtype: npt.DTypeLike = float,
+    device: Device = "cpu",
+) -> Operator:
+    r"""Operator :math:`\mathrm{diag}(L)\,(A - d\,\theta\theta^T/N)\,\mathrm{diag}(R)/\sqrt d` of measured propensities `theta`.
+
+    :math:`L` and :math:`R` are the powers by which a normalization divides (Eq. 11.3), the best one with the `signal`.
+
+    >>> A = sparse.csr_array(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    >>> a = normalized_operator(A, propensities(A), Normalization(0, 0), 1.0)
+    >>> bool(np.abs(a @ np.ones(3)).max() < 1e-12)  # the modularity matrix: rows sum to 0
+    True
+    """
+    nodes, mean = adjacency.shape[0], float(adjacency.sum()) / adjacency.shape[0]
+    left, right = (scale[0] for scale in normalization.scales(theta, np.array([signal])))
+    unit = 1.0 / np.sqrt(mean * (1.0 - mean / nodes))
+    both = symmetrize and not symmetric
+    graph = (adjacency + adjacency.T) / np.sqrt(2.0) if both else adjacency
+    weighted = sparse.diags_array(left * unit * np.sqrt(nodes)) @ graph @ sparse.diags_array(right)
+    alike = normalization.left == normalization.right and (symmetrize or symmetric)
+    share = unit * mean / nodes * (np.sqrt(2.0) if both else 1.0)
+    u, v = (backend_of(device).place((side * theta).astype(dtype)) for side in (share * left, right))
+    return replace(Operator.of(weighted.tocsr(), None, False, alike, dtype, device), u=u, v=v)

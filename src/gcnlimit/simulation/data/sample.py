@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import whole
+from gcnlimit._validation import check_types, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import Indices
-from gcnlimit.csbm import CSBM
-from gcnlimit.degrees import DegreeLaw
+from gcnlimit.csbm import CSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures
@@ -38,6 +37,7 @@ def sample(
     degree: float | None = 30.0,
     seed: Seed = 0,
     *,
+    beside: Instance | None = None,
     streamed: bool | None = None,
     dtype: npt.DTypeLike | None = None,
     device: Device = "cpu",
@@ -61,6 +61,9 @@ def sample(
         matrix, for small :math:`N`.
     seed
         An integer or a ``numpy.random.SeedSequence``; the same seed gives the same instance.
+    beside
+        An instance whose class means the features have: another graph, as in `transfer`. It has as many features, and so a
+        number of nodes in proportion to `alpha`.
     streamed
         Do not store the features but regenerate them, some columns at a time, whenever they are needed; the matrix is the same.
         By default only on a device of PyTorch.
@@ -68,7 +71,7 @@ def sample(
         ``float64`` or ``float32``: precision of the features and of all that is computed from them; by default ``float64`` on
         the processor and ``float32`` elsewhere.
     device
-        ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
+        ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``), which draws graph and features, other ones of the
         same law. The adjacency is held by SciPy in any case.
 
     Raises
@@ -95,8 +98,25 @@ def sample(
         )
     size.check_signals(data)
     root = seed_sequence(seed)
+    centroid = None if beside is None else _class_means(beside, data, size)
     require(f"a graph of {size.nodes} nodes with {size.features:.4g} features each", size.bytes(), size.remedy())
-    return draw(data, size, root)
+    return draw(data, size, root, centroid)
+
+
+def _class_means(beside: Instance, data: CSBM, size: Size) -> Array:
+    """Directions of the features of an instance, if another of that size can have them."""
+    check_types("sample", beside=(beside, Instance))
+    feature_signal(beside.data, data)
+    common_classes(beside.data.classes, data.classes)
+    width, count = beside.features.shape[1], feature_count(size.nodes, float(data.alpha))
+    if count != width:
+        raise ParameterError(
+            f"nodes = {size.nodes} with alpha = {data.alpha:g} makes {count} features, and the instance beside has {width}; "
+            f"take nodes = {math.floor(width * float(data.alpha) + 0.5)}"
+        )
+    if not np.isfinite(beside.latents.centroid).all():
+        raise ParameterError("the class means of the instance beside are not known; take one that was sampled")
+    return beside.latents.centroid
 
 
 def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array | None = None) -> Instance:
@@ -109,7 +129,10 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array |
 
     labels, codes = data.classes.labels_of(kinds), data.classes.codes[kinds]
     lam, backend = float(data.lam), backend_of(size.device)
-    theta = None if data.degrees is None else _draw_propensities(data.degrees, nodes, seed.spawn(1)[0])
+    theta = None
+    if data.degrees is not None:
+        theta = data.degrees.draw(np.random.default_rng(seed.spawn(1)[0]), nodes)
+        theta = theta / np.mean(theta)
     if size.degree is None:
         adjacency: Graph = gaussian_graph(codes, lam, data.directed, np.random.default_rng(streams[1]))
     else:
@@ -134,12 +157,6 @@ def _draw_classes(fractions: Array, nodes: int, rng: np.random.Generator) -> Ind
     last = fractions.size - 1
     before = np.searchsorted(np.cumsum(fractions[::-1]), rng.random(nodes), side="right")
     return np.asarray(last - np.minimum(before, last), np.int64)
-
-
-def _draw_propensities(law: DegreeLaw, nodes: int, seed: np.random.SeedSequence) -> Array:
-    """Propensities of the nodes, of mean 1 on this graph."""
-    theta = law.draw(np.random.default_rng(seed), nodes)
-    return np.asarray(theta / np.mean(theta))
 
 
 def _draw_features(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import LARGEST
 from gcnlimit.simulation.backend import Device, backend_of
-from gcnlimit.simulation.data.check import check_degree
+from gcnlimit.simulation.data.observation import check_degree
 
 PROPAGATED_AT_ONCE = 1 << 23  # numbers: a wide product with the features is faster
 DRAWN = 130.0  # bytes for each edge while a graph is drawn
@@ -63,20 +64,16 @@ class Size:
         return cls(nodes, width, degree, streamed, dtype, device, directions)
 
     def check_signals(self, data: CSBM) -> None:
-        """Refuse signals whose graph has no probabilities, or whose features cannot be squared."""
-        bound = LARGEST[self.dtype] / 10.0
-        if math.sqrt(np.max(data.mu) / self.nodes) > bound:
-            raise ParameterError(
-                f"mu = {np.max(data.mu):g} is not allowed in a simulation of {self.nodes} nodes in {self.dtype}; "
-                f"it must be at most {self.nodes * bound**2:.3g}"
-            )
-        for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
-            if self.degree is not None:
-                edge_probabilities(lam, self.nodes, self.degree, data.classes)
-            elif abs(lam) > bound:
+        """Refuse signals whose graph has no probabilities, or whose numbers cannot be squared."""
+        for name in ("lam", "mu"):
+            largest = float(np.max(np.abs(getattr(data, name))))
+            if (largest if name == "lam" else math.sqrt(largest / self.nodes)) > LARGEST[self.dtype] / 10.0:
                 raise ParameterError(
-                    f"lam = {lam:g} is not allowed in a simulation; it must be at most {bound:g} in size"
+                    f"{name} = {largest:g} is too large to be simulated in {self.dtype}; take a smaller one"
                 )
+        if self.degree is not None:
+            for lam in (float(np.min(data.lam)), float(np.max(data.lam))):
+                edge_probabilities(lam, self.nodes, self.degree, data.classes)
 
     @property
     def edges(self) -> float:
@@ -103,7 +100,7 @@ class Size:
         return math.ceil(self.features / backend_of(self.device).tile)
 
     def device_bytes(self, points: int) -> float:
-        """Memory of one trial on a graphics card: the graph while it is sorted, a block of features, the columns of a filter."""
+        """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
         block = backend_of(self.device).blocks()[0]
         return 200.0 * self.edges + self.nodes * self.dtype.itemsize * (2.0 * block + 20.0 * points * self.directions)
 
@@ -168,9 +165,7 @@ def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
     largest = 1.0 / float(np.min(classes.fractions)) - 1.0
     weight = abs(lam) * (1.0 if lam > 0.0 else largest)
     least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
-    if degree >= least:  # probabilities exceed 1
-        return "more nodes, a smaller degree or a weaker signal"
-    if least <= nodes / 2:
+    if degree < least <= nodes / 2:
         low, high = _allowed_signals(nodes, least, classes)
         if low * (1.0 + 1e-9) <= lam <= high * (1.0 + 1e-9):
             return f"a degree of at least {least:.4g}"
@@ -178,10 +173,7 @@ def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
 
 
 def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    try:
-        checked = np.dtype(dtype)
-    except TypeError:
-        checked = np.dtype(object)
-    if checked not in LARGEST:
-        raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
-    return checked
+    with contextlib.suppress(TypeError):
+        if np.dtype(dtype) in LARGEST:
+            return np.dtype(dtype)
+    raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,13 +11,13 @@ import numpy as np
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
 from gcnlimit.classes import code_moments
+from gcnlimit.csbm import common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.inference import Inference, iterate, log_prior
-from gcnlimit.simulation.infer.messages import FeatureMessages, normalized
+from gcnlimit.simulation.data.observation import Observation, streamed
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
@@ -24,6 +25,7 @@ _CERTAIN = 40.0  # score of the true class over the others from which an informe
 def amp(
     instance: Instance | Observation,
     *,
+    to: Instance | Observation | None = None,
     start: Literal["labels", "truth"] = "labels",
     max_iterations: int = 200,
     tol: float = 1e-6,
@@ -54,6 +56,9 @@ def amp(
     ----------
     instance
         An instance, or its observation alone.
+    to
+        Another instance whose features have the same class means, drawn by ``sample(..., beside=instance)``. The class means then
+        have one posterior, from the features of both graphs, and the answer is that on `to`: the joint ceiling (Eq. 10.16).
     start
         ``"labels"`` starts with a little noise on the nodes that are not labelled, as an algorithm must; ``"truth"`` from all
         latent labels, which reaches the other fixed point of a hard phase.
@@ -64,7 +69,7 @@ def amp(
     seed
         Of the small random start.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a graphics card (PyTorch, extra ``gpu``); by default where the features
+        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
         were drawn. An iteration draws streamed features once.
 
     Examples
@@ -77,87 +82,141 @@ def amp(
     >>> five = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=5)
     >>> gl.amp(gl.sample(five, nodes=2000, degree=60, seed=0)).probabilities.shape
     (2000, 5)
+
+    On another graph, with both at hand:
+
+    >>> home = gl.sample(data, nodes=2000, degree=30, seed=0)
+    >>> other = data.replaced(lam=0.5, rho=0.0)
+    >>> joint = gl.amp(home, to=gl.sample(other, nodes=2000, degree=30, seed=1, beside=home))
+    >>> bool(abs(joint.performance.test_accuracy - gl.bayes_optimal(data, to=other).test_accuracy) < 0.04)
+    True
     """
-    check_types("amp", instance=(instance, (Instance, Observation)))
+    for given in (instance,) if to is None else (instance, to):
+        check_types("amp", instance=(given, (Instance, Observation)))
     steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
-    observation = instance.observation if isinstance(instance, Instance) else instance
     keep = number("damping", damping, low=0, high=0.99)
-    place = observation.device(device)
-    with backend_of(place).guard(observation.nodes), np.errstate(over="ignore", invalid="ignore"):
-        iteration = _Iteration(observation, place)
-        iteration.evidence = iteration.informed(instance, start) if start != "labels" else iteration.uninformed(seed)
+    graphs = [instance] if to is None else _pair(instance, to)
+    observations = [graph.observation if isinstance(graph, Instance) else graph for graph in graphs]
+    place = observations[0].device(device)
+    with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
+        iteration = _Iteration(observations, place)
+        iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
         ended, entropy = iterate(lambda: iteration.step(keep), steps, tol), iteration.free_entropy()
-    scores, features = iteration.prior + iteration.evidence, iteration.features
-    return Inference.of(instance, scores, iteration.means(), features.centroids * features.deviation, ended, entropy)
+    scores, features = iteration.split(iteration.prior + iteration.evidence)[-1], iteration.features
+    means = iteration.split(iteration.means())[-1]
+    return Inference.of(graphs[-1], scores, means, features.centroids * features.deviation, ended, entropy)
+
+
+def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[Instance | Observation]:
+    """The two graphs, if their features can have the same class means."""
+    here, there = (graph.observation if isinstance(graph, Instance) else graph for graph in (instance, to))
+    feature_signal(here.data, there.data)
+    common_classes(here.classes, there.classes)
+    if streamed(here.features) or streamed(there.features):
+        raise ParameterError("amp on two graphs needs stored features; sample both with streamed=False")
+    width, other = here.features.shape[1], there.features.shape[1]
+    if width != other:
+        raise ParameterError(
+            f"to has {other} features, and instance {width}; draw it with sample(..., beside=instance)"
+        )
+    if isinstance(instance, Instance) and isinstance(to, Instance):
+        means = instance.latents.centroid, to.latents.centroid
+        if np.isfinite(means).all() and not np.array_equal(*means):
+            raise ParameterError("to has other class means than instance; draw it with sample(..., beside=instance)")
+    return [instance, to]
+
+
+def _informed(graphs: Sequence[Instance | Observation], start: str) -> Array:
+    """Evidence that is sure of the latent labels."""
+    if start != "truth":
+        raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
+    sure = []
+    for graph in graphs:
+        if not isinstance(graph, Instance) or np.isnan(graph.labels).any():
+            raise ParameterError("start = 'truth' needs an Instance whose labels are all known; take start='labels'")
+        classes = graph.data.classes
+        sure.append(_CERTAIN * np.eye(classes.count)[classes.index_of(graph.labels)])
+    return np.concatenate(sure)
 
 
 class _Iteration:
-    """State of the iteration on one observation: evidence on the classes of the nodes, and messages of the features."""
+    """State of the iteration on the nodes of all graphs, one after the other: evidence on their classes, and messages."""
 
-    def __init__(self, observation: Observation, device: Device) -> None:
-        self.observation, self.backend = observation, backend_of(device)
-        self.signal = float(observation.data.effective_signal(symmetrize=True))
-        self.S = observation.operator(True, device, as_normalization("none"))
-        self.theta = observation.theta
-        self.codes, self.prior = observation.classes.codes, log_prior(observation)
-        self.features = FeatureMessages(observation, self.codes, device)
+    def __init__(self, observations: Sequence[Observation], device: Device) -> None:
+        self.graphs = [_GraphMessages(observation, device) for observation in observations]
+        self.features = FeatureMessages(observations, device)
+        self.prior = np.concatenate([log_prior(observation) for observation in observations])
         self.evidence = np.zeros(self.prior.shape)
-        self.old = np.zeros((observation.nodes, self.codes.shape[1]))
+
+    def split(self, stacked: Array) -> list[Array]:
+        """Rows of each graph."""
+        return np.split(stacked, self.features.ends)
 
     def uninformed(self, seed: int) -> Array:
         """Small random evidence, since none at all is a fixed point if no label is known."""
-        noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(self.old.shape)
-        return np.asarray(1e-2 * noise @ self.codes.T)
-
-    def informed(self, instance: Instance | Observation, start: str) -> Array:
-        """Evidence that is sure of the latent labels."""
-        if start != "truth":
-            raise ParameterError(f"start = {start!r} is not allowed; it must be 'labels' or 'truth'")
-        if not isinstance(instance, Instance) or np.isnan(instance.labels).any():
-            raise ParameterError("start = 'truth' needs an Instance whose labels are all known; take start='labels'")
-        return _CERTAIN * np.eye(len(self.codes))[self.observation.classes.index_of(instance.labels)]
+        shape = len(self.prior), self.prior.shape[1] - 1
+        noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(shape)
+        parts = zip(self.split(1e-2 * noise), self.graphs, strict=True)
+        return np.concatenate([part @ graph.codes.T for part, graph in parts])
 
     def means(self) -> Array:
         """Posterior means of the codes."""
-        return np.asarray(normalized(self.prior + self.evidence) @ self.codes)
+        parts = zip(self.split(normalized(self.prior + self.evidence)), self.graphs, strict=True)
+        return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
-        marginals = normalized(self.prior + self.evidence)
-        means = marginals @ self.codes
-        new = self._graph(marginals) + self.features.field(marginals)
-        self.evidence, self.old = (1.0 - keep) * new + keep * self.evidence, means
+        marginals, means = normalized(self.prior + self.evidence), self.means()
+        parts = zip(self.graphs, self.split(marginals), strict=True)
+        new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
+        self.evidence = (1.0 - keep) * new + keep * self.evidence
         change = float(np.sqrt(np.mean((self.means() - means) ** 2))) / (1.0 - keep)
         if not math.isfinite(change):
-            data = self.observation.data
-            raise ParameterError(f"lam = {data.lam:g}, mu = {data.mu:g}: the log-odds overflow; take weaker signals")
+            signals = ", ".join(f"lam = {graph.data.lam:g}, mu = {graph.data.mu:g}" for graph in self.graphs)
+            raise ParameterError(f"{signals}: the log-odds overflow; take weaker signals")
         return change
 
     def free_entropy(self) -> float:
-        r"""Bethe free entropy per node: that of nodes in their evidence and of features (Eq. 9.5), and of the Gaussian entries,
-
-        .. math:: -\frac{\lambda_s}2 \mathrm{tr}\, \hat Y^T S \hat Y
-                  + \lambda_s^2\, \mathrm{tr}\, \hat Y^T\hat Y \big( C_y + \tfrac1{4N} \hat Y^T\hat Y \big) .
-        """  # noqa: D400
+        """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
         total = self.prior + self.evidence
-        marginals = normalized(total)
-        means, second, squares = code_moments(marginals, self.codes, self.theta)
-        square = self.signal * self.signal / len(means)
-        entries = square * np.sum(squares * (second - squares + 0.25 * squares)) - 0.5 * np.vdot(
-            means, self._neighbours(means)
-        )
+        parts = zip(self.graphs, self.split(normalized(total)), strict=True)
+        entries = sum(graph.free_entropy(marginals) for graph, marginals in parts)
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
-        return float(nodes + entries + self.features.free_entropy()) / len(means)
+        return float(nodes + entries + self.features.free_entropy()) / len(total)
 
-    def _graph(self, marginals: Array) -> Array:
-        """Evidence of the graph on the classes of the nodes."""
+
+class _GraphMessages:
+    """Approximate message passing along the Gaussian entries that stand for a graph."""
+
+    def __init__(self, observation: Observation, device: Device) -> None:
+        self.data, self.backend = observation.data, backend_of(device)
+        self.signal = float(self.data.effective_signal(symmetrize=True))
+        self.S = observation.operator(True, device, as_normalization("none"))
+        self.theta, self.dtype = observation.theta, observation.features.dtype
+        self.codes = observation.classes.codes
+        self.old = np.zeros((observation.nodes, self.codes.shape[1]))
+
+    def field(self, marginals: Array) -> Array:
+        """Evidence on the classes of the nodes, with the reaction to the means of one step before."""
         y, square = self.codes, self.signal * self.signal / len(marginals)
         means, second, squares = code_moments(marginals, y, self.theta)
         own = square if self.theta is None else square * self.theta[:, None]
         field = self._neighbours(means) - own * (self.old @ (second - squares))
+        self.old = means
         return np.asarray(field @ y.T - 0.5 * own * np.sum((y @ squares) * y, axis=1))
+
+    def free_entropy(self, marginals: Array) -> float:
+        r"""Bethe term of the entries.
+
+        .. math:: -\frac{\lambda_s}2 \mathrm{tr}\, \hat Y^T S \hat Y
+                  + \lambda_s^2\, \mathrm{tr}\, \hat Y^T\hat Y \big( C_y + \tfrac1{4N} \hat Y^T\hat Y \big) .
+        """
+        means, second, squares = code_moments(marginals, self.codes, self.theta)
+        square = self.signal * self.signal / len(means)
+        energy = square * np.sum(squares * (second - squares + 0.25 * squares))
+        return float(energy - 0.5 * np.vdot(means, self._neighbours(means)))
 
     def _neighbours(self, means: Array) -> Array:
         """Signal times the operator times the means."""
-        placed = self.backend.place(np.ascontiguousarray(means.astype(self.observation.features.dtype)))
+        placed = self.backend.place(np.ascontiguousarray(means.astype(self.dtype)))
         return np.asarray(self.signal * self.backend.host(self.S @ placed).astype(float))

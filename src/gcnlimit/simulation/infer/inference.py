@@ -1,22 +1,25 @@
-"""What inference on an instance answers, and what its algorithms share: the prior, the loop, the measurement."""
+"""What inference on an instance answers, and what its algorithms share: prior, loop, messages of the features, measurement."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_softmax, logsumexp
 
 from gcnlimit._values import Array, Brief
-from gcnlimit.classes import Classes, Indices
+from gcnlimit.classes import Classes, Indices, code_moments
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, Status
+from gcnlimit.simulation.backend import Device, backend_of
+from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.data.instance import Instance
-from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.measure import balanced_rate, hit_rate, measurable, measured
+from gcnlimit.simulation.data.observation import Observation, feature_levels
+from gcnlimit.simulation.measure import balanced_rate, by_cell, hits_of, measurable, measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +109,103 @@ def log_prior(observation: Observation) -> Array:
     return prior
 
 
+def normalized(logarithms: npt.NDArray[Any], axis: int = -1) -> Array:
+    """Probabilities along an axis from their logarithms up to a constant.
+
+    >>> normalized(np.log([[1.0, 3.0]]))
+    array([[0.25, 0.75]])
+    """
+    weights = np.exp(logarithms - np.max(logarithms, axis=axis, keepdims=True))
+    return np.asarray(weights / np.sum(weights, axis=axis, keepdims=True))
+
+
+class FeatureMessages:
+    r"""Approximate message passing between the centroids of the classes and the nodes.
+
+    With :math:`\hat Y` the posterior means of the codes and :math:`\Sigma` the sum over the nodes of their covariances (Eq. 9.4)
+
+    .. math::
+        \hat U &= \Bigl(\sqrt{\tfrac\mu N} X^T \hat Y - \tfrac\mu N \hat U^{old} \Sigma\Bigr) V, \qquad
+        V = (1 + A)^{-1}, \quad A = \tfrac\mu N \hat Y^T \hat Y, \\
+        f_{ik} &= b_i \cdot y_k - \tfrac\mu{2N} |\hat U y_k|^2, \qquad
+        b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y V .
+
+    Features of noise :math:`\sigma_\nu^2` and signal :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their
+    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1.
+
+    Several graphs may share the centroids: each has a rate :math:`\mu/N` of its own, and the sums are over all nodes (Eq. 10.16).
+
+    Parameters
+    ----------
+    observations
+        Features and model of each graph, one after the other.
+    device
+        Where to compute.
+    """
+
+    def __init__(self, observations: Sequence[Observation], device: Device) -> None:
+        self.codes, self.backend = [o.classes.codes for o in observations], backend_of(device)
+        self.rates = [float(o.data.mu) / o.nodes for o in observations]
+        self.rate = max(self.rates)
+        self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
+        self.ends = np.cumsum([o.nodes for o in observations])[:-1]
+        X = observations[0].features
+        if len(observations) > 1:
+            X = np.concatenate([np.asarray(o.features) for o in observations])
+        self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
+        (nodes, width), directions = X.shape, self.codes[0].shape[1]
+        variance, signal = feature_levels(observations[0].data.features, width)
+        self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
+        self.centroids = np.zeros((width, directions))  # over the noise of their features
+        self.product = np.zeros((nodes, directions))  # of the features with them
+        self.resolved = np.zeros((width, directions))  # gain of each feature times the eigenvalues of A
+
+    def field(self, marginals: Array, keep: float = 0.0) -> Array:
+        """Renew the centroids, of which a fraction `keep` stays, and return logarithms of the evidence on classes of nodes."""
+        means, second, own = zip(*map(code_moments, np.split(marginals, self.ends), self.codes), strict=True)
+        squares = self._summed(own)
+        values, basis = np.linalg.eigh(squares)
+        self.resolved = self.rate * self.gain * np.maximum(values, 0.0)
+        shrink = self.gain / (1.0 + self.resolved)  # posterior variances of the centroids in that basis
+        sent = [math.sqrt(share) * part for share, part in zip(self.share, means, strict=True)]
+        reaction = self.rate * self.centroids @ (self._summed(second) - squares)
+        self._renew(np.concatenate(sent), reaction, shrink, basis, keep)
+        variance = basis * shrink.sum(axis=0) @ basis.T
+        received = zip(self.rates, self.codes, means, np.split(self.product, self.ends), strict=True)
+        return np.concatenate([self._received(*of_graph, variance) for of_graph in received])
+
+    def _summed(self, matrices: Sequence[Array]) -> Array:
+        """Sum over the graphs, each with its rate over the largest."""
+        return np.asarray(sum(share * matrix for share, matrix in zip(self.share, matrices, strict=True)))
+
+    def _received(self, rate: float, codes: Array, means: Array, product: Array, variance: Array) -> Array:
+        """Evidence on the nodes of one graph, given the features times the centroids."""
+        size = np.sum((self.centroids @ codes.T) ** 2, axis=0)
+        return np.asarray((math.sqrt(rate) * product - rate * means @ variance) @ codes.T - 0.5 * rate * size)
+
+    def free_entropy(self) -> float:
+        r"""Bethe term of the features, :math:`M\,\mathrm{tr}(1 - V) - \frac M2\log\det(1 + A) - \frac12|\hat U|^2` (Eq. 9.5)."""
+        terms = self.resolved / (1.0 + self.resolved) - 0.5 * np.log1p(self.resolved)
+        used = self.gain[:, 0] > 0.0
+        return float(np.sum(terms) - 0.5 * np.sum(self.centroids[used] ** 2 / self.gain[used]))
+
+    def _renew(self, means: Array, reaction: Array, shrink: Array, basis: Array, keep: float) -> None:
+        """Renew the centroids, and the features times them, in one pass over the features."""
+        root = math.sqrt(self.rate)
+        over, back, shrunk, turn = (self._placed(v) for v in (1.0 / self.deviation, reaction, shrink, basis))
+
+        def weigh(part: slice, weights: Any) -> Any:
+            field = root * weights * over[part] - back[part]
+            return (field @ turn * shrunk[part]) @ turn.T * over[part]
+
+        weights, product = (self.backend.host(v).astype(float) for v in one_pass(self.X, self._placed(means), weigh))
+        self.centroids = (1.0 - keep) * weights * self.deviation + keep * self.centroids
+        self.product = (1.0 - keep) * product + keep * self.product
+
+    def _placed(self, values: Array) -> Any:
+        return self.backend.place(np.ascontiguousarray(values.astype(self.dtype)))
+
+
 def _half_log_odds(logs: Array) -> Array:
     """Half of the log-odds of the first of two classes, or of each of more."""
     if logs.shape[1] == 2:
@@ -119,11 +219,13 @@ def _measured(instance: Instance, logs: Array) -> Performance:
     test, classes = measurable(instance), instance.data.classes
     class_index, prior = classes.index_of(instance.labels)[test], classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
-    right = hit_rate(scores, class_index)
+    hits = hits_of(scores, class_index)
+    right = float(np.mean(hits)) if hits.size else math.nan
     loss = -float(np.mean(scores[np.arange(class_index.size), class_index])) if class_index.size else math.nan
     balanced = balanced_rate(scores - np.log(prior), class_index, prior.size)
     area = roc_area(scores[:, 0] - scores[:, 1], class_index) if prior.size == 2 else math.nan
-    return measured(classes, np.array([right, 1.0, loss, 0.0, right, balanced, area]))
+    fields = [right, 1.0, loss, 0.0, right, balanced, area]
+    return measured(instance.data, np.array([*fields, *by_cell(instance, test, hits)]))
 
 
 def _renamed(scores: Array, class_index: Indices, classes: Classes) -> Array:

@@ -1,11 +1,11 @@
-r"""Weights that minimise the loss on given training rows, for any classes.
+r"""Weights that minimize the loss on given training rows, for any classes.
 
 Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
 square loss it is the mean of the targets less that of the outputs, with a loss of the margin one monotone equation.
 
-Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimise
+Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimize
 :math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
-projection onto the constraint, one linear system that is factorised once.
+projection onto the constraint, one linear system that is factorized once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gcnlimit.simulation.train.solvers import TrainingRows
 
 
 def balancing_bias(loss: Loss, class_index: Indices) -> float:
-    r"""Bias :math:`b` that minimises the sum of :math:`\ell(\pm b)` over nodes without any other output.
+    r"""Bias :math:`b` that minimizes the sum of :math:`\ell(\pm b)` over nodes without any other output.
 
     >>> from gcnlimit import Logistic
     >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
@@ -72,15 +72,6 @@ class Minimum(NamedTuple):
     gap: Array
 
 
-def check_loss_of_classes(loss: Loss, classes: Classes) -> None:
-    """Refuse a loss of the margin, which has a sign, for three classes or more."""
-    if not loss.on(classes).solved:
-        raise ParameterError(
-            f"loss = {loss!r} is a function of a margin of two classes, got classes = {classes}; take loss='softmax' or "
-            "'square', or reg=math.inf"
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Training:
     """Rows `F` to train a loss on, of nodes whose class has the index `class_index`.
@@ -107,8 +98,12 @@ class Training:
         """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
-        check_loss_of_classes(self.loss, self.classes)
         count = self.classes.count
+        if not self.loss.on(self.classes).solved:
+            raise ParameterError(
+                f"loss = {self.loss!r} is a function of a margin of two classes, got classes = {self.classes}; take "
+                "loss='softmax' or 'square', or reg=math.inf"
+            )
         if self.biased and np.unique(self.class_index).size < count:
             raise ParameterError(
                 "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
@@ -157,8 +152,8 @@ class Training:
                 if self.biased:
                     found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
                 loss = self._shifted(float(found.bias[place, 0])) if self.biased else self.loss
-                (found.weights[place, :, 0], found.gap[place]), start = rows.solve(loss, float(reg[place]), start, tol)
-            except (LinAlgError, ValueError):  # what overflowed cannot be factorised
+                found.weights[place, :, 0], found.gap[place], start = rows.solve(loss, float(reg[place]), start, tol)
+            except (LinAlgError, ValueError):  # what overflowed cannot be factorized
                 found.gap[place] = np.nan
             _check_gap(float(found.gap[place]), float(reg[place]), tol)
         return found
@@ -168,7 +163,7 @@ class Training:
         last = [np.zeros(self.class_index.size) if start is None else start]
 
         def excess(bias: float) -> float:
-            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[1]
+            last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[-1]
             return float(self._signs @ last[0])
 
         return decreasing_root(excess), last[0]
@@ -220,6 +215,7 @@ _STEPS = 1000  # of one correction of a descent
 _MOST = 20_000  # iterations of the splitting
 _RELAXATION = 1.6
 _CHECK = 25  # iterations between two looks at the residual
+_ACCEPTED = 1e-5  # residual of the splitting
 
 
 def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) -> tuple[Array, float]:
@@ -253,6 +249,8 @@ def penalized(Z: Array, loss: Loss, penalty: Penalty, reg: float, tol: float) ->
         w = cho_solve(factor, target_w + Z.T @ target_z / size)
         z = Z @ w
         off_w, off_z = target_w - w, target_z - z
+    if not residual <= _ACCEPTED:
+        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {residual:.1e}; raise reg")
     return np.asarray(near_w), float(residual)
 
 

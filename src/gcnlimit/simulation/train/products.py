@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,36 +23,15 @@ from gcnlimit.simulation.backend import Backend, Device, backend_of
 from gcnlimit.simulation.data.features import StreamedFeatures, one_pass
 from gcnlimit.simulation.data.observation import Mask, Observation
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.krylov import KrylovSpace
 from gcnlimit.simulation.train.rows import groups_by_filter
 from gcnlimit.simulation.train.smooth import Slopes, SmoothDescent
+from gcnlimit.simulation.train.solvers import KrylovSpace
 
 Block = npt.NDArray[Any]
 PASSES = 500  # of one training, at most
 MAX_PASSES = 5000  # the same where there are as many labelled nodes, whose Krylov space is then whole
 FINEST = {4: 2e-6, 8: 1e-13}  # relative error of a product, by the bytes of a number
 ROUNDING = 1e-5  # residual that it may leave where the gain of a filter is large
-
-
-class TrainedByProducts(NamedTuple):
-    r"""Weights, points times :math:`M` times codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps."""
-
-    weights: Block
-    outputs: Block
-    signal: Block
-    gap: Array
-
-
-class _Problem(Protocol):
-    """A training that asks for one product with :math:`K` after the other."""
-
-    @property
-    def here(self) -> Array: ...
-
-    @property
-    def done(self) -> bool: ...
-
-    def take(self, product: Array) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +131,7 @@ class _Points:
             for k, point in running:
                 duals[point], gap[point] = last[k].beta, last[k].gap(slopes.value(last[k].outputs))
 
-    def _together(self, problems: Sequence[tuple[_Problem, int]]) -> None:
+    def _together(self, problems: Sequence[tuple[KrylovSpace | SmoothDescent, int]]) -> None:
         """Give the problems, each with the place of its filter, their products, until all are done."""
         passes = max(PASSES, min(len(self.codes), MAX_PASSES))
         for _ in range(passes + 1):
@@ -184,8 +163,10 @@ class _Points:
 
 def train_by_products(  # noqa: PLR0917
     products: Products, filters: Filter, slopes: Slopes | None, reg: Array, codes: Array, tol: float, *, biased: bool
-) -> TrainedByProducts:
+) -> tuple[Block, Block, Block, Array]:
     r"""Networks at each pair of a filter and a `reg`, trained on the `codes` of the labelled nodes.
+
+    Weights, points times :math:`M` times codes; outputs and :math:`Xw/\sqrt N` on all nodes; duality gaps.
 
     Without `slopes` the loss is the square loss, which solves :math:`(K + r)\beta = Y` in the Krylov space that all `reg` share;
     a smooth loss descends, from the strongest `reg` to the weakest, each from where the last ended. All filters share the
@@ -204,7 +185,7 @@ def train_by_products(  # noqa: PLR0917
     weights, outputs, signal = (_by_point(block, order, count, scale) for block in blocks)
     if slopes is None:
         points.check_residual(duals, outputs[:, products.train_mask])
-    return TrainedByProducts(weights, outputs, signal, gap)
+    return weights, outputs, signal, gap
 
 
 def _by_point(block: Block, order: npt.NDArray[np.intp], count: int, scale: Array) -> Block:

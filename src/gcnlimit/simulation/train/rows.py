@@ -19,9 +19,7 @@ from gcnlimit.simulation.data.size import PROPAGATED_AT_ONCE
 ROWS_AT_ONCE = 1 << 26  # numbers: the training rows of several filters held together
 
 
-def training_rows(
-    observation: Observation, operator: Operator, filters: Filter, *, accuracy: float | None = None
-) -> Block:
+def training_rows(observation: Observation, operator: Operator, filters: Filter) -> Block:
     r"""Training rows of each filter, of shape ``(filters, |R|, M)``.
 
     Propagates the :math:`|R|` training nodes backwards, :math:`F^T = X^T g(a)^T I_R/\sqrt N`, if they are fewer than the
@@ -29,7 +27,7 @@ def training_rows(
     """
     rows, columns = int(observation.train_mask.sum()), observation.features.shape[1]
     out = np.empty((*filters.shape, rows, columns), observation.features.dtype)
-    (_backward if rows <= columns else _forward)(observation, operator, filters, out, accuracy)
+    (_backward if rows <= columns else _forward)(observation, operator, filters, out)
     out /= np.sqrt(observation.nodes).astype(out.dtype)
     return out
 
@@ -56,17 +54,13 @@ def rows_by_filter(
             yield group, np.asarray(F, float)
 
 
-def _backward(
-    observation: Observation, operator: Operator, filters: Filter, out: Block, accuracy: float | None
-) -> None:
+def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
     X, labelled = observation.features, np.flatnonzero(observation.train_mask)
     width = WIDTH * max(1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH))
     for part in column_blocks(labelled.size, labelled.size if streamed(X) else width):
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
         indicators[labelled[part], np.arange(indicators.shape[1])] = 1.0
-        for k, propagated in enumerate(
-            filters.apply(operator.T, indicators, radius=operator.radius, accuracy=accuracy)
-        ):
+        for k, propagated in enumerate(filters.apply(operator.T, indicators, radius=operator.radius)):
             _multiply(propagated, X, out[k, part])
 
 
@@ -83,12 +77,10 @@ def _multiply(propagated: Block, X: Features, out: Block) -> None:
     over_blocks(one, column_blocks(X.shape[1], math.ceil(X.shape[1] / pieces)), X.size)
 
 
-def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block, accuracy: float | None) -> None:
-    X = np.asarray(observation.features)
-    radius = operator.radius
+def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
+    X, radius = np.asarray(observation.features), operator.radius
 
     def one(part: slice) -> None:
-        propagated = filters.apply(operator, X[:, part], radius=radius, accuracy=accuracy)
-        out[:, :, part] = propagated[:, observation.train_mask]
+        out[:, :, part] = filters.apply(operator, X[:, part], radius=radius)[:, observation.train_mask]
 
     over_blocks(one, column_blocks(X.shape[1]), X.size)

@@ -39,7 +39,7 @@ def of_margins(loss: Loss, y: Array) -> Slopes:
 
 
 def at_best_bias(slopes: Slopes, bias: Callable[[Array], float]) -> Slopes:
-    """Loss of outputs to which the number that minimises it is added: a free bias. The pulls sum to 0, to the last digit."""
+    """Loss of outputs to which the number that minimizes it is added: a free bias. The pulls sum to 0, to the last digit."""
 
     def pull(h: Array) -> Array:
         f = slopes.pull(h + bias(h))
@@ -194,7 +194,7 @@ def line_search(  # noqa: PLR0917
 
 
 class SmoothDescent:
-    r"""Minimise :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.
+    r"""Minimize :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.
 
     Conjugate gradients with exact line searches. The gradient is :math:`F^T\gamma` with :math:`\gamma = r\beta - f`, where
     :math:`f = -\ell'(h)` is the `pull` of the loss; its norm is :math:`\sqrt{\gamma^T K \gamma}`, and the direction of search is

@@ -1,6 +1,6 @@
 r"""Convex training of the weights on given training rows.
 
-Minimise :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
+Minimize :math:`\sum_i \ell(z_i) + \frac r2 |w|^2` (Eq. 1.4) with margins :math:`z = Z w`, :math:`Z = \mathrm{diag}(y) F` the
 signed training rows, in the cheaper of two forms: dual, with the Gram matrix :math:`ZZ^T`, if there are fewer rows than columns,
 and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math:`f_i = -\ell'(z_i)`, with
 :math:`w = Z^T f/r`, so that :math:`z = \mathcal K f` with the kernel :math:`\mathcal K = ZZ^T/r`.
@@ -8,28 +8,96 @@ and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigh_tridiagonal
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.simulation.train.krylov import solve_shifted
 from gcnlimit.simulation.train.smooth import descend, of_margins
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
 STEPS = 100  # of one correction of a descent; with more, a Gram matrix is cheaper
+_ROUNDING = float(np.finfo(float).eps)
 
 
-class Solution(NamedTuple):
-    """Weights of one regularization, and the duality gap over the objective that they reach."""
+class KrylovSpace:
+    r"""Solutions of :math:`(G + r)x = b` for many shifts `r`, from the powers :math:`G^k b`, grown by one product at a time.
 
-    weights: Array
-    gap: float
+    Lanczos' method: in the orthonormal basis :math:`V` of the powers, the matrix is tridiagonal, :math:`T`, for every shift, and
+    :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is :math:`|b| \prod_{j \le k} \beta_j/d_j`, with
+    :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of :math:`T + r`; the smallest shift is the slowest.
+    """
+
+    def __init__(self, b: Array, r: Array, tol: float) -> None:
+        self.size, self.shifts, self.tol = float(np.linalg.norm(b)), r, tol
+        self.basis = np.empty((8, b.size))
+        self.basis[0] = b / self.size
+        self.diagonal: list[float] = []
+        self.beside = [0.0]
+        self.residual, self.pivot, self.smallest = 1.0, np.inf, float(np.min(r))
+
+    @property
+    def here(self) -> Array:
+        """Vector whose product with :math:`G` is wanted next."""
+        return np.asarray(self.basis[len(self.diagonal)])
+
+    @property
+    def done(self) -> bool:
+        """Whether the residual is below half the tolerance."""
+        return self.residual <= 0.5 * self.tol
+
+    def take(self, product: Array) -> None:
+        """Go one step, given the product with the vector `here`."""
+        V = self.basis[: len(self.diagonal) + 1]
+        overlap = V @ product
+        rest = product - overlap @ V
+        rest -= (V @ rest) @ V
+        self.diagonal.append(float(overlap[-1]))
+        whole = self.diagonal[-1] + self.smallest
+        # a pivot that rounding cancels is as large as its rounding; the true residual decides whether that was enough
+        self.pivot = (whole - self.beside[-1] * (self.beside[-1] / self.pivot)) or _ROUNDING * whole
+        self.beside.append(float(np.linalg.norm(rest)))
+        self.residual *= self.beside[-1] / abs(self.pivot)
+        if self.done:
+            return
+        if len(V) == len(self.basis):
+            self.basis = np.concatenate([self.basis, np.empty_like(self.basis)])
+        self.basis[len(V)] = rest / self.beside[-1]
+
+    def solutions(self) -> Array:
+        """One row for each shift."""
+        steps = len(self.diagonal)
+        values, vectors = eigh_tridiagonal(self.diagonal, self.beside[1:steps])
+        parts = vectors[0] / (values + self.shifts[:, None]) @ vectors.T
+        return np.asarray(self.size * parts @ self.basis[:steps])
+
+
+def solve_shifted(product: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int) -> Array | None:
+    r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
+
+    The true residual decides.
+
+    >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
+    >>> x = solve_shifted(G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
+    >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
+    True
+    """
+    space = KrylovSpace(b, r, tol)
+    for _ in range(steps):
+        space.take(product(space.here))
+        if space.done:
+            break
+    else:
+        return None
+    x = space.solutions()
+    slowest = x[np.argmin(r)]
+    left = np.linalg.norm(product(slowest) + space.smallest * slowest - b)
+    return x if left <= tol * space.size else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +135,10 @@ class TrainingRows:
         target = targets if self.dual else targets @ self.Z
         steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solve_shifted(self._product, self._rough_product, target, reg, tol, steps)
+            solution = solve_shifted(self._product, target, reg, tol, steps)
         if solution is None:
             values, vectors = self._spectrum
-            rounding = np.finfo(float).eps * values.size * values[-1]
+            rounding = _ROUNDING * values.size * values[-1]
             lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
             solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
@@ -85,18 +153,10 @@ class TrainingRows:
         """Smaller of the two Gram matrices times `v`, without forming it."""
         return np.asarray(self.Z @ (v @ self.Z) if self.dual else (self.Z @ v) @ self.Z)
 
-    def _rough_product(self, v: Array) -> Array:
-        """The same in single precision."""
-        return np.asarray(self._single._product(v.astype(np.float32)), float)
-
-    @cached_property
-    def _single(self) -> TrainingRows:
-        return TrainingRows(self.Z.astype(np.float32))
-
     def solve(
         self, loss: Loss, reg: float, start: Array | None = None, tol: float = TOLERANCE
-    ) -> tuple[Solution, Array]:
-        r"""Weights of any convex loss, and the dual variables, from which a nearby problem may start.
+    ) -> tuple[Array, float, Array]:
+        r"""Weights of any convex loss, their duality gap over the objective, and dual variables for a nearby problem to start.
 
         The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
         :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
@@ -112,16 +172,16 @@ class TrainingRows:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
-        return Solution(np.asarray(f @ self.Z / reg), gap), f
+        return np.asarray(f @ self.Z / reg), gap, f
 
-    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Solution, Array] | None:
-        """Weights of a smooth loss and the dual variables, in products with the rows alone; None if these are too many."""
+    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Array, float, Array] | None:
+        """The same of a smooth loss, in products with the rows alone; None if these are too many."""
         slopes = of_margins(loss, np.ones(1))
         first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
         found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
         if not settled:
             return None
-        return Solution(found.weights[:, 0], found.gap(slopes.value(found.outputs), reg)), found.pull[:, 0]
+        return found.weights[:, 0], found.gap(slopes.value(found.outputs), reg), found.pull[:, 0]
 
 
 class _Problem:

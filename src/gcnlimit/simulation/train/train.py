@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
-from gcnlimit.errors import ConvergenceError, ParameterError
+from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.losses import Loss
 from gcnlimit.losses.base import Form
@@ -27,35 +27,6 @@ from gcnlimit.simulation.train.smooth import Slopes, at_best_bias, cross_entropy
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
-def check_radius(filters: Filter, operator: Operator, signal: float) -> None:
-    """Refuse a filter that is not defined on the spectrum, and say if the graph is wider than that of the model."""
-    try:
-        filters.check_radius(operator.radius or 0.0)
-    except ParameterError as error:
-        expected = max(2.0, abs(signal) + 1.0 / max(abs(signal), 1.0))
-        if (operator.radius or 0.0) < 1.2 * expected:
-            raise
-        raise ParameterError(
-            f"{error}; the model would have a radius of {expected:.3g}, and nodes of very different degrees widen it: "
-            "divide the adjacency by the root of the degrees of both ends of each edge"
-        ) from None
-
-
-def check_size(filters: Filter, operator: Operator, dtype: Any) -> None:
-    """Refuse a filter whose square is not a floating-point number: weights and outputs each contain it once."""
-    size = float(np.max(_sizes(filters, operator.radius or 2.0)))
-    if size > 0.48 * np.log(np.finfo(dtype).max):
-        raise ParameterError(
-            f"the filter reaches 1e{size / math.log(10):.0f} on the spectrum, and its square overflows {dtype}; "
-            "take fewer layers or smaller parameters (many layers with c = K/t are Diffusion(t))"
-        )
-
-
-def _sizes(filters: Filter, radius: float) -> Array:
-    r"""Logarithm of :math:`\sup |g|` on :math:`[-R, R]`, of each filter."""
-    return filters.normalized(np.linspace(-radius, radius, 65))[1]
-
-
 def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None:
     r"""Refuse a finite reg at which weights :math:`\sim |Z|/r` and outputs :math:`\sim |Z|^2/r`, or their squares, underflow.
 
@@ -66,9 +37,6 @@ def check_reg(size: float, loss: Loss, reg: float, dtype: np.dtype[Any]) -> None
         raise ParameterError(
             f"reg = {reg:g} is too large for numbers of type {dtype}: the weights vanish; write reg=math.inf, which is its limit"
         )
-
-
-_PENALIZED = 1e-5  # residual of a training with a penalty that is accepted
 
 
 class Trained(NamedTuple):
@@ -100,8 +68,7 @@ def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], 
     r"""Outputs :math:`g'(a') X' w/\sqrt N` through the test filter on any graph, of weights trained on `nodes` nodes."""
     operator = observation.operator(gcn.symmetrize, normalization=gcn.normalization)
     filters = gcn.read_filter.ravel(gcn.shape)
-    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
-    check_size(filters, operator, observation.features.dtype)
+    filters.check_radius(operator.radius or 0.0)
     outputs, signal = _outputs(observation, operator, filters, weights)
     _check_outputs(filters, operator, weights, signal, outputs)
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(len(outputs))
@@ -113,8 +80,7 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
     by_products = apart and _trains_by_products(gcn, observation.classes)
     operator = observation.operator(gcn.symmetrize, device if by_products else "cpu", gcn.normalization)
     filters = gcn.filter.ravel(gcn.shape)
-    check_radius(filters, operator, float(observation.data.effective_signal(gcn.symmetrize)))
-    check_size(filters, operator, observation.features.dtype)
+    filters.check_radius(operator.radius or 0.0)
     reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     gain = np.exp(filters.log_gain(operator.symmetric)) if gcn.normalize else np.ones(reg.size)
     if by_products:
@@ -201,7 +167,8 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         else:
             signed = _signs(observation) * F
             for k in where:
-                weights[k, :, 0], gap[k] = _penalized(signed / gain[k], gcn, float(reg[k]), tol)
+                rows, least = signed / gain[k], max(tol, 1e-8)
+                weights[k, :, 0], gap[k] = penalized(rows, gcn.loss, gcn.penalty, float(reg[k]), least)
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
 
@@ -235,26 +202,18 @@ def _check_outputs(
     """
     if not (np.isfinite(weights).all() and np.isfinite(outputs).all()):
         raise ParameterError(
-            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, "
-            "take smaller parameters of the filter, or float64"
+            f"the outputs exceed the numbers of type {outputs.dtype}; scale the features to variance 1, raise reg, take fewer "
+            "layers or smaller parameters of the filter (many layers with c = K/t are Diffusion(t)), or float64"
         )
     radius = operator.radius or operator.growth
     relative = 1e-6 if outputs.dtype == np.float32 else 1e-12 if operator.symmetric else 1e-15
-    sizes = _sizes(filters, radius)
+    sizes = filters.normalized(np.linspace(-radius, radius, 65))[1]
     before, after = (np.linalg.norm(block.astype(np.float64), axis=1) for block in (signal, outputs))
     if np.any((np.log(relative * before) + sizes[:, None] > np.log(1e-3 * after)) & (after > 0.0)):
         raise ParameterError(
             f"the filter reaches 1e{np.max(sizes) / math.log(10):.0f} on [-{radius:.3g}, {radius:.3g}], where the "
             f"outputs are lost in rounding errors of type {outputs.dtype}; take fewer layers or smaller parameters"
         )
-
-
-def _penalized(Z: Array, gcn: GCN, reg: float, tol: float) -> tuple[Array, float]:
-    """Weights with any penalty, and the residual of their training."""
-    weights, gap = penalized(Z, gcn.loss, gcn.penalty, reg, max(tol, 1e-8))
-    if not gap <= _PENALIZED:
-        raise ConvergenceError(f"the training at reg = {reg:g} stopped at a residual of {gap:.1e}; raise reg")
-    return weights, gap
 
 
 def _centred_codes(observation: Observation) -> npt.NDArray[Any]:

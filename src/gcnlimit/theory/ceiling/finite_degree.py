@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,10 +43,23 @@ def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed
     return labelled(answer, data)
 
 
-def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> BayesPrediction:
+def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
+    """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
+    home, there = (SparseModel.of(model, degree) for model in (data, to))
+    known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
+    taught = replace(there.features, known=known)
+    fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
+    joint = _ceiling(there, *sizes, beside=home)
+    two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
+    return joint, two_stages, frozen
+
+
+def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
+    """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
+    population, sweeps, seed = sizes
     streams = np.random.SeedSequence(seed).spawn(2)
     below, above = (
-        _run(model, population, sweeps, informed, stream)
+        _run(model, population, sweeps, informed, stream, beside)
         for informed, stream in zip((False, True), streams, strict=True)
     )
     if not _differ(below.means, above.means):
@@ -63,15 +77,28 @@ def _ceiling(model: SparseModel, population: int, sweeps: int, seed: int) -> Bay
     )
 
 
-def _run(model: SparseModel, population: int, sweeps: int, informed: bool, seed: np.random.SeedSequence) -> _Start:
+def _run(  # noqa: PLR0917
+    model: SparseModel,
+    population: int,
+    sweeps: int,
+    informed: bool,
+    seed: np.random.SeedSequence,
+    beside: SparseModel | None,
+) -> _Start:
     """Several populations, each swept half of the time to forget its start and half to be measured."""
     drawn = []
     for stream in seed.spawn(_REPLICAS):
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
         members = Population(model, population, informed, rng)
+        other = None if beside is None else Population(beside, population, informed, rng)
         for _ in range(sweeps // 2):
+            _teach(members, other)
             members.sweep()
-        drawn.append([members.measure() for _ in range(sweeps - sweeps // 2)])
+        seen = []
+        for _ in range(sweeps - sweeps // 2):
+            _teach(members, other)
+            seen.append(members.measure())
+        drawn.append(seen)
     values = np.array(drawn)  # population, sweep, field
     overlap = values[:, :, Draw._fields.index("overlap")]
     half = overlap.shape[1] // 2
@@ -79,6 +106,14 @@ def _run(model: SparseModel, population: int, sweeps: int, informed: bool, seed:
     noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
     size = abs(float(drift.mean()))
     return _Start(values.mean(axis=1), size if size > max(noise, _DIFFERENT) else 0.0)
+
+
+def _teach(members: Population, other: Population | None) -> None:
+    """Sweep another graph of the same features, and let each know what the other says of the class means (Eq. 10.15)."""
+    if other is not None:
+        other.learn_from(members)
+        other.sweep()
+        members.learn_from(other)
 
 
 def _differ(below: Array, above: Array) -> bool:

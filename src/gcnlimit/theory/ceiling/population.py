@@ -153,6 +153,11 @@ class Population:
         found = y.T @ (p[:, None] * self.members.mean(axis=1)) @ y
         return np.asarray(rho * np.eye(y.shape[1]) + 0.5 * (1.0 - rho) * (found + found.T))
 
+    def learn_from(self, other: Population) -> None:
+        """Take what a graph of the same features says of the class means: :math:`\\mu m_y` there (Eq. 10.15)."""
+        known = other.model.features.mu * np.trace(other.overlap) / len(other.overlap)
+        self.model = replace(self.model, features=replace(self.model.features, known=known))
+
     def sweep(self) -> None:
         """Draw the posteriors of new nodes."""
         theta = self._propensities()

@@ -1,1 +1,1 @@
-"""Heterogeneous degrees: networks under any normalisation, their spectrum, and the ceiling."""
+"""Heterogeneous degrees: networks under any normalization, their spectrum, and the ceiling."""

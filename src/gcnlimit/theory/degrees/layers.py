@@ -1,4 +1,4 @@
-r"""Any normalisation of the degrees: the equations of the layers with an average over the propensities (Eqs. 11.9 to 11.11).
+r"""Any normalization of the degrees: the equations of the layers with an average over the propensities (Eqs. 11.9 to 11.11).
 
 A node sends its layers with the factor :math:`r` and receives with :math:`l` (`gcnlimit.normalization`), and the spike acts with
 :math:`\sqrt\theta`. PageRank is one layer that feeds itself: it sends and receives the same layer.

@@ -2,7 +2,7 @@ r"""Networks under a law of degrees: margins at infinite regularization, and the
 
 At infinite regularization there are two ways.
 
-*Symmetric normalisation*: the law enters through one number (Eqs. 11.4 and 11.5). In the terms of `gcnlimit.theory.large_reg`,
+*Symmetric normalization*: the law enters through one number (Eqs. 11.4 and 11.5). In the terms of `gcnlimit.theory.large_reg`,
 with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
 :math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance
 :math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
@@ -81,7 +81,7 @@ def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
 
 
 def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
-    """Margins under the symmetric normalisation."""
+    """Margins under the symmetric normalization."""
     (e_along, e_across), sides = (_symmetric_sides if points.symmetric else _directed_sides)(points)
     e_g = b**2 * e_along + (1.0 - b**2) * e_across
     drive = points.mu / points.features.moments[0] * e_g

@@ -1,4 +1,4 @@
-"""Finite regularization with heterogeneous degrees, symmetric normalisation: an output for each propensity (Eq. 11.7)."""
+"""Finite regularization with heterogeneous degrees, symmetric normalization: an output for each propensity (Eq. 11.7)."""
 
 from __future__ import annotations
 
