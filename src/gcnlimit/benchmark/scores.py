@@ -97,7 +97,7 @@ class Scores:
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:
-            runs = [{key: None if value != value else value for key, value in asdict(run).items()} for run in self.runs]
+            runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
             with writing(path):
                 path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 
@@ -172,3 +172,8 @@ def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
     seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
     share, its_error = exact.share(mean), error / (exact.bayes - exact.features)
     return Line(method, problem, size, found.size, mean, error, share, its_error, seconds)
+
+
+def _plain(value: str | float) -> str | float | None:
+    """Value as JSON has it: null for NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value
