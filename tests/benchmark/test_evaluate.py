@@ -59,6 +59,33 @@ def test_hidden_labels_are_nowhere_while_a_model_runs():
     assert len(left) == 2
 
 
+class Comparing:
+    """Looks whether an array that came since agrees with classes it knows, or is opposite; those of the last nodes count."""
+
+    def __init__(self, truth):
+        self.truth, self.agrees = truth, []
+        self.before = arrays_in_reach()
+
+    def __call__(self, task):
+        new = self.truth[task.new_mask] > 0
+        for place, array in arrays_in_reach().items():
+            if place not in self.before and array.ndim == 1 and array.size in (new.size, self.truth.size):
+                self.agrees.append(np.mean(np.asarray(array[-new.size :] > 0) == new) in (0.0, 1.0))
+        return np.zeros(self.truth.size)
+
+
+def test_classes_of_a_new_graph_are_nowhere_while_a_model_runs():
+    problem = as_problems("inductive")[0]
+    comparing = Comparing(problem.truth("small"))
+    assert evaluate(comparing, problem, size="small", graphs=1).runs[0].accuracy == 0.5
+    assert comparing.agrees
+    assert not any(comparing.agrees)
+    kept = [problem.truth("small").astype(float)]
+    comparing(problem.task("small"))
+    assert any(comparing.agrees)
+    assert len(kept) == 1
+
+
 def test_the_same_search_finds_labels_that_are_kept():
     peeking, problem = Peeking(), as_problems("reference")[0]
     task, truth = problem.task("small"), [problem.truth("small").astype(float)]
