@@ -10,6 +10,7 @@ are corrected: the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -149,7 +150,7 @@ class _Equations:
 
     def _Q_hat(self) -> Array:
         r""":math:`\hat Q_h(1-x,1-z) = t^2 \int\int \Phi\, \mathcal P(\hat m^{\otimes 2})`."""
-        return self.t**2 * self.grid.convolution2(self.Phi, self._P2)
+        return self.t**2 * _convolution2(self.grid, self.Phi, self._P2)
 
     @cached_property
     def _from_loss(self) -> Array:
@@ -162,7 +163,7 @@ class _Equations:
         """The correlation of the signal from the loss with the states."""
         source = np.outer(self._backward(self.rho), self._forward) + self._from_loss @ self._carried.T
         kernel = self.Phi if self.symmetric else lambda x, z: np.ones(np.broadcast_shapes(x.shape, z.shape))
-        return self.t * self.grid.convolution2(kernel, source)
+        return self.t * _convolution2(self.grid, kernel, source)
 
     def _Q_h(self) -> Array:
         """The correlation of the states."""
@@ -173,4 +174,12 @@ class _Equations:
         source = np.outer(self._forward, self._forward) + mixed + mixed.T
         source += self._carried @ self._from_loss @ self._carried.T
         source[0, 0] += self.f.weights.Q
-        return self.grid.convolution2(self.Phi, source)
+        return _convolution2(self.grid, self.Phi, source)
+
+
+def _convolution2(grid: GaussGrid, kernel: Callable[[Array, Array], Array], source: Array) -> Array:
+    """Convolution in both arguments, read at the nodes and the ends."""
+    left = (grid.ends[:, None] - grid.where)[:, None, :, None]
+    right = (grid.ends[:, None] - grid.where)[None, :, None, :]
+    samples = np.einsum("ila,kmb,ab->iklm", grid.sampling, grid.sampling, source, optimize=True)
+    return np.asarray(np.einsum("iklm,iklm->ik", kernel(left, right), samples))

@@ -24,6 +24,7 @@ class DeviceRidge(Ridge):
     def __init__(self, rows: Any) -> None:
         n = len(rows)
         self.rows, self.weights = rows, np.ones(n)
+        self._share = self.weights / n
         centred = (rows - rows.mean(dim=0)).double()
         squares, U = torch.linalg.eigh(centred @ centred.T)
         squares = squares.clamp(min=0.0)
@@ -67,7 +68,7 @@ def _scored(ridge: DeviceRidge, strength: float, Y: Array, classes: Any) -> Iter
 
 def _outputs(S: SymmetricOperator, X: Any, best: Found, Y: Array) -> Array:
     """Outputs on all nodes, a column for each class."""
-    dual = torch.from_numpy(best.ridge.dual(Y, best.reg)).to(X)
+    dual = torch.from_numpy(best.ridge.dual(Y, np.array([best.reg]))[0]).to(X)
     weights = best.ridge.rows.T @ dual
     outputs = _pagerank(S, X @ weights, best.strength) + torch.from_numpy(Y.mean(axis=0)).to(X)
     outputs -= best.ridge.rows.mean(dim=0) @ weights

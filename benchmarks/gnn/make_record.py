@@ -53,7 +53,19 @@ def main(arguments: list[str] | None = None) -> None:
     for (place, _), one in zip(jobs, found, strict=True):
         _put(record, place, one)
     record = {"suite": VERSION, "numerical_version": NUMERICAL_VERSION, **_ordered(record, names)}
-    given.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    given.out.write_text(compact(record), encoding="utf-8")
+
+
+def compact(record: dict[str, Any]) -> str:
+    """JSON with a line for each problem."""
+    parts = []
+    for key, value in record.items():
+        text = json.dumps(value)
+        if isinstance(value, dict):
+            rows = [f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in value.items()]
+            text = "{\n" + ",\n".join(rows) + "\n }"
+        parts.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _jobs(part: str, name: str) -> list[tuple[Place, Callable[[], dict[str, Any]]]]:

@@ -54,7 +54,7 @@ class Graph:
 
     @cached_property
     def centred(self) -> SymmetricOperator | TwoGraphs:
-        """Operator of the theory, from which the mean of the adjacency is subtracted; divided by the degrees if there are hubs."""
+        """Operator of the theory, less the mean of the adjacency; divided by the degrees if there are hubs."""
         kind, n = "normalized" if has_hubs(self.given) else "paper", self.nodes
         if n is None:
             return from_graph(self.given, kind).to(self.device)

@@ -47,7 +47,7 @@ def solved_sgc(task: Task) -> Array:
         gains = [np.mean(correct(one, classes)) - np.mean((one - Y) ** 2) for one in left_out]
         k = int(np.argmax(gains))
         if gains[k] > best:
-            weights = rows.T @ ridge.dual(Y, REG[k])
+            weights = rows.T @ ridge.dual(Y, np.array(REG[k : k + 1]))[0]
             bias = np.mean(Y - rows @ weights, axis=0)
             best, scores = gains[k], X @ weights + bias
     return pair(scores)

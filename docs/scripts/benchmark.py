@@ -1,5 +1,6 @@
 """Tables and pictures of the page on the benchmark: ``python docs/scripts/benchmark.py benchmarks/gnn/study.json``."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 import gcnlimit as gl
 from gcnlimit.benchmark.problems import as_problems, recorded
+from gcnlimit.benchmark.ranking import PUBLISHED, place
 
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -27,6 +29,7 @@ def main() -> None:
         whole = gl.benchmark.Scores(tuple(run for run in scores.runs if not run.method.startswith(f"{OWN},")))
         (TABLES / "study.md").write_text(study_table(whole))
         places(whole)
+        (ROOT / "src" / "gcnlimit" / "benchmark" / PUBLISHED).write_text(published(whole))
 
 
 def problem_table(suite: tuple[gl.benchmark.Problem, ...]) -> str:
@@ -66,11 +69,21 @@ def study_table(scores: gl.benchmark.Scores) -> str:
     return "\n".join(rows) + "\n"
 
 
+def published(scores: gl.benchmark.Scores) -> str:
+    """Accuracies on the standard graphs as JSON, a line for each method."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for run in scores.runs:
+        if run.size == "standard" and not run.error:
+            found.setdefault(run.method, {}).setdefault(run.problem, []).append(round(run.accuracy, 5))
+    rows = [f" {json.dumps(method)}: {json.dumps(one)}" for method, one in found.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 def ablation_table(scores: gl.benchmark.Scores) -> str:
     """Points of accuracy that each change of the network costs or adds, on the same graphs."""
     found = {(run.method, run.problem, run.graph): 100 * run.accuracy for run in scores.runs}
     changes = [method for method in dict.fromkeys(run.method for run in scores.runs) if method.startswith(f"{OWN},")]
-    problems = list(dict.fromkeys(run.problem for run in scores.runs if run.method in changes))
+    problems = ["reference", "deep", "sparse", "five-classes"]
     rows = [f"| | {' | '.join(problems)} |", "| --- " * (len(problems) + 1) + "|"]
     for method in changes:
         pairs = [
@@ -93,8 +106,8 @@ def _difference(pairs: list[tuple[float, float]]) -> str:
 
 def _mean_place(lines: list[gl.benchmark.Line], method: str, aside: bool = False) -> float:
     """Mean place over the suite or the problems kept aside, without the hard and the sparse one, of other exact numbers."""
-    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard", "sparse"}
-    places = [_place(line) for line in lines if line.method == method and line.problem in chosen]
+    chosen = {problem.name for problem in gl.benchmark.problems(aside=aside)} - {"hard-phase", "sparse"}
+    places = [place(line.problem, line.accuracy) for line in lines if line.method == method and line.problem in chosen]
     return float(np.mean(places)) if places else float("nan")
 
 
@@ -146,7 +159,11 @@ def places(scores: gl.benchmark.Scores) -> None:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     for k, problem in enumerate(as_problems(problems)):
-        marks = [(_place(line), order.index(line.method)) for line in lines if line.problem == problem.name]
+        marks = [
+            (place(line.problem, line.accuracy), order.index(line.method))
+            for line in lines
+            if line.problem == problem.name
+        ]
         marker = "^" if problem.aside else "o" if len(problem.data.fractions) == 2 else "s"
         axes.scatter(*np.transpose(marks), s=16, color=f"C{k % 10}", marker=marker, label=problem.name)
     axes.scatter(
@@ -158,13 +175,6 @@ def places(scores: gl.benchmark.Scores) -> None:
     axes.set_xlabel("place between chance (0) and the best possible (1)")
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(IMAGES / "benchmark-places.png", dpi=110)
-
-
-def _place(line: gl.benchmark.Line) -> float:
-    """0 at chance, 1 at the best possible."""
-    (problem,) = as_problems(line.problem)
-    chance = max(problem.data.fractions)
-    return float((line.accuracy - chance) / (problem.exact.bayes - chance))
 
 
 if __name__ == "__main__":

@@ -327,6 +327,8 @@ class EstimatedCSBM(CSBM):
         Those of `CSBM`, one number each.
     lam_error, mu_error
         Standard errors of :math:`\lambda` and :math:`\mu`, taken as independent; infinite if unknown.
+    counts
+        Labelled nodes of each class, from which the fractions have their error; None if the fractions are known.
 
     Examples
     --------
@@ -339,6 +341,7 @@ class EstimatedCSBM(CSBM):
 
     lam_error: float
     mu_error: float
+    counts: tuple[int, ...] | None
 
     def __init__(
         self,
@@ -352,8 +355,15 @@ class EstimatedCSBM(CSBM):
         mu_error: float,
         classes: int | ArrayLike = 2,
         degrees: DegreeLaw | None = None,
+        counts: ArrayLike | None = None,
     ) -> None:
         super().__init__(alpha, lam, mu, rho, directed, classes=classes, degrees=degrees)
+        given = None if counts is None else tuple(np.asarray(counts).tolist())
+        if given is not None and len(given) != self.classes.count:
+            raise ParameterError(
+                f"counts has {len(given)} numbers and there are {self.classes.count} classes; give one each"
+            )
+        object.__setattr__(self, "counts", given)
         if self.shape:
             raise ParameterError(f"an estimate has parameters of shape {self.shape}; give single numbers")
         for name, error in (("lam_error", lam_error), ("mu_error", mu_error)):
@@ -378,6 +388,25 @@ class EstimatedCSBM(CSBM):
         z = np.concatenate(steps, axis=1)
         mu = np.maximum(self.mu + self.mu_error * z[1], 0.0)
         return self.replaced(lam=lam + self.lam_error * z[0], mu=mu), np.linalg.norm(z, axis=0)
+
+    def other_fractions(self) -> list[CSBM]:
+        r"""Models of alike degrees around the class fractions of the labelled nodes; none if these are known.
+
+        Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
+        order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
+
+        >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3, classes=[0.3, 0.7], counts=[30, 70])
+        >>> [model.fractions.round(2).tolist() for model in found.other_fractions()]
+        [[0.35, 0.65], [0.26, 0.74]]
+        """
+        if self.counts is None:
+            return []
+        weights = np.array(self.counts) + 0.5
+        p = weights / weights.sum()
+        values, axes = np.linalg.eigh((np.diag(p) - np.outer(p, p)) / (weights.sum() + 1.0))
+        steps = (np.sqrt((p.size - 1) * values[1:]) * axes[:, 1:]).T
+        moved = p * np.exp(np.concatenate([steps, -steps]) / p)
+        return [self.replaced(classes=q / q.sum(), degrees=None) for q in moved]  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.benchmark import Run, Scores, evaluate, merge
+from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge
 from gcnlimit.benchmark.problems import as_problems
 from gcnlimit.benchmark.task import accuracy
 
@@ -151,7 +151,17 @@ def test_results_survive_the_disk_and_merge(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"accuracy": 7}, {"accuracy": "x"}, {"accuracy": None}, {"method": 3}, {"problem": None}, {"other": 1}],
+    [
+        {"accuracy": 7},
+        {"accuracy": "x"},
+        {"accuracy": None},
+        {"method": 3},
+        {"problem": None},
+        {"size": "huge"},
+        {"graph": -1},
+        {"seconds": -1},
+        {"other": 1},
+    ],
     ids=str,
 )
 def test_results_that_cannot_be_are_refused(change, tmp_path):
@@ -162,3 +172,24 @@ def test_results_that_cannot_be_are_refused(change, tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(gl.ParameterError, match="is not a file of results"):
         Scores.load(path)
+
+
+def made(method, values, problem="deep"):
+    return [Run(method, problem, "small", graph, value, 1.0) for graph, value in enumerate(values)]
+
+
+def test_a_ranking_compares_on_the_problems_that_all_ran():
+    easy, hard = made("mine", [0.9, 0.9]), made("other", [0.8, 0.8])
+    more = made("other", [0.99, 0.99], "reference")
+    ranking = Ranking.of(Scores((*hard, *more, *easy)), mine=["mine"])
+    assert ranking.common == ("deep",)
+    assert ranking.methods == ("mine", "other")
+    gain, error = ranking.difference("other", "mine")
+    assert gain == pytest.approx(-0.1)
+    assert error == pytest.approx(2**0.5 * as_problems("deep")[0].exact.scatter / 2000**0.5 / 2)
+
+
+def test_what_two_methods_share_on_a_graph_is_not_an_error_of_their_difference():
+    luck = np.array([-0.05, 0.0, 0.05])
+    both = Ranking.of(Scores((*made("a", 0.8 + luck), *made("b", 0.79 + luck))))
+    assert both.difference("a", "b")[1] < 0.01

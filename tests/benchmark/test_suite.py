@@ -59,3 +59,50 @@ def test_methods_that_use_the_graph_find_either_sign_by_themselves():
     scores = gl.benchmark.evaluate(METHODS["linear-by-theory"], signs, size="small", graphs=2)
     for line, problem in zip(scores.lines, signs, strict=True):
         assert problem.exact.features < line.accuracy < problem.exact.bayes
+
+
+INDUCTIVE = ["inductive", "inductive-reversed", "inductive-larger"]
+
+
+@pytest.mark.parametrize("name", INDUCTIVE)
+def test_an_inductive_task_has_two_graphs_without_an_edge_and_no_label_on_the_second(name):
+    task = as_problems(name)[0].task("small")
+    new = task.new_mask
+    assert task.adjacency[~new][:, new].nnz == task.adjacency[new][:, ~new].nnz == 0
+    assert np.array_equal(task.test_mask, new)
+    assert np.all(task.labels[new] == -1)
+    assert not (task.labelled_mask & new).any()
+
+
+def test_classes_of_both_graphs_are_those_that_were_drawn():
+    (problem,) = as_problems("inductive-larger")
+    task, truth = problem.task("small"), problem.truth("small")
+    known = task.labelled_mask
+    assert np.array_equal(task.labels[known], truth[known])
+    scores = gl.benchmark.evaluate(METHODS["amp"], problem, size="small", graphs=1)
+    assert scores.runs[0].accuracy == pytest.approx(recorded(problem.name, "small", 0)["amp"], abs=2e-3)
+
+
+def test_every_ceiling_is_above_what_uses_less():
+    for problem in (*gl.benchmark.problems(), *gl.benchmark.problems(aside=True)):
+        exact = problem.exact
+        assert max(exact.features, exact.linear) < exact.algorithmic <= exact.bayes
+        assert (exact.frozen is None) == (problem.to is None)
+        assert exact.frozen is None or exact.linear < exact.frozen < exact.bayes
+
+
+def test_what_a_new_graph_may_add_to_the_weights_raises_the_ceiling():
+    here, there = gl.CSBM(4, 1.0, 2.0, 0.1), gl.CSBM(4, 1.0, 2.0, 0.0)
+    found = gl.bayes_optimal(here, to=there, degree=30, population=800)
+    error = 3 * found.standard_error.test_accuracy
+    assert found.frozen.test_accuracy <= found.two_stages.test_accuracy + error
+    assert found.two_stages.test_accuracy <= found.test_accuracy + error
+
+
+def test_no_published_method_exceeds_a_ceiling_by_three_standard_errors():
+    """Errors from the scatter over fifty graphs: five do not know their own."""
+    ranking = gl.benchmark.Ranking.of(gl.benchmark.published())
+    for (method, problem), found in ranking.accuracies.items():
+        exact = as_problems(problem)[0].exact
+        error = np.hypot(exact.scatter / (10_000 * len(found)) ** 0.5, exact.bayes_error)
+        assert np.mean([*found.values()]) < exact.bayes + 3 * error, (method, problem)

@@ -25,8 +25,15 @@ def test_results_of_two_files_stand_in_one_table(tmp_path):
     for file, method in zip(files, ("features", "linear-by-theory"), strict=True):
         answer("--run", method, "--problem", "reference", "--graphs", "1", "--out", str(file))
     rows = answer("--merge", str(files[0]), "--merge", str(files[1]))
-    assert [row["method"] for row in rows] == ["features", "linear-by-theory"]
-    assert rows[0]["accuracy"] < rows[1]["accuracy"]
+    assert [row["method"] for row in rows] == ["linear-by-theory", "features"]
+    assert rows[0]["reference"] > rows[1]["reference"]
+    assert rows[0]["beside mine"] == rows[0]["reference"] - rows[1]["reference"]
+
+
+def test_published_results_of_one_problem_are_ranked():
+    rows = answer("--published", "--problem", "hubs")
+    assert rows[0]["method"] in ("amp", "message-passing-network")
+    assert [row["hubs"] for row in rows] == sorted((row["hubs"] for row in rows), reverse=True)
 
 
 def test_an_unknown_method_is_named():

@@ -64,6 +64,15 @@ def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
     assert abs(np.mean(gain)) < 4 * np.std(gain, ddof=1) / 5**0.5
 
 
+def test_equal_sizes_give_what_the_network_without_sizes_gives():
+    _, x, S, known, _ = parts(DATA, 0, nodes=300)
+    with torch.no_grad():
+        found = [
+            torch.softmax(MessagePassing(2, 5, sizes=sizes)(x, S, known, known >= 0), 1) for sizes in (False, True)
+        ]
+    assert torch.allclose(*found, atol=1e-4)
+
+
 def test_labels_of_other_nodes_are_not_looked_at():
     _, x, S, known, labels = parts(DATA, 0, nodes=300)
     network, full = MessagePassing(2, 3), torch.from_numpy(labels)

@@ -63,6 +63,27 @@ def test_the_smaller_gram_matrix_is_as_good():
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 
 
+@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
+def test_equal_rows_predict_the_mean(rows):
+    """Their spread is rounding, in units of which weights and outputs elsewhere would be astronomical."""
+    Y, weights = targets(np.array([0, 0, 0, 0, 1, 1]), 2), np.linspace(1.0, 2.0, 6)
+    ridge, reg = Ridge(rows, weights), np.array([0.01, 1.0])
+    others = (weights @ Y - weights[:, None] * Y) / (weights.sum() - weights[:, None])
+    assert ridge.left_out(Y, reg) == pytest.approx(np.broadcast_to(others, (2, 6, 1)), abs=1e-12)
+    assert np.abs(np.ones(rows.shape[1]) @ rows.T @ ridge.dual(Y, reg)).max() < 1e-9 / max(np.abs(rows).max(), 1e-9)
+
+
+def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
+    """Same features, same neighbours, both classes."""
+    X, _, _, A = problem(nodes=100)
+    X[:6], A[:6] = X[0], A[0]
+    A[:, :6] = A[:1].T
+    A[:6, :6] = 0.0
+    hidden = np.full(100, -1)
+    hidden[:6] = [0, 0, 0, 1, 1, 1]
+    assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(0.5, abs=1e-6)
+
+
 @pytest.mark.parametrize("normalization", ["auto", "symmetric", "regularized", "none"])
 @pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
 def test_outputs_are_those_of_the_dense_formula(normalization, filter):

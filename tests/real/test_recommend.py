@@ -40,11 +40,20 @@ def test_a_graph_of_no_use_is_left_out():
 
 
 @pytest.mark.parametrize("hits, labels, classes", [(6, 6, 2), (0, 12, 3), (12, 12, 2), (20, 40, 2), (300, 300, 5)])
-def test_the_interval_is_not_below_chance_and_holds_the_leave_one_out_accuracy(hits, labels, classes):
+def test_the_interval_names_nothing_below_chance_and_holds_the_leave_one_out_accuracy(hits, labels, classes):
     value, low, high = expected_accuracy(np.arange(labels) < hits, classes)
-    assert (1 / classes if labels >= 10 else 0) <= low <= high <= 1
+    assert low == 0.0 or low > 1 / classes
+    assert low - 1e-12 <= hits / labels <= high + 1e-12 <= 1 + 2e-12
     assert (value is None) == (labels < 20)
-    assert high >= min(hits / labels, 1.0) - 1e-12 or hits / labels < 1 / classes
+    assert value is None or max(low, 1 / classes) <= value <= high
+
+
+def test_the_interval_holds_where_nothing_can_be_learned():
+    """Without a signal half of the networks are below chance: no lower end can be right."""
+    rng = np.random.default_rng(0)
+    intervals = [expected_accuracy(rng.random(50) < 0.5, 2) for _ in range(200)]
+    accuracies = 0.5 + 0.02 * rng.standard_normal(200)
+    assert np.mean([e.low <= a <= e.high for e, a in zip(intervals, accuracies, strict=True)]) > 0.9
 
 
 def test_a_graph_without_features_is_not_said_to_have_them():

@@ -12,8 +12,8 @@ from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.normalization import Normalization, Regularized, as_normalization
 from gcnlimit.theory.decision import accuracy
 from gcnlimit.theory.degrees.ceiling import Overlaps, PropensityEvolution
-from gcnlimit.theory.degrees.solve import solve
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.predict import find
 from gcnlimit.theory.propensity_spectrum import spectrum
 from gcnlimit.theory.transfer import transfer
 
@@ -46,6 +46,14 @@ def points(law, *network, **data):
     """Margins without the last average; also of a law of one value, which a model does not keep."""
     model, gcn = problem(Degrees([1.0, 2.0]), *network, **data)
     return Points.unchecked(model, gcn)._replace(degrees=law).checked()
+
+
+def solve(points):
+    """Margins and losses of points that are solved together."""
+    (found,) = find(points, np.ones(points.size, bool), 1e-10, 5000, progress=False)
+    order = np.argsort(found.rows)
+    names = ("test_margin", "train_margin", "test_loss", "train_loss")
+    return found._replace(**{name: getattr(found, name)[order] for name in names})
 
 
 def of_row(row):

@@ -48,3 +48,16 @@ def test_an_unknown_error_or_an_undefined_filter_gives_an_infinite_one():
         EstimatedCSBM(**POINT, lam_error=0.6, mu_error=0.0),
     ):
         assert gl.predict(data, strong).standard_error.test_accuracy == np.inf
+
+
+@pytest.mark.parametrize("fractions", [(0.3, 0.7), (0.5, 0.3, 0.2)])
+def test_many_labels_propagate_the_error_of_the_fractions_by_their_covariance(fractions):
+    """Other route: the mean square over fractions drawn from their posterior."""
+    counts, network = np.rint(1e4 * np.array(fractions)), gl.GCN(gl.Diffusion(1.0), reg=1.0)
+    errors = {"lam_error": 0.0, "mu_error": 0.0, "classes": fractions}
+    found = gl.predict(EstimatedCSBM(**POINT, **errors, counts=counts), network)
+    drawn = np.random.default_rng(0).dirichlet(counts, 150)
+    there = [gl.predict(gl.CSBM(**POINT, classes=p), network).test_accuracy for p in drawn]
+    expected = np.sqrt(np.mean((np.array(there) - found.test_accuracy) ** 2))
+    assert found.standard_error.test_accuracy == pytest.approx(expected, rel=0.2)  # 150 draws: 6 per cent
+    assert gl.predict(EstimatedCSBM(**POINT, **errors), network).standard_error.test_accuracy < 1e-12

@@ -7,6 +7,7 @@
 
 from gcnlimit.benchmark.evaluate import evaluate
 from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, Problem, problems
+from gcnlimit.benchmark.ranking import Ranking, published
 from gcnlimit.benchmark.scores import Line, Run, Scores, merge
 from gcnlimit.benchmark.task import Task
 
@@ -16,10 +17,12 @@ __all__ = [
     "Exact",
     "Line",
     "Problem",
+    "Ranking",
     "Run",
     "Scores",
     "Task",
     "evaluate",
     "merge",
     "problems",
+    "published",
 ]

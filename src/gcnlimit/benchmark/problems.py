@@ -16,7 +16,7 @@ import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
 from gcnlimit._values import Value
-from gcnlimit.benchmark.task import Classes, Task, checksum, split
+from gcnlimit.benchmark.task import Classes, Task, checksum, entropy, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
@@ -179,10 +179,10 @@ class Problem(Value):
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
         nodes = SIZES[size]
-        light = [
-            model and model.replaced(alpha=nodes * model.alpha / self.data.alpha) for model in (self.data, self.to)
-        ]
-        drawn = replace(self, data=light[0], to=light[1])._instances(nodes, self._seed(size, graph, seed))
+        data, to = self.data, self.to
+        wide = to and to.replaced(alpha=nodes * to.alpha / data.alpha)
+        light = replace(self, data=data.replaced(alpha=float(nodes)), to=wide)
+        drawn = light._instances(nodes, self._seed(size, graph, seed))
         return self.data.classes.index_of(np.concatenate([one.labels for one in drawn if one is not None]))
 
     def _seed(self, size: str, graph: int, seed: int | None) -> np.random.SeedSequence:
@@ -201,7 +201,7 @@ class Problem(Value):
             return here, None
         more = round(nodes * float(self.to.alpha / self.data.alpha))
         size = Size.of("Problem", self.to, more, self.degree, None, np.float32)
-        return here, draw(self.to, size, np.random.SeedSequence([*root.entropy, 2]), here.latents.centroid)
+        return here, draw(self.to, size, np.random.SeedSequence([*entropy(root), 2]), here.latents.centroid)
 
 
 def check_size(size: object) -> None:
@@ -216,8 +216,8 @@ def computed_exact(problem: Problem, population: int = 3000) -> Exact:
     from gcnlimit.theory.bayes import bayes_optimal
 
     data, to = problem.data, problem.to
-    beside = {} if to is None else {"to": to}
-    alone = {} if to is None else {"to": to.replaced(lam=0.0)}
+    beside: Any = {} if to is None else {"to": to}
+    alone: Any = {} if to is None else {"to": to.replaced(lam=0.0)}
     best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
     return Exact(
         features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import VERSION, exact_of
+from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
 from gcnlimit.results.text import table
@@ -97,7 +97,7 @@ class Scores:
             with writing(path), path.open("w", newline="", encoding="utf-8") as file:
                 csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
         else:
-            runs = [asdict(run) | {"accuracy": None if math.isnan(run.accuracy) else run.accuracy} for run in self.runs]
+            runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
             with writing(path):
                 path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 
@@ -106,7 +106,7 @@ class Scores:
         """Read what `save` wrote as ``.json``."""
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            version, runs = raw["suite"], [Run(**_numbers(run)) for run in raw["runs"]]
+            version, runs = raw["suite"], [_as_run(run) for run in raw["runs"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
         if version != VERSION:
@@ -152,13 +152,15 @@ def merge(parts: Iterable[Scores]) -> Scores:
     return Scores(tuple(kept.values()))
 
 
-def _numbers(run: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a run as they are stored, or `ValueError` if one of them cannot be."""
-    texts = all(isinstance(run.get(name, ""), str) for name in ("method", "problem", "size", "error"))
-    accuracy = math.nan if run["accuracy"] is None else float(run["accuracy"])
-    if not texts or accuracy < 0.0 or accuracy > 1.0 or (math.isnan(accuracy) and not run.get("error")):
+def _as_run(stored: dict[str, Any]) -> Run:
+    """Run as it is stored, or `ValueError` if one of its fields cannot be."""
+    numbers = {name: math.nan if stored[name] is None else float(stored[name]) for name in ("accuracy", "seconds")}
+    run = Run(**stored | numbers)
+    texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
+    places = run.size in SIZES and type(run.graph) is int and run.graph >= 0 and not run.seconds < 0.0
+    if not (texts and places and (0.0 <= run.accuracy <= 1.0 or (math.isnan(run.accuracy) and run.error))):
         raise ValueError
-    return run | {"accuracy": accuracy}
+    return run
 
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
@@ -170,3 +172,8 @@ def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
     seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
     share, its_error = exact.share(mean), error / (exact.bayes - exact.features)
     return Line(method, problem, size, found.size, mean, error, share, its_error, seconds)
+
+
+def _plain(value: str | float) -> str | float | None:
+    """Value as JSON has it: null for NaN."""
+    return None if isinstance(value, float) and math.isnan(value) else value

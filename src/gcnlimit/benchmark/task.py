@@ -104,7 +104,7 @@ class Task(Brief):
 
 def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: Instance | None = None) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
-    labelled, rng = instance.train_mask, np.random.default_rng([*_entropy(seed), 1])
+    labelled, rng = instance.train_mask, np.random.default_rng([*entropy(seed), 1])
     known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
     if new is not None:
         more = (0, new.observation.nodes)
@@ -122,7 +122,8 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: I
     )
 
 
-def _entropy(seed: np.random.SeedSequence) -> list[int]:
+def entropy(seed: np.random.SeedSequence) -> list[int]:
+    """Numbers from which a seed was made."""
     given: Any = seed.entropy
     return [int(part) for part in np.atleast_1d(given)]
 

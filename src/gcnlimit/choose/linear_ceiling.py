@@ -24,7 +24,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
-from gcnlimit.numerics.climb import ascend
+from gcnlimit.numerics.maximize import ascend
 from gcnlimit.numerics.spectral import SpikedSemicircle, edge_panels, halved, panel_measure
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.points import Points

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.choose.spectral import SpectralMargin
 from gcnlimit.filters import Averages
-from gcnlimit.numerics.climb import Ascent, ascend, spread
 from gcnlimit.numerics.linear import hankel
+from gcnlimit.numerics.maximize import Ascent, ascend, spread
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.large_reg import coefficient_averages, margins
 from gcnlimit.theory.points import Points

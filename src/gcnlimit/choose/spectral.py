@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.climb import spread
+from gcnlimit.numerics.maximize import spread
 from gcnlimit.numerics.spectral import (
     SpikedSemicircle,
     edge_panels,

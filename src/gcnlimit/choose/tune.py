@@ -16,9 +16,8 @@ from gcnlimit.choose.search import Bounds, Search, search_of
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.numerics.climb import maximize_box, spread
 from gcnlimit.numerics.linear import batches
-from gcnlimit.numerics.scan import Maxima, Objective, better, maximize_interval
+from gcnlimit.numerics.maximize import Maxima, Objective, better, maximize_box, maximize_interval, spread
 from gcnlimit.parameters import each_layer, labelled
 from gcnlimit.results.performance import Outcome, Prediction, Status, scalar_or_array
 from gcnlimit.results.result import Coordinates, Result, status_names

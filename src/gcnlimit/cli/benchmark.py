@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from gcnlimit.errors import check_writable
 
 if TYPE_CHECKING:
     from gcnlimit.benchmark.problems import Problem
+    from gcnlimit.benchmark.scores import Scores
 
 _LIMITS = ("features", "linear", "algorithmic", "bayes")
 
@@ -37,18 +40,24 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
     type=click.Path(exists=True, dir_okay=False),
     help="Add the results in this file.",
 )
+@click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
 @click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
 @output_options
-def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out: Path | None, **given: Any) -> None:
-    """Problems with exact ceilings: list them, run reference methods on them, merge results from files.
+def command(
+    *, form: str, methods: tuple[str, ...], parts: tuple[str, ...], beside: bool, out: Path | None, **given: Any
+) -> None:
+    """Problems with known ceilings: list them, run reference methods on them, rank results from files.
+
+    Methods that run now, or are in the first file, are marked as mine.
 
     \b
     Examples:
       gcnlimit benchmark
       gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
-      gcnlimit benchmark --merge mine.json --merge theirs.json --out both.csv
+      gcnlimit benchmark --merge mine.json --published
+      gcnlimit benchmark --merge mine.json --merge theirs.json --problem reference --out both.csv
     """
-    from gcnlimit.benchmark import Scores, evaluate, merge
+    from gcnlimit.benchmark import Scores, evaluate, merge, published
     from gcnlimit.benchmark.problems import as_problems, problems
     from gcnlimit.benchmark.scores import ENDINGS
 
@@ -56,18 +65,21 @@ def command(*, form: str, methods: tuple[str, ...], parts: tuple[str, ...], out:
         check_writable(out, ENDINGS)
     named, aside = given.pop("problems"), given.pop("aside")
     chosen = as_problems(named) if named else problems(aside=aside)
-    if not methods and not parts:
+    if not (methods or parts or beside):
         _list(chosen, form)
         return
-    from gcnlimit.benchmark.methods import reference_methods  # which a list does not wait for
+    from gcnlimit.benchmark.methods import reference_methods
 
-    models = reference_methods(methods).items() if methods else ()
-    runs = [evaluate(model, chosen, name=name, **given) for name, model in models]
-    scores = merge([*(Scores.load(part) for part in parts), *runs])
+    models = reference_methods(methods)
+    _say_cost(models, len(chosen), given)
+    runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
+    files = [*runs, *(Scores.load(part) for part in parts)]
+    names = {problem.name for problem in chosen} if named or aside else None
+    everything = merge([*files, *([published()] if beside else [])])
+    scores = Scores(tuple(run for run in everything.runs if names is None or run.problem in names))
     if out is not None:
         scores.save(out)
-    title = "Test accuracy, and share of the way from features to ceiling"
-    show(scores.as_dict(), len(scores.lines), title=title, form=form, keys=2)
+    _rank(scores, list(models) or [run.method for part in files[:1] for run in part.runs], form)
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
 
@@ -87,3 +99,30 @@ def _list(chosen: Sequence[Problem], form: str) -> None:
         **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
+
+
+def _say_cost(models: Iterable[str], problems: int, given: Mapping[str, Any]) -> None:
+    """Say on standard error what a run will take, if that is more than a few seconds."""
+    from gcnlimit.benchmark.methods import SECONDS
+
+    small = given["size"] == "small"
+    total = problems * given["graphs"] * sum(SECONDS[name][0 if small else 1] for name in models) / given["workers"]
+    total *= 9.0 if given["size"] == "large" else 1.0
+    if total > 5.0:
+        long = f"{total / 60:.0f} minutes" if total > 90.0 else f"{total:.0f} seconds"
+        click.echo(f"{problems} problems, {given['graphs']} graphs each: about {long}", err=True)
+
+
+def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
+    """Print one ranking for each size of graphs."""
+    from gcnlimit.benchmark import Ranking
+
+    for size in dict.fromkeys(run.size for run in scores.runs if not run.error):
+        ranking = Ranking.of(scores, mine, size)
+        if form != "table":
+            columns = ranking.as_dict()
+            show(columns, len(ranking.methods), title="", form=form)
+            continue
+        click.echo(f"Test accuracy in per cent, {size} graphs; * mine; n.s.: within three standard errors of mine")
+        click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {len(ranking.common)} common problems\n")
+        click.echo(ranking.text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None) + "\n")

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
@@ -48,6 +49,7 @@ def from_edges(edges: npt.ArrayLike, nodes: int | None = None, weights: npt.Arra
     if array.min() < 0 or array.max() >= count:
         named = array.min() if array.min() < 0 else array.max()
         raise ParameterError(f"edges name the node {named}; nodes are numbered from 0 to {count - 1}")
+    require(f"a graph of {count:.3g} nodes", 8.0 * count, "number the nodes from 0 without gaps")
     data = None if weights is None else np.asarray(real("weights", weights))
     if data is not None and data.shape != (len(array),):
         raise ParameterError(f"weights have shape {data.shape}; there must be one for each of the {len(array)} edges")

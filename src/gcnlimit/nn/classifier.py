@@ -45,7 +45,7 @@ def message_passing_scores(
     """
     counts = np.bincount(labels[labels >= 0])
     memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
-    options = {"sizes": _unequal(counts), "memory": memory} | options
+    options = {"sizes": _unequal(counts), "memory": memory, **options}
     x, y = _tensor(features, device), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     S = from_graph(graph, operator).to(device)
     network = MessagePassing(counts.size, layers, **options).to(device)

@@ -58,6 +58,25 @@ def matrix_function(matrix: Array, function: Callable[[Array], Array]) -> Array:
     return np.asarray((basis * function(values)) @ basis.T)
 
 
+def triangular_factor(matrix: Array, least: float = 0.0) -> Array:
+    """Lower triangular L with L L^T the matrix, real or complex without conjugation.
+
+    The square of a diagonal entry is at least `least`, if that is not 0: a row that follows from those before it then keeps a
+    trace of its own.
+
+    >>> triangular_factor(np.array([[4.0, 2.0], [2.0, 2.0]]))
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    factor = np.zeros_like(matrix)
+    for j in range(len(matrix)):
+        for i in range(j):
+            factor[j, i] = (matrix[j, i] - factor[j, :i] @ factor[i, :i]) / factor[i, i]
+        square = matrix[j, j] - factor[j, :j] @ factor[j, :j]
+        factor[j, j] = np.sqrt(max(square, least) if least else square)
+    return factor
+
+
 def batches(count: int, size: int) -> Iterator[npt.NDArray[np.intp]]:
     """Numbers from 0 to ``count - 1`` in runs of at most `size`.
 

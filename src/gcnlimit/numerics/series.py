@@ -43,7 +43,6 @@ class Series:
         return len(self.c) - 1
 
     def __add__(self, other: Any) -> Series:
-        """Sum."""
         if isinstance(other, Series):
             return Series(self.c + other.c)
         total = np.broadcast_to(self.c, (len(self.c), *np.broadcast_shapes(self.c.shape[1:], np.shape(other)))).copy()
@@ -53,25 +52,26 @@ class Series:
     __radd__ = __add__
 
     def __neg__(self) -> Series:
-        """Negative."""
         return Series(-self.c)
 
     def __sub__(self, other: Any) -> Series:
-        """Difference."""
         return self.__add__(-other)
 
     def __rsub__(self, other: Any) -> Series:
-        """Difference."""
         return self.__neg__().__add__(other)
 
     def __mul__(self, other: Any) -> Series:
-        """Product."""
+        if isinstance(other, float):
+            return Series(self.c * other)
         return self._product(other, np.multiply)
 
     __rmul__ = __mul__
 
+    def __pow__(self, power: int) -> Series:
+        """Whole power, at least the first."""
+        return self if power == 1 else self * self ** (power - 1)
+
     def __matmul__(self, other: Any) -> Series:
-        """Product of matrices."""
         return self._product(other, np.matmul)
 
     def _product(self, other: Any, times: Callable[[Array, Array], Array]) -> Series:
@@ -80,7 +80,6 @@ class Series:
         return Series(np.stack([cauchy(self.c, other.c, k, times) for k in range(len(self.c))]))
 
     def __truediv__(self, other: Any) -> Series:
-        """Quotient."""
         if not isinstance(other, Series):
             return Series(self.c / other)
         return self * other.__rtruediv__(1.0)

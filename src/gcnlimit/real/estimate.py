@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._validation import check_types
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, EstimatedCSBM
+from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.from_labels import Signals, from_labels
@@ -24,7 +24,6 @@ from gcnlimit.theory.predict import predict
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
-_DRAWS = 24  # of class fractions
 SPARSE = (
     10.0  # mean degree d below which no eigenvalue is far outside once degrees are divided out: they are up to sqrt(d)
 )
@@ -85,14 +84,15 @@ class Estimate:
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0.
 
-        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. Its errors are
-        those of the signals; class fractions count as known, other than in `predict`.
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`
+        carries on the errors of signals and class fractions; `gl.bayes_optimal` and `gl.transfer` those of the signals.
         """
         signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
         signals |= {
             "lam_error": self.lam_error,
             "mu_error": self.mu_error,
             "degrees": None if np.ptp(self.fractions) else self.degrees,
+            "counts": self.counts,
         }
         return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
 
@@ -109,18 +109,8 @@ class Estimate:
             raise ParameterError("the estimates have no finite errors; label more nodes")
         found = predict(self.data, gcn)
         value = float(found.test_accuracy)
-        error = 2.0 * math.hypot(float(found.standard_error.test_accuracy), self._error_of_fractions(gcn))
+        error = 2.0 * float(found.standard_error.test_accuracy)
         return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
-
-    def _error_of_fractions(self, gcn: GCN) -> float:
-        """How far the accuracy moves, in mean square, at class fractions drawn from their posterior given the labels."""
-        drawn = np.random.default_rng(0).dirichlet(self.counts + 0.5, _DRAWS)
-        models = (
-            CSBM(self.alpha, self.lam, max(self.mu, 0.0), self.rho, self.directed, classes=p)
-            for p in (self.fractions, *drawn)
-        )
-        here, *there = (float(predict(model, gcn, throw=False).best_accuracy) for model in models)
-        return float(np.sqrt(np.nanmean((np.array(there) - here) ** 2)))
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"

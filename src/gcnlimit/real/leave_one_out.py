@@ -13,6 +13,7 @@ from gcnlimit._values import Array
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
+FLAT = 1e-12  # spread of rows, over their mean squared norm, that is rounding of single precision
 
 
 class Ridge:
@@ -46,8 +47,12 @@ class Ridge:
         squares, vectors = np.linalg.eigh(centred.T @ centred if few else centred @ centred.T)
         self.squares = np.maximum(squares, 0.0)
         self.P = centred @ vectors if few else vectors * np.sqrt(self.squares)
-        self.scale = max(float(self.squares.sum()) / n, 1e-300)
-        """Mean squared norm of a centred row, the unit of the regularization."""
+        self.scale = float(self.squares.sum()) / n
+        """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
+        size = float(self.weights @ np.sum(rows**2, axis=1)) / n
+        if self.scale <= FLAT * size:
+            # the limit of equal rows is the mean of the targets, where a regularization in units of rounding has no limit
+            self.squares, self.P, self.scale = 0.0 * self.squares, 0.0 * self.P, size or 1.0
 
     def left_out(self, targets: Array, reg: Array) -> Array:
         """Leave-one-out predictions of `targets` (nodes by outputs) at each `reg`, in units of `scale`, along the first axis."""

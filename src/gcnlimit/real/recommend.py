@@ -168,11 +168,12 @@ def _sentences(
 def _expect(model: Any) -> str:
     value, low, high = model.expected_accuracy_
     labelled = model.labelled_.size
+    within = f"between {low:.2f} and {high:.2f}" if low else f"at most {high:.2f}, perhaps no better than chance"
     if value is not None:
-        return f"Expect an accuracy of {value:.2f} on other nodes, between {low:.2f} and {high:.2f} (leave-one-out)."
+        return f"Expect an accuracy of {value:.2f} on other nodes, {within} (leave-one-out)."
     if high - low > WIDE:
         return f"{labelled} labelled nodes are too few to say what accuracy to expect."
-    return f"Expect an accuracy between {low:.2f} and {high:.2f} on other nodes; {labelled} labels do not say more."
+    return f"The accuracy on other nodes is {within}; {labelled} labels do not say more."
 
 
 def _graph(model: Any) -> str:

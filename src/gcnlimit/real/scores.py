@@ -28,9 +28,10 @@ class Expected(NamedTuple):
 
 
 def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
-    """Interval of Wilson for the leave-one-out hits, not below chance, wider for few labels.
+    """Interval of Wilson for the leave-one-out hits, wider for few labels.
 
-    Below ten labelled nodes it says nothing, since a few misleading labels bring any method below chance.
+    Where the hits may be chance, it has no lower end (0): few labels, or none that helps, bring any method below chance.
+    Below ten labelled nodes it says nothing.
 
     >>> expected_accuracy(np.ones(6, bool), 2)
     Expected(value=None, low=0.0, high=1.0)
@@ -41,8 +42,8 @@ def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    low, high = max(centre - half, chance), max(centre + half, chance)
-    return Expected(None if n < FEW else min(max(hits, low), high), low, high)
+    low, high = centre - half, max(centre + half, chance)
+    return Expected(None if n < FEW else min(max(hits, chance), high), low if low > chance else 0.0, high)
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:

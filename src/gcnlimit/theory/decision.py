@@ -16,17 +16,21 @@ terms, taken in logarithms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.numerics.chebyshev import Panels
 from gcnlimit.numerics.linear import batches
-from gcnlimit.results.performance import Performance, scalar_or_array
+from gcnlimit.results.order_parameters import OrderParameters
+from gcnlimit.results.performance import Performance, Prediction, Status, same_everywhere, scalar_or_array
 
 _LOWEST, _WIDTH, _PANELS, _DEGREE = -12.0, 0.25, 144, 7  # of the table of an error, in sqrt(C) m
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
@@ -82,6 +86,51 @@ def mean_margin(performance: Performance) -> tuple[Array, Array]:
     """Margins of which one node would have the accuracies on test and train nodes, of two classes."""
     test = -ndtri_exp(np.asarray(performance.log_test_error))
     return test, ndtri(np.asarray(performance.train_accuracy))
+
+
+def ceiling_prediction(
+    classes: Classes,
+    margin: Array,
+    cross_entropy: Array,
+    residual: Array,
+    iterations: npt.NDArray[np.int64],
+    *,
+    weight: Array | None = None,
+    by_degree: Callable[[npt.ArrayLike], Array] | None = None,
+    **order_parameters: Any,
+) -> Prediction:
+    """Prediction of inference at that margin; on labelled nodes nothing is left to infer. Shapes are that of the loss.
+
+    With the `weight` of nodes of different degrees the margin has a last axis over them.
+    """
+    shape, known = cross_entropy.shape, np.full(margin.shape, np.inf)
+    performance = from_margins(classes, margin, known, cross_entropy, np.zeros(shape), weight=weight)
+    if weight is not None:
+        margin, known = mean_margin(performance)
+    return Prediction(
+        **vars(replace(performance, by_degree=by_degree)),
+        standard_error=same_everywhere(0.0, shape),
+        order_parameters=OrderParameters(scalar_or_array(margin), scalar_or_array(known), **order_parameters),
+        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
+        residual=scalar_or_array(residual.reshape(shape)),
+        iterations=scalar_or_array(iterations.reshape(shape)),
+    )
+
+
+def inferred(
+    accuracy: float, loss: float, log_error: float, balanced: float, roc_auc: float | None = None, *, known: float
+) -> Performance:
+    """Performance of inference on one point, `known` that on labelled nodes: 1, or 0 in the standard errors of the others."""
+    return Performance(
+        test_accuracy=accuracy,
+        train_accuracy=known,
+        test_loss=loss,
+        train_loss=0.0,
+        log_test_error=log_error,
+        best_accuracy=accuracy,
+        balanced_accuracy=balanced,
+        roc_auc=roc_auc,
+    )
 
 
 def _unequal_decision(

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Filter
+from gcnlimit.numerics.linear import triangular_factor
 
 
 class Profile(NamedTuple):
@@ -165,13 +166,14 @@ class _Model:
         root, rest = np.sqrt(self.rho), np.sqrt(1.0 - self.rho)
         known, hidden = root * unit[0] + rest * unit[1], rest * unit[0] - root * unit[1]  # v_R and v_T
         q = self._filtered(np.tile(root * known, (self.count, 1)))
-        basis = np.linalg.solve(_factor(q @ G @ q.T), q)
+        # without conjugation, which derivatives by an imaginary step exclude
+        basis = np.linalg.solve(triangular_factor(q @ G @ q.T), q)
         frame = np.concatenate([np.sqrt(self.mu) * unit[:1], basis])
         weights = q @ G @ frame.T
         pull = weights @ self._gram(noise)
         fresh = self._directions(noise) @ unit
         across = fresh - fresh @ G @ basis.T @ basis
-        h = self._filtered(pull @ frame + _factor(pull @ weights.T) @ across)
+        h = self._filtered(pull @ frame + triangular_factor(pull @ weights.T) @ across)
         along, seen = h @ G @ hidden, h @ G @ known
         square = h @ G @ h.T - np.outer(along, along) - np.outer(seen, seen)
         size = np.sqrt(np.diag(square))
@@ -203,13 +205,3 @@ class _Model:
             d[: 2 + k] = [next(left) for _ in range(2 + k)]
             d[2 + k] = np.sqrt(1.0 + np.sqrt(2.0) * next(left))
         return directions
-
-
-def _factor(matrix: Array) -> Array:
-    """Triangular factor without complex conjugation, which derivatives by an imaginary step need."""
-    factor = np.zeros_like(matrix)
-    for j in range(len(matrix)):
-        for i in range(j):
-            factor[j, i] = (matrix[j, i] - factor[j, :i] @ factor[i, :i]) / factor[i, i]
-        factor[j, j] = np.sqrt(matrix[j, j] - factor[j, :j] @ factor[j, :j])
-    return factor

@@ -85,19 +85,19 @@ def symmetric_averages(filter: Filter, signal: Array, mu: Array, nodes: int) -> 
 def spectral_averages(measure: SpikedSemicircle, g: Array, mu: Array) -> Averages:
     """Return the averages of a filter known by its values `g` at the nodes of the measure."""
     e_g2 = np.einsum("bn,bn->b", measure.e, g * g)
-    out = spectral_readout(measure, g, g, mu)
+    out = spectral_readout(measure, g, g, mu * np.einsum("bn,bn->b", measure.e, g))
     return Averages(out.tau2, e_g2, out.excess, out.e, out.coherent, out.scattered)
 
 
-def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, mu: Array) -> Readout:
+def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Array) -> Readout:
     r"""Return the averages of the output through the filter of values `read`, after training through `g`.
 
-    `coherent` is :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and `scattered` is :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11).
+    `coherent` is :math:`\mathrm{Var}_e[g'g + \mu\, e(g)\, g']` and `scattered` is :math:`\mathrm{Var}_\tau[g'g]` (Eq. 10.11);
+    `drive` is :math:`\mu\, e(g)`.
     """
     product = g * read
     both = product @ measure.tau
     e = np.einsum("bn,bn->b", measure.e, read)
-    drive = mu * np.einsum("bn,bn->b", measure.e, g)
     spread = product + drive[:, None] * read
     spread -= (np.einsum("bn,bn->b", measure.e, product) + drive * e)[:, None]
     return Readout(
@@ -131,14 +131,16 @@ def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
 
 def coefficient_averages(g: Array, G: Array, signal: Array, mu: Array) -> Averages:
     """Return the sums of Eqs. 4.11 to 4.13 from the Taylor coefficients and their tails, powers along the first axis."""
-    out = coefficient_readout((g, G), (g, G), signal, mu)
+    out = coefficient_readout((g, G), (g, G), signal, mu * G[0])
     return Averages(out.tau2, _sum(G, G), out.excess, out.e, out.coherent, out.scattered)
 
 
-def coefficient_readout(trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, mu: Array) -> Readout:
-    """Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
+def coefficient_readout(
+    trained: tuple[Array, Array], read: tuple[Array, Array], signal: Array, drive: Array
+) -> Readout:
+    r"""Return the sums of Eq. 10.11 from the Taylor coefficients and tails of two filters, powers along the first axis.
 
-    Both have the same number of powers (see `paired_series`).
+    Both have the same number of powers (see `paired_series`); `drive` is :math:`\mu\, e(g)`.
     """
     (g, G), (h, H) = trained, read
     n = g.shape[0]
@@ -160,7 +162,7 @@ def coefficient_readout(trained: tuple[Array, Array], read: tuple[Array, Array],
             N2 += _sum(above[1:], above[1:])
         else:
             N2 += _sum(above, above) + _sum(below[1:], below[1:])
-    tail = mu * G[0] * H[1:] + R[1:]
+    tail = drive * H[1:] + R[1:]
     # G_i H_i - g_i h_i by Eq. 4.10, symmetric in the two filters
     excess = _sum(G[1:], 2.0 * h[:-1] + signal * H[1:]) + _sum(H[1:], 2.0 * g[:-1] + signal * G[1:])
     return Readout(

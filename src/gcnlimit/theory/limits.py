@@ -66,9 +66,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
     >>> abs(no_residual_margin(data, depth=2).item() - exact) < 1e-12
     True
     """
-    check_types("no_residual_margin", data=(data, CSBM))
-    data.require_alike("no_residual_margin")
-    check_range(data)
+    _check("no_residual_margin", data)
     alpha, lam, mu, rho = (np.asarray(p) for p in (data.alpha, data.lam, data.mu, data.rho))
     s1, s2, g1 = data.features.moments
     K = whole("depth", depth, low=1, high=_DEEPEST)
@@ -129,9 +127,7 @@ def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Ar
     >>> abs(short_diffusion_margin(data, 0.0, symmetrize=False).item() - exact) < 1e-12
     True
     """  # noqa: D400
-    check_types("short_diffusion_margin", data=(data, CSBM))
-    data.require_alike("short_diffusion_margin")
-    check_range(data)
+    _check("short_diffusion_margin", data)
     t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
     broadcast(data=data.shape, t=t.shape)
     alpha, mu, rho = (np.asarray(p) for p in (data.alpha, data.mu, data.rho))
@@ -199,9 +195,7 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     >>> one_layer_rate(CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), [0.0, 1.0], symmetrize=False).round(4)
     array([0.1667, 0.1   ])
     """
-    check_types("one_layer_rate", data=(data, CSBM))
-    data.require_alike("one_layer_rate")
-    check_range(data)
+    _check("one_layer_rate", data)
     gain = 2.0 if data.directed and flag("symmetrize", symmetrize) else 1.0
     c = np.asarray(real("c", c, low=-_LARGEST, high=_LARGEST))
     broadcast(data=data.shape, c=c.shape)
@@ -210,6 +204,12 @@ def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = Tru
     noise = np.asarray(data.alpha) * (1.0 + np.square(c)) * (s2 + g1 * mu)
     closest = np.sum(1.0 / np.sort(data.fractions)[-2:])
     return np.asarray(0.125 * closest * gain * (s1 + mu) ** 2 / ((s1 + mu) ** 2 + noise))
+
+
+def _check(function: str, data: CSBM) -> None:
+    check_types(function, data=(data, CSBM))
+    data.require_alike(function)
+    check_range(data)
 
 
 def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:

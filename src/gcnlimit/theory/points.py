@@ -230,9 +230,36 @@ def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]
     return replace(answer, standard_error=Performance(**errors))
 
 
+def with_fraction_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]) -> Answer:
+    """The answer with the error of estimated class fractions: its change at others, in mean square over their posterior.
+
+    It is infinite where there is no theory of unequal classes.
+    """
+    models = data.other_fractions() if isinstance(data, EstimatedCSBM) else []
+    if not models:
+        return answer
+    try:
+        here = answer if data.degrees is None else again(data.replaced(degrees=None))  # type: ignore[arg-type]
+        there = [again(model) for model in models]
+    except ParameterError:
+        return replace(answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy)))
+
+    def error(name: str, signals: npt.ArrayLike) -> Any:
+        squares = [_change(getattr(one, name), getattr(here, name)) ** 2 for one in there]
+        return scalar_or_array(np.hypot(signals, np.sqrt(np.mean(squares, axis=0))))
+
+    errors = {name: error(name, signals) for name, signals in answer.standard_error.as_dict().items()}
+    return replace(answer, standard_error=replace(answer.standard_error, **errors))
+
+
 def _error(there: npt.ArrayLike, here: npt.ArrayLike, distance: Array, circles: tuple[slice, ...]) -> float:
-    with np.errstate(invalid="ignore"):
-        slopes = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)) / distance)
-    slopes = np.where(np.isnan(slopes), np.inf, slopes)
+    slopes = _change(there, here) / distance
     means = [np.sqrt(2.0 * np.mean(slopes[circle] ** 2, axis=0)) for circle in circles]
     return scalar_or_array(np.max([*means, *slopes], axis=0))  # type: ignore[no-any-return]
+
+
+def _change(there: npt.ArrayLike, here: npt.ArrayLike) -> Array:
+    """Distance of two answers, infinite where one is missing."""
+    with np.errstate(invalid="ignore"):
+        found = np.where(np.equal(there, here), 0.0, np.abs(np.subtract(there, here)))
+    return np.where(np.isnan(found), np.inf, found)

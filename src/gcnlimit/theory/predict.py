@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import chain
-from typing import Any, NamedTuple, Never, cast
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
-from gcnlimit.theory.degrees.solve import solve as solve_by_degree
+from gcnlimit.theory.degrees.solve import LayerSolution, check_degrees, margins_by_degree
 from gcnlimit.theory.finite_reg.averages import expected_losses, nonzero_weights
 from gcnlimit.theory.finite_reg.class_losses import (
     limiting_offset,
@@ -33,11 +32,12 @@ from gcnlimit.theory.finite_reg.class_losses import (
     train_push,
     trained_bias,
 )
+from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
-from gcnlimit.theory.finite_reg.solve import asymptote, kind, solve
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points, with_errors
+from gcnlimit.theory.points import Points, with_errors, with_fraction_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
+from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
 _CHUNK = 1 << 16  # numbers held by one temporary array: what a cache holds
 _HISTORY = 1 << 21  # numbers held by the memory of the fixed-point search: 16 MiB
@@ -98,7 +98,8 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
-    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    for errors in (with_errors, with_fraction_errors):
+        prediction = errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
     return labelled(prediction, data, gcn)
 
 
@@ -106,10 +107,11 @@ def predict_points(  # noqa: PLR0917
     points: Points, data: CSBM, gcn: GCN, tol: float, max_iterations: int, throw: bool, progress: bool | None
 ) -> Prediction:
     """Performance at the points of data and network, which are read as the points say."""
+    check_degrees(points)
     shape = broadcast(data=data.shape, network=gcn.shape)
     usable = np.ones(points.size, bool) if throw else points.usable()
     search = tol, max_iterations, progress
-    found = _found(points, usable, *search)
+    found = find(points, usable, *search)
     prediction = _prediction(points, found, shape)
     if points.degrees is not None:
         by_degree = partial(_accuracy_by_degree, points, usable, shape, search)
@@ -134,16 +136,13 @@ class _Found(NamedTuple):
     solution: Solution | None = None
 
 
-def _found(
+def find(
     points: Points, usable: npt.NDArray[np.bool_], tol: float, max_iterations: int, progress: bool | None
 ) -> list[_Found]:
     """What is found for all points, in parts: those refused, at infinite regularization, and at a finite one."""
     infinite = np.isinf(points.reg)
     refused = _refused(np.flatnonzero(~usable), points.degrees)
     far, near = np.flatnonzero(usable & infinite), np.flatnonzero(usable & ~infinite)
-    if points.degrees is not None:
-        solved = (_by_degree(points, rows, tol, max_iterations) for rows in (far, near))
-        return [*refused, *chain.from_iterable(solved)]
     at_infinity = _pinned if points.class_loss.is_pinned else _explicit
     return [*refused, *at_infinity(points, far), *_self_consistent(points, near, tol, max_iterations, progress)]
 
@@ -156,19 +155,6 @@ def _refused(rows: Rows, law: DegreeLaw | None) -> Iterator[_Found]:
         yield _Found(rows, margin, margin, nothing, nothing, nothing, none + Status.REFUSED, nothing, none)
 
 
-def _by_degree(points: Points, rows: Rows, tol: float, max_iterations: int) -> Iterator[_Found]:
-    """Heterogeneous degrees: margins with a last axis over the propensities, chunk by chunk."""
-    if not rows.size:
-        return
-    points = points.take(rows)
-    filter = points.filter
-    cost = filter.quadrature_nodes() if points.symmetric else filter.layers(radius=points.radius)
-    for where, chunk in points.chunks(cost, _CHUNK):
-        found = solve_by_degree(chunk, tol=tol, max_iterations=max_iterations)
-        test, train, *rest = found
-        yield _Found(rows[where], test, train, 0.0 * found.residual, *cast("tuple[Any, ...]", rest))
-
-
 def _accuracy_by_degree(
     points: Points,
     usable: npt.NDArray[np.bool_],
@@ -179,7 +165,7 @@ def _accuracy_by_degree(
     """Accuracy on test nodes of given propensities, of the shape of the points and then that of `theta`."""
     assert points.degrees is not None
     asked = points.degrees.asked(theta)
-    found = _found(points._replace(degrees=asked), usable, *search)
+    found = find(points._replace(degrees=asked), usable, *search)
     margin = np.empty((points.size, np.size(theta)))
     for part in found:
         margin[part.rows] = part.test_margin[:, -np.size(theta) :]
@@ -197,7 +183,7 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
-        status = np.where(np.isnan(test + train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
+        status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
 
@@ -220,8 +206,15 @@ def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
             )
 
 
+def _any_nan(test: Array, train: Array) -> npt.NDArray[np.bool_]:
+    """Which points have no margins, or none at some propensity."""
+    return np.asarray(np.isnan(test + train).reshape(len(test), -1).any(axis=1))
+
+
 def _margins(points: Points, quadrature_nodes: int) -> tuple[Array, Array]:
-    """Margins at infinite regularization."""
+    """Margins at infinite regularization; under a law of degrees with a last axis over the propensities."""
+    if points.degrees is not None:
+        return margins_by_degree(points, points.degrees)
     features = points.features
     mu = points.mu / features.moments[0]
     if points.symmetric:
@@ -239,24 +232,37 @@ def _self_consistent(
     if not rows.size:
         return
     points = points.take(rows)
-    loss, push = node_loss(points), train_push(points)
-    chunks = list(points.chunks(kind(points).cost(points), _HISTORY))
+    method = kind(points) if points.degrees is None else kind_by_degree(points)
+    chunks = list(points.chunks(method.cost(points), _HISTORY))
     with progress_bar("batches", len(chunks), progress, unit="batches") as bar:
         for where, chunk in chunks:
-            s = solve(chunk, tol=tol, max_iterations=max_iterations)
-            mean, variance, v = s.output
-            with np.errstate(all="ignore"):  # a point without a solution may have no law of its output
-                deviation = np.sqrt(variance)
-                test, train = mean / deviation, (mean + v * push) / deviation
-                (lost, train_loss), bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
-                if chunk.test_filter is not None:
-                    read = read_outputs(s)
-                    mean, beyond = read.mean, np.sqrt(read.variance)
-                    test, bias = mean / beyond, bias * deviation / beyond
-                    lost = loss_elsewhere(loss, mean, beyond, bias)
-            status = np.where(np.isnan(test + train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
+            found = _solved(chunk, rows[where], tol, max_iterations)
             bar.advance(1)
-            yield _Found(rows[where], test, train, bias, lost, train_loss, status, s.residual, s.iterations, s)
+            yield found
+
+
+@np.errstate(all="ignore")  # a point without a solution may have no law of its output
+def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Found:
+    """Margins and losses at the solution of some points."""
+    loss, law = node_loss(points), points.degrees
+    s: Solution | LayerSolution
+    if law is None:
+        s = solve(points, tol=tol, max_iterations=max_iterations)
+        (lost, train_loss), bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
+    else:
+        s = kind_by_degree(points).solve(points, None, tol=tol, max_iterations=max_iterations)
+        (lost, train_loss), bias = losses_by_degree(loss, s.output, law.weight), np.zeros(points.size)
+    mean, variance, v = s.output
+    deviation = np.sqrt(variance)
+    test, train = mean / deviation, (mean + v * train_push(points)) / deviation
+    whole = s if law is None and isinstance(s, Solution) else None
+    if whole is not None and points.test_filter is not None:
+        read = read_outputs(whole)
+        mean, beyond = read.mean, np.sqrt(read.variance)
+        test, bias = mean / beyond, bias * deviation / beyond
+        lost = loss_elsewhere(loss, mean, beyond, bias)
+    status = np.where(_any_nan(test, train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
+    return _Found(rows, test, train, bias, lost, train_loss, status, s.residual, s.iterations, whole)
 
 
 def _raise_failure(points: Points, prediction: Prediction) -> Never:

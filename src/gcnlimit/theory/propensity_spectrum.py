@@ -18,7 +18,7 @@ _HALVES = 8  # halvings of the interval before the search for a root
 _STEPS = 100  # of the search at most
 
 
-class Spectrum(NamedTuple):
+class OperatorSpectrum(NamedTuple):
     """Spectrum of a symmetric operator at each signal.
 
     `edge` of the noise; `outlier`, NaN if the labels make none; `critical` signal above which they do, at the same
@@ -31,7 +31,7 @@ class Spectrum(NamedTuple):
     margin: Array
 
 
-def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spectrum:
+def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> OperatorSpectrum:
     r"""Spectrum of a symmetric operator under a law of degrees, at each signal :math:`\lambda_e`.
 
     >>> from gcnlimit.degrees import Gamma
@@ -52,7 +52,7 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Spe
     N = np.sqrt(_over(phi, weight, out))
     gain = np.maximum(N**2 - _over(phi, weight, out, 2), 0.0) / _over(phi, theta * weight, out, 2)
     outlier = np.where(there, np.copysign(out * N, signal), np.nan)
-    return Spectrum(edge * M, outlier, critical, np.where(there, np.sqrt(gain), 0.0))
+    return OperatorSpectrum(edge * M, outlier, critical, np.where(there, np.sqrt(gain), 0.0))
 
 
 def resolvent(phi: Array, weight: Array, z: Array) -> Array:

@@ -158,7 +158,8 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
     matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
     c1, c2 = np.moveaxis(np.linalg.solve(np.moveaxis(matrix, -1, 0), np.array([[1.0], [-1.0]])), 1, 0)
 
-    readout = spectral_readout(measure, g, c1 * first + c2 * second, points.mu / s1)
+    drive = points.mu / s1 * _e(measure, g)
+    readout = spectral_readout(measure, g, c1 * first + c2 * second, drive)
     margin, _ = margins(averages, points.alpha, points.mu, points.rho, points.features, readout=readout)
     return BestReadout(np.arange(float(points.size)), pieces._replace(c1=c1, c2=c2)), margin
 
@@ -171,11 +172,12 @@ def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))
         first = read @ measure.tau
         read = shifted_filter(measure, points.signal, read) if points.joining else read
-        return spectral_averages(measure, g, mu), spectral_readout(measure, g, read, mu), first
+        averages = spectral_averages(measure, g, mu)
+        return averages, spectral_readout(measure, g, read, mu * averages.e_g), first
     trained, (h, H) = paired_series(points.filter, filter, points.signal)
     pair = (_next(h), _next(H)) if points.joining else (h, H)
-    readout = coefficient_readout(trained, pair, points.signal, mu)
-    return coefficient_averages(*trained, points.signal, mu), readout, h[0]
+    averages = coefficient_averages(*trained, points.signal, mu)
+    return averages, coefficient_readout(trained, pair, points.signal, mu * averages.e_g), h[0]
 
 
 def _next(coefficients: Array) -> Array:

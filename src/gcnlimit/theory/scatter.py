@@ -202,7 +202,7 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
     F, density = float(answer.test_accuracy), math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     Q = c**-2.0
-    there = _Graph.of(to, gcn.symmetrize, gcn.read_filter)
+    there = _FilteredGraph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
     A, B = (1.0 + m**2) / math.sqrt(size), -m / (2.0 * size)
@@ -215,7 +215,7 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
 def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     r""":math:`N` times the variance of :math:`\log c` over trainings: of the overlaps, and of the features (Eq. 10.21)."""
     rho, alpha = float(data.rho), float(data.alpha)
-    graph = _Graph.of(data, gcn.symmetrize, gcn.filter)
+    graph = _FilteredGraph.of(data, gcn.symmetrize, gcn.filter)
     e, spread, tau2 = graph.averages
     along, square = rho * e, rho**2 * (spread + e**2) + rho * (1.0 - rho) * tau2
     x2 = data.mu * along**2 / square
@@ -224,7 +224,7 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     return float(d**2 * moves + 2.0 * alpha * (1.0 - 0.5 * x2 * d) ** 2 + alpha * d**2 / x2 + 0.5 * alpha * d**2)
 
 
-class _Graph(NamedTuple):
+class _FilteredGraph(NamedTuple):
     """A filter on a graph that is independent of its inputs: its coefficients with their tails, and those of its square."""
 
     signal: float
@@ -233,7 +233,7 @@ class _Graph(NamedTuple):
     square: Profile
 
     @classmethod
-    def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _Graph:
+    def of(cls, data: CSBM, symmetrize: bool, filter: Filter) -> _FilteredGraph:
         operator = data.operator(symmetrize)
         signal = float(operator.signal)
         series = _series(filter, signal, operator.symmetric)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
 from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.finite_reg.class_losses import limiting_offset, loss_elsewhere, node_loss, offset
-from gcnlimit.theory.points import Points, with_errors
+from gcnlimit.theory.points import Answer, Points, with_errors
 from gcnlimit.theory.predict import predict, predict_points
 from gcnlimit.theory.readout import best_readout
 
@@ -86,10 +86,7 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
     return labelled(answer, data, gcn, to)
 
 
-Both = TypeVar("Both", bound=Prediction)
-
-
-def with_errors_of_both(answer: Both, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Both:
+def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Answer:
     """The answer with the standard errors that those of two estimated models imply, independent of each other."""
     here = with_errors(answer, data, lambda model: again(model, to)).standard_error
     there = with_errors(answer, to, lambda model: again(data, model)).standard_error

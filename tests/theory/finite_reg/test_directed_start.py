@@ -6,8 +6,8 @@ from problems import FILTERS
 
 import gcnlimit as gl
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.finite_reg.solve import asymptote
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import asymptote
 from validation.chain_equations import apply_equations
 
 

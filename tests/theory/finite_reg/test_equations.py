@@ -8,7 +8,7 @@ from problems import LOSSES
 
 import gcnlimit as gl
 from gcnlimit.theory.finite_reg.equations import Pulls
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 from validation.chain_equations import apply_equations
 

@@ -33,7 +33,8 @@ def test_averages_are_those_of_a_large_matrix():
     t, e_U, e_W = np.trace(W) / n, y @ Uy / n, y @ Wy / n
     measured = [t, np.sum(U**2) / n, np.sum(W**2) / n - t**2, 1 / (1 - s * t), e_U, e_W - t]
     measured += [Uy @ Uy / n - e_U**2, Uy @ Wy / n - e_U * e_W, Wy @ Wy / n - e_W**2]
-    exact = [float(v[0]) for v in pagerank_transforms(np.array([theta]), np.array([lam]), np.array([s]))]
+    graph = pagerank_transforms(np.array([theta]), np.array([lam]), np.array([s]))
+    exact = [float(v[0]) for v in graph[: len(measured)]]
     np.testing.assert_allclose(measured, exact, rtol=0.02, atol=0.02)
 
 

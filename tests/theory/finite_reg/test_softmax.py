@@ -6,7 +6,7 @@ from reference import CLASSES
 from scipy.special import log_softmax, wrightomega
 
 import gcnlimit as gl
-from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, _by_convolution, _by_counts
+from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, _by_convolution, _by_counts, _proximal, _terms
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,19 @@ def test_averages_of_a_wide_output_against_a_draw(classes, mean, deviation, v):
     loss = SoftmaxOf(classes)
     exact = np.ravel([*loss.gaussian_pull(*output), *loss.gaussian_losses(*output)])
     assert np.all(np.abs(drawn.mean(axis=1) - exact) < 4 * drawn.std(axis=1) / np.sqrt(nodes))
+
+
+@pytest.mark.parametrize("mean, deviation, v", [(0.0, 0.6, 30.0), (1.7, 1.0, 880.0), (2.6, 1.5, 9e4), (2.0, 4.0, 3e5)])
+def test_averages_of_a_large_response_are_integrals_over_two_differences(mean, deviation, v):
+    """The other classes then share a small part of the probability, and the grid covers no more."""
+    g = np.arange(-8.0, 8.01, 0.2)
+    first, second = (x.ravel() for x in np.meshgrid(g, g))
+    weight = np.exp(-0.5 * (first**2 + second**2))
+    differences = np.stack([first, 0.5 * first + np.sqrt(0.75) * second], axis=1)  # of three outputs, over sqrt(2)
+    _, own, others = _proximal(np.sqrt(2.0) * deviation * differences - np.sqrt(3.0) * mean, np.ones((1, 2)), v)
+    terms = (*_terms(3, np.ones((1, 2)), own, others, v), -np.log(own))
+    integrals = [weight @ term / np.sum(weight) for term in terms]
+    assert np.allclose(_by_convolution(3, mean, deviation, v), integrals, rtol=1e-6)
 
 
 @pytest.mark.parametrize("row", CLASSES["A_iii_softmax"], ids=lambda row: f"{row['C']}-{row['reg']}")

@@ -64,6 +64,7 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
     fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
     if isinstance(data, EstimatedCSBM):
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
+        fields |= {} if data.counts is None else {"model_counts": np.array(data.counts)}
     X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     if streamed(X) and X.device != "cpu":
@@ -115,7 +116,8 @@ def _model(stored: Stored) -> CSBM:
     degrees = _degrees(stored)
     if "model_error" in stored:
         lam_error, mu_error = field(stored, "model_error", 2)
-        return EstimatedCSBM(*parameters, classes=classes, lam_error=lam_error, mu_error=mu_error, degrees=degrees)
+        errors = {"lam_error": lam_error, "mu_error": mu_error, "counts": stored.get("model_counts")}
+        return EstimatedCSBM(*parameters, classes=classes, degrees=degrees, **errors)
     law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
     return CSBM(*parameters, classes=classes, features=law, degrees=degrees)
 

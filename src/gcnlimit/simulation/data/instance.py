@@ -102,6 +102,7 @@ def estimate(
         directed=given.directed,
         lam_error=found.lam_error,
         mu_error=found.mu_error,
+        counts=np.bincount(given.labels.codes),
     )
 
 

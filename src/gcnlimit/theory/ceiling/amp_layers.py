@@ -32,14 +32,14 @@ from gcnlimit._validation import check_types, number, real, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.performance import Prediction, Status
 from gcnlimit.results.result import Coordinates
-from gcnlimit.theory.decision import from_margins
+from gcnlimit.theory.ceiling.posterior import STEP, gumbel_density, gumbel_tail, smeared
+from gcnlimit.theory.decision import ceiling_prediction
 
 _LARGEST = 1e50  # of a parameter: products of several must be floating-point numbers
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
-_STEP = 0.2  # of the trapezoid rule: the integrands are analytic in a strip of half-width pi/2
 
 
 def message_passing(
@@ -122,27 +122,29 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     C, deviation = classes, float(np.sqrt(classes * variance))
     lead = C * mean
     low, high = min(0.0, lead) - _REACH * deviation - 5.0, max(0.0, lead) + _REACH * deviation + 40.0
-    require(
-        "a table of the posterior", 4.0 * 8.0 * (high - low) / _STEP * 72.0 * max(1.0, deviation), "take weaker signals"
-    )
-    tau = np.arange(np.ceil((high - low) / _STEP) + 1.0) * _STEP + low
+    require("a table of the posterior", 64.0 * (high - low) / STEP * max(1.0, deviation), "take weaker signals")
+    tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
     G0, _, G2 = _gaussian_gumbel(tau, deviation)
     T0, T1, T2 = _gaussian_gumbel(tau - lead, deviation)
     rest = G0 ** (C - 2)
-    right = _STEP * float(np.sum(T1 * rest * G0))
-    squares = _STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
-    log_Z = _STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
+    right = STEP * float(np.sum(T1 * rest * G0))
+    squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
+    log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
     return SoftmaxAverages((C * right - 1.0) / (C - 1.0), (C * squares - 1.0) / (C - 1.0), log_Z - lead)
 
 
 def _gaussian_gumbel(tau: Array, deviation: float) -> tuple[Array, Array, Array]:
     r"""Averages :math:`G_0, G_1, G_2` over :math:`x \sim \mathcal N(0, \text{deviation}^2)`."""
-    step = 0.25 / max(1.0, deviation)
-    z = np.arange(-np.ceil(_REACH / step), np.ceil(_REACH / step) + 1.0) * step
-    weight = np.exp(-0.5 * z**2) * (step / np.sqrt(2.0 * np.pi))
-    raised = np.exp(np.minimum(deviation * z - tau[:, None], 6.7))  # beyond, exp(-e^x) is 0
-    density = np.exp(-raised)
-    return density @ weight, (raised * density) @ weight, (raised**2 * density) @ weight
+    return (
+        1.0 - smeared(gumbel_tail, tau, deviation),
+        smeared(gumbel_density, tau, deviation),
+        smeared(_G2, tau, deviation),
+    )
+
+
+def _G2(tau: Array) -> Array:
+    raised = np.exp(-np.maximum(tau, -6.5))
+    return np.asarray(raised**2 * np.exp(-raised))
 
 
 def _layers(  # noqa: PLR0917
@@ -166,20 +168,11 @@ def _prediction(data: CSBM, mean: Array, variance: Array, overlap: Array, loss: 
     shape = mean.shape
     with np.errstate(invalid="ignore", divide="ignore"):
         margin = np.where(variance > 0.0, mean / np.sqrt(variance), 0.0)
-    known = np.full(shape, np.inf)
-    answer = Prediction(
-        **vars(from_margins(data.classes, margin, known, loss, np.zeros(shape))),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=scalar_or_array(margin),
-            train_margin=scalar_or_array(known),
-            output=Output(mean, variance, np.zeros(shape)),
-            overlap=scalar_or_array(overlap),
-        ),
-        status=np.full(shape, Status.EXPLICIT),
-        residual=np.zeros(shape),
-        iterations=np.zeros(shape, np.int64),
+    output = Output(mean, variance, np.zeros(shape))
+    answer = ceiling_prediction(
+        data.classes, margin, loss, np.zeros(shape), np.zeros(shape, np.int64), output=output, overlap=overlap
     )
     names = ("alpha", "lam", "mu", "rho", "directed")
     parameters = {name: np.expand_dims(np.asarray(getattr(data, name)), -1) for name in names}
-    return replace(answer, coordinates=Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)}))
+    coordinates = Coordinates(parameters | {"layer": np.arange(1, shape[-1] + 1)})
+    return replace(answer, status=np.full(shape, Status.EXPLICIT), coordinates=coordinates)

@@ -8,21 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters
-from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.results.performance import BayesPrediction, Prediction, Status
 from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
+from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
 _REPLICAS = 8  # independent populations for each of the two starts
 _LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
-_NUMBERS = 12.0  # held at once for each node and class
-_EDGE = 3.0  # and for each edge, at most
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
 
 
@@ -39,41 +37,26 @@ def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed
         raise ParameterError(f"degrees need equal classes, got classes = {data.classes}; leave out one of the two")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
-    _require_memory(data, degree, population)
     answer: BayesPrediction = at_each_point(
         data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
     )
     return labelled(answer, data)
 
 
-def _require_memory(data: CSBM, degree: float, population: int) -> None:
-    """Refuse a population whose messages would not fit."""
-    edges = degree * (2.0 if data.directed else 1.0)
-    needed = 8.0 * population * (_NUMBERS * data.fractions.size + _EDGE * edges)
-    require(
-        f"a population of {population} nodes at degree {degree:g}",
-        needed,
-        "take a smaller population or leave out degree",
-    )
-
-
-def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> dict[str, BayesPrediction]:
+def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
     home, there = (SparseModel.of(model, degree) for model in (data, to))
     known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
     taught = replace(there.features, known=known)
     fixed = replace(there.features, given=taught.at(np.zeros(1)), mu=np.zeros(1))
-    return {
-        "joint": _ceiling(there, *sizes, beside=home),
-        "two_stages": _ceiling(replace(there, features=taught), *sizes),
-        "frozen": _ceiling(replace(there, features=fixed), *sizes),
-    }
+    joint = _ceiling(there, *sizes, beside=home)
+    two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
+    return joint, two_stages, frozen
 
 
-def _ceiling(
-    model: SparseModel, population: int, sweeps: int, seed: int, beside: SparseModel | None = None
-) -> BayesPrediction:
+def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
     """Ceiling of one point, or on the graph of `model` with another graph of the same features `beside` it."""
+    population, sweeps, seed = sizes
     streams = np.random.SeedSequence(seed).spawn(2)
     below, above = (
         _run(model, population, sweeps, informed, stream, beside)
@@ -146,26 +129,11 @@ def _prediction(model: SparseModel, start: _Start, sweeps: int) -> Prediction:
     mean = Draw(*start.means.mean(axis=0).tolist())
     error = Draw(*(np.std(start.means, axis=0, ddof=1) / math.sqrt(len(start.means))).tolist())
     wrong = 1.0 - mean.accuracy
-    two = model.fractions.size == 2
-    measured = Performance(
-        test_accuracy=mean.accuracy,
-        train_accuracy=1.0,
-        test_loss=mean.loss,
-        train_loss=0.0,
-        log_test_error=math.log(wrong) if wrong > 0.0 else -math.inf,
-        best_accuracy=mean.accuracy,
-        balanced_accuracy=mean.balanced,
-        roc_auc=mean.roc_auc if two else None,
-    )
-    uncertain = Performance(
-        test_accuracy=error.accuracy,
-        train_accuracy=0.0,
-        test_loss=error.loss,
-        train_loss=0.0,
-        log_test_error=error.accuracy / wrong if wrong > 0.0 else 0.0,
-        best_accuracy=error.accuracy,
-        balanced_accuracy=error.balanced,
-        roc_auc=error.roc_auc if two else None,
+    log_error = (math.log(wrong), error.accuracy / wrong) if wrong > 0.0 else (-math.inf, 0.0)
+    areas = (mean.roc_auc, error.roc_auc) if model.fractions.size == 2 else (None, None)
+    measured, uncertain = (
+        inferred(draw.accuracy, draw.loss, log, draw.balanced, area, known=known)
+        for draw, log, area, known in zip((mean, error), log_error, areas, (1.0, 0.0), strict=True)
     )
     return Prediction(
         **vars(measured),

@@ -33,8 +33,10 @@ _FROM = 0.09  # gamma m from which log U is tabulated, in its logarithm, up to g
 _WIDTH, _PANELS, _DEGREE = 0.47, 13, 14
 _SERIES = 14  # degree of the polynomial below
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
-_STEP = 0.15  # of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2
 _SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
+
+STEP = 0.15
+"""Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
 
 
 class Overlap(NamedTuple):
@@ -253,7 +255,7 @@ def _equal_classes(C: int) -> Callable[[Array], Array]:
 
     def one(s: float) -> float:
         density, log_F = _scores(4.0 * s)
-        return float(C / (C - 1.0) * _STEP * np.sum(density * -np.expm1((C - 1.0) * log_F)))
+        return float(C / (C - 1.0) * STEP * np.sum(density * -np.expm1((C - 1.0) * log_F)))
 
     return lambda s: np.array([one(float(x)) for x in np.ravel(s)]).reshape(np.shape(s))
 
@@ -265,30 +267,32 @@ def _scores(a2: float) -> tuple[Array, Array]:
     They serve every number of classes.
     """
     a = float(np.sqrt(a2))
-    y = np.arange(-np.ceil((_REACH * a + 4.0) / _STEP), np.ceil((_REACH * a + 42.0) / _STEP) + 1.0) * _STEP
-    tail = np.minimum(_smeared(_gumbel_tail, y + a2, a), 1.0)
+    y = np.arange(-np.ceil((_REACH * a + 4.0) / STEP), np.ceil((_REACH * a + 42.0) / STEP) + 1.0) * STEP
+    tail = np.minimum(smeared(gumbel_tail, y + a2, a), 1.0)
     with np.errstate(divide="ignore"):
-        return _smeared(_gumbel_density, y, a), np.log1p(-tail)
+        return smeared(gumbel_density, y, a), np.log1p(-tail)
 
 
-def _gumbel_density(y: Array) -> Array:
+def gumbel_density(y: Array) -> Array:
+    """Density of a Gumbel variable, :math:`e^{-y} \\exp(-e^{-y})`."""
     weight = np.exp(-np.maximum(y, -6.5))
     return np.asarray(weight * np.exp(-weight))
 
 
-def _gumbel_tail(y: Array) -> Array:
+def gumbel_tail(y: Array) -> Array:
+    """Probability that a Gumbel variable exceeds `y`."""
     return np.asarray(-np.expm1(-np.exp(-np.maximum(y, -6.5))))
 
 
-def _smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
+def smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
         z, weight = _hermite()
         return np.asarray(function(y[:, None] - deviation * z) @ weight)
-    reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / _STEP))
-    shift = np.arange(-reach, reach + 1.0) * _STEP
+    reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / STEP))
+    shift = np.arange(-reach, reach + 1.0) * STEP
     weight = np.exp(-0.5 * (shift / deviation) ** 2)
-    wide = y[0] + np.arange(-reach, y.size + reach) * _STEP
+    wide = y[0] + np.arange(-reach, y.size + reach) * STEP
     return np.convolve(function(wide), weight / np.sum(weight), "valid")
 
 

@@ -18,8 +18,13 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
+from gcnlimit.numerics.linear import batches
+from gcnlimit.parameters import labelled
+from gcnlimit.results.order_parameters import Output
+from gcnlimit.results.performance import BayesPrediction, Prediction, scalar_or_array
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.ceiling.posterior import Overlap, Posterior
+from gcnlimit.theory.decision import ceiling_prediction
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,7 @@ _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
 _GRID = 16  # evidences at which the steepest rise is first sought
 _STEEP = 0.8  # rise on that grid from which it may exceed 1 between
 _ZOOMS = 8  # grids of half the width around it
+_BLOCK = 4096  # points solved together, whose numbers fit in a cache
 
 Rows = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -269,3 +275,41 @@ class StateEvolution:
             a, f_a = np.where(crossed, b, a), np.where(crossed, f_b, 0.5 * f_a)
             b, f_b = c, f_c
         return np.where(steep, outside, b)
+
+
+@np.errstate(all="ignore")
+def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
+    """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
+    found = _fixed_points(evolution)
+    best = _prediction(data, evolution, found, found.best)
+    hard = found.reached < found.best
+    reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
+    free_entropy = evolution.free_entropy(found.best).reshape(data.shape)
+    return BayesPrediction(
+        **vars(best),
+        algorithmic=labelled(reached, data),
+        hard=scalar_or_array(hard.reshape(data.shape)),
+        free_entropy=scalar_or_array(free_entropy),
+    )
+
+
+def _fixed_points(evolution: StateEvolution) -> FixedPoints:
+    """Fixed points of all points, block by block."""
+    blocks = batches(evolution.rho.size, _BLOCK)
+    columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
+    return FixedPoints(*(np.concatenate(column) for column in columns))
+
+
+def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
+    """Prediction at that evidence."""
+    shape = data.shape
+    cross_entropy = evolution.tables.information(m)[1].reshape(shape)
+    return ceiling_prediction(
+        data.classes,
+        np.sqrt(m).reshape(shape),
+        cross_entropy,
+        found.residual,
+        found.iterations,
+        output=Output(m, m, np.zeros_like(m)).reshape(shape),
+        overlap=scalar_or_array(evolution.overlap(m).reshape(shape)),
+    )

@@ -29,9 +29,10 @@ from gcnlimit.numerics.fixed_point import fixed_point
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
-from gcnlimit.results.performance import BayesPrediction, Performance, Prediction, Status
+from gcnlimit.results.performance import BayesPrediction, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal_posterior import GaussianRule, MatrixPosterior, gaussian_rules, posterior_log_error
+from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
 _LENGTH = 0.01  # relative change up to which small steps are lengthened
@@ -315,26 +316,10 @@ def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
     )
     law: Any = evidence, evidence, 0.0
     accuracy = float(1.0 - np.mean(errors))
-    measured = Performance(
-        test_accuracy=accuracy,
-        train_accuracy=1.0,
-        test_loss=float(np.mean(losses)),
-        train_loss=0.0,
-        log_test_error=float(np.logaddexp.reduce(logs) - np.log(logs.size)),
-        best_accuracy=accuracy,
-        balanced_accuracy=float(1.0 - np.mean(np.exp(balanced))),
-        roc_auc=None,
-    )
-    uncertain = Performance(
-        test_accuracy=_spread(errors),
-        train_accuracy=0.0,
-        test_loss=_spread(losses),
-        train_loss=0.0,
-        log_test_error=_spread(logs),
-        best_accuracy=_spread(errors),
-        balanced_accuracy=_spread(np.exp(balanced)),
-        roc_auc=None,
-    )
+    log_error = float(np.logaddexp.reduce(logs) - np.log(logs.size))
+    balanced = np.exp(balanced)
+    measured = inferred(accuracy, float(np.mean(losses)), log_error, float(1.0 - np.mean(balanced)), known=1.0)
+    uncertain = inferred(*(_spread(values) for values in (errors, losses, logs, balanced)), known=0.0)
     return Prediction(
         **vars(measured),
         standard_error=uncertain,

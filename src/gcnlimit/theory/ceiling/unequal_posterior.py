@@ -36,7 +36,7 @@ from scipy.special import log_ndtr, logsumexp, ndtri, ndtri_exp
 
 from gcnlimit._values import Array
 from gcnlimit.classes import simplex_codes
-from gcnlimit.numerics.linear import matrix_function
+from gcnlimit.numerics.linear import matrix_function, triangular_factor
 
 _STEP = {1: 0.1, 2: 0.15, 3: 0.2}  # of the trapezoid rules, by dimension
 _REACH = {1: 8.5, 2: 8.0, 3: 6.6}  # radius of the ball, which leaves out 1e-16, 1e-14 and 2e-9 of the weight
@@ -199,7 +199,7 @@ def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
     log_tail = float(log_ndtr(-bound[-1]))
     if bound.size == 1 or log_tail == -np.inf:
         return log_tail
-    factor = _factor(correlation[::-1, ::-1])
+    factor = triangular_factor(correlation[::-1, ::-1], least=1e-12)
     drawn = [-ndtri_exp(log_tail + log_ndtr(rule.nodes[:, 0]))]
     log_chance = np.zeros(len(rule.nodes))
     for j in range(1, bound.size):
@@ -209,13 +209,3 @@ def _first(correlation: Array, bound: Array, rule: GaussianRule) -> float:
         if j + 1 < bound.size:
             drawn.append(ndtri_exp(np.minimum(below + log_ndtr(rule.nodes[:, j]), -1e-300)))
     return log_tail + float(logsumexp(log_chance, b=rule.weights))
-
-
-def _factor(correlation: Array) -> Array:
-    """Cholesky factor; a variable that follows from those before it keeps a trace of its own."""
-    factor = np.zeros_like(correlation)
-    for j in range(len(correlation)):
-        for i in range(j):
-            factor[j, i] = (correlation[j, i] - factor[j, :i] @ factor[i, :i]) / factor[i, i]
-        factor[j, j] = np.sqrt(max(correlation[j, j] - factor[j, :j] @ factor[j, :j], 1e-12))
-    return factor

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +20,10 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import labelled
-from gcnlimit.results.order_parameters import OrderParameters
-from gcnlimit.results.performance import BayesPrediction, Prediction, Status, same_everywhere, scalar_or_array
+from gcnlimit.results.performance import BayesPrediction, Prediction, scalar_or_array
 from gcnlimit.theory.ceiling.posterior import Posterior, posterior
 from gcnlimit.theory.ceiling.state_evolution import Evidence
-from gcnlimit.theory.decision import accuracy, from_margins, mean_margin
+from gcnlimit.theory.decision import accuracy, ceiling_prediction
 
 _SWEEPS = 3000  # of the map itself at most, before Newton's method, where there may be two fixed points
 _SETTLED = 1e-4  # relative change in a sweep at which Newton's method takes over
@@ -145,26 +144,15 @@ def _prediction(data: CSBM, evolution: PropensityEvolution, overlaps: Overlaps) 
     """Prediction at these overlaps."""
     shape, law = data.shape, evolution.law
     m = evolution.at(overlaps, law.theta)
-    margin, loss = np.sqrt(m).reshape(*shape, -1), (evolution.tables.information(m)[1] @ law.weight).reshape(shape)
-    known = np.full(margin.shape, np.inf)
-    performance = from_margins(data.classes, margin, known, loss, np.zeros(shape), weight=law.weight)
-    test_margin, train_margin = mean_margin(performance)
-    by_degree = partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count)
-
-    def shaped(values: npt.NDArray[Any]) -> Any:
-        return scalar_or_array(np.reshape(values, shape))
-
-    return Prediction(
-        **vars(replace(performance, by_degree=by_degree)),
-        standard_error=same_everywhere(0.0, shape),
-        order_parameters=OrderParameters(
-            test_margin=shaped(test_margin),
-            train_margin=shaped(train_margin),
-            overlap=shaped(overlaps.features),
-        ),
-        status=np.full(shape, Status.CONVERGED) if shape else Status.CONVERGED,
-        residual=shaped(overlaps.residual),
-        iterations=shaped(np.zeros(overlaps.residual.shape, np.int64)),
+    return ceiling_prediction(
+        data.classes,
+        np.sqrt(m).reshape(*shape, -1),
+        (evolution.tables.information(m)[1] @ law.weight).reshape(shape),
+        overlaps.residual,
+        np.zeros(overlaps.residual.shape, np.int64),
+        weight=law.weight,
+        overlap=scalar_or_array(overlaps.features.reshape(shape)),
+        by_degree=partial(_accuracy_by_degree, evolution, overlaps, shape, data.classes.count),
     )
 
 

@@ -20,9 +20,10 @@ from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.results.order_parameters import Output
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.class_losses import node_loss
+from gcnlimit.theory.finite_reg.directed import linear_response, outer
 from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.propensities import eta_by_degree
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 _MEMORY = 8  # past steps that the search combines
@@ -49,6 +50,13 @@ class Wiring(NamedTuple):
         chain = points.filter.chain(accuracy=_ACCURACY, radius=points.radius)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
         return cls(*scaled.chain, slice(0, chain.depth), slice(1, chain.depth + 1), scaled.gain)
+
+    @staticmethod
+    def layers(points: Points) -> npt.NDArray[np.int64]:
+        """Number of layers at each point."""
+        if type(points.filter) is PageRank:
+            return np.ones(points.size, np.int64)
+        return points.filter.layers(accuracy=_ACCURACY, radius=points.radius) + 1
 
     @property
     def bb(self) -> Array:
@@ -219,10 +227,7 @@ class LayerEquations:
         g, send, n = self.wiring.g, self.wiring.send, self.shape[2]
         back, G_h = self.back(state.V_qh), np.zeros(self.shape)
         G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
-        S = back @ self.forces(state.V, state.V_w) @ back.mT
-        J = np.linalg.inv(np.eye(n) + S @ G_h)
-        C, L = J @ S, J @ back
-        M = back.mT @ G_h @ L
+        C, L, M = linear_response(back, self.forces(state.V, state.V_w), G_h)
         response = np.block([[L.mT, -M], [C, L]])
         fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
         mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
@@ -280,8 +285,3 @@ class LayerEquations:
             return np.repeat(np.maximum.reduceat(np.abs(rows), starts, axis=1), sizes, axis=1)
 
         return fixed_point(update, start.pack(), scale=scale, tol=tol, max_iterations=max_iterations, memory=_MEMORY)
-
-
-def outer(x: Array, y: Array) -> Array:
-    """Products of the entries of two vectors along the last axis."""
-    return np.asarray(x[..., :, None] * y[..., None, :])

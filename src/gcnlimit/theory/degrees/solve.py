@@ -1,10 +1,33 @@
-"""Networks on heterogeneous degrees: from points to margins at each propensity, by the shortest route."""
+r"""Networks under a law of degrees: margins at infinite regularization, and the equations of the layers at a finite one.
+
+At infinite regularization there are two ways.
+
+*Symmetric normalization*: the law enters through one number (Eqs. 11.4 and 11.5). In the terms of `gcnlimit.theory.large_reg`,
+with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
+:math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance
+:math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
+
+*Others*: the equations of the layers (`gcnlimit.theory.degrees.layers`) with a unit pull on all labelled nodes and no response
+:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`. What a node sends on of what it receives is
+:math:`U = lr\,\mathbf D^{-1} b`. With sources that are known by then,
+
+.. math::
+    V &= \mathbb E[U V U^T] + \dots, & \hat m &= \lambda_e \mathbb E[\theta U^T]\,\hat m + \dots, &
+    \hat Q &= \mathbb E[U^T \hat Q U] + \dots, \\
+    m &= \lambda_e \mathbb E[\theta U]\,m + \dots, & Q_{qh} &= \mathbb E[U^T Q_{qh} U^T] + \dots, &
+    Q &= \mathbb E[U Q U^T] + \dots
+
+A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division. The search for a fixed
+point of the same equations finds the same numbers, about ten times more slowly.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,116 +35,210 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
+from gcnlimit.filters import Averages
 from gcnlimit.numerics.fixed_point import FixedPoint
 from gcnlimit.numerics.linear import batches
+from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.penalties import L2
 from gcnlimit.results.order_parameters import Output
-from gcnlimit.results.performance import Status
-from gcnlimit.theory.degrees.far_layers import far_layers
-from gcnlimit.theory.degrees.large_reg import margins_by_degree
-from gcnlimit.theory.degrees.layers import LayerEquations, Layers
-from gcnlimit.theory.finite_reg.averages import eta_at_zero, expected_losses
-from gcnlimit.theory.finite_reg.class_losses import node_loss, train_push
+from gcnlimit.theory.degrees.layers import LayerEquations, Layers, Wiring
+from gcnlimit.theory.finite_reg.averages import eta_at_zero
+from gcnlimit.theory.finite_reg.directed import outer
+from gcnlimit.theory.finite_reg.equations import weight_gain
 from gcnlimit.theory.finite_reg.solution import status_of
-from gcnlimit.theory.finite_reg.solve import solve as solve_spectral
+from gcnlimit.theory.large_reg import Readout, coefficient_readout, margins, spectral_readout
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.propensity_spectrum import resolvent
 
+_BLOCK = 1 << 18  # numbers held by one temporary array
 _ROUGH = 1e-3  # residual that suffices on the way down from a large regularization
 _ON_THE_WAY = 200  # iterations there
-_BLOCK = 1 << 18  # numbers held by one temporary array
 _FAR = 3.0  # regularization, over the pull of the loss times the size of an output, at which the way down begins
 
 
-class ByDegree(NamedTuple):
-    """Margins of test and train nodes, points along the first axis and propensities along the second; losses and the search."""
-
-    test_margin: Array
-    train_margin: Array
-    test_loss: Array
-    train_loss: Array
-    status: npt.NDArray[np.int64]
-    residual: Array
-    iterations: npt.NDArray[np.int64]
-
-
-def solve(points: Points, *, tol: float = 1e-10, max_iterations: int = 5000) -> ByDegree:
-    """Solve all points, which share a law of degrees and a normalization: all at infinite, or all at finite regularization.
-
-    The symmetric normalization takes the homogeneous theory with one more number; others, and directed operators at finite
-    regularization, the equations of the layers.
-    """
-    law = _checked(points)
-    far = bool(np.all(np.isinf(points.reg)))
-    with np.errstate(all="ignore"):  # out-of-range points are reported as such
-        if not points.normalization.plain or not (far or points.symmetric):
-            equations = LayerEquations.of(points, law)
-            together = max(1, _BLOCK // math.prod(equations.shape[1:]))
-            found = [
-                _by_layers(points.take(rows), equations.take(rows), tol, max_iterations)
-                for rows in batches(points.size, together)
-            ]
-            return ByDegree(*map(np.concatenate, zip(*found, strict=True)))
-        if far:
-            return _explicit(points, *margins_by_degree(points, law.mean_root, law.theta))
-        spectral = solve_spectral(points, tol=tol, max_iterations=max_iterations)
-    ended = spectral.status, spectral.residual, spectral.iterations
-    return _from_outputs(points, spectral.output, *ended)
-
-
-def _checked(points: Points) -> DegreeLaw:
-    """Law of the degrees of the points, or a `ParameterError` where the theory has no answer."""
+def check_degrees(points: Points) -> None:
+    """Raise `ParameterError` where heterogeneous degrees have no theory."""
     law = points.degrees
-    assert law is not None
+    if law is None:
+        return
     if not points.classes.equal or not isinstance(points.penalty, L2):
         got = f"penalty = {points.penalty!r}" if points.classes.equal else f"classes = {points.classes}"
         raise ParameterError(
             f"degrees = {law!r} are solved for equal classes and squared weights, got {got}; leave out one of the two"
         )
     points.normalization.check(law)
-    train_push(points)  # refuses a loss that does not push outputs towards their labels
-    return law
 
 
-def _explicit(points: Points, test: Array, train: Array) -> ByDegree:
-    loss, none = np.full(points.size, points.class_loss.at_rest), np.zeros(points.size, np.int64)
-    lost = np.isnan(test + train).any(axis=1)
-    status = np.where(lost, int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
-    return ByDegree(test, train, loss, loss, status, 0.0 * loss, none)
+def margins_by_degree(points: Points, law: DegreeLaw) -> tuple[Array, Array]:
+    """Margins of test and train nodes, points along the first axis and the propensities of the law along the second."""
+    if points.normalization.plain:
+        return _plain_margins(points, law.mean_root, law.theta)
+    equations = LayerEquations.of(points, law)
+    together = max(1, _BLOCK // math.prod(equations.shape[1:]))
+    parts = [_layer_margins(equations.take(rows)) for rows in batches(points.size, together)]
+    test, train = (np.concatenate(side) for side in zip(*parts, strict=True))
+    return test, train
 
 
-def _from_outputs(points: Points, output: Output, status: npt.NDArray[np.int64], *ended: npt.NDArray[Any]) -> ByDegree:
-    """Margins and losses from the law of the outputs at each propensity."""
-    mean, variance, v = output.mean, output.variance, output.v
-    deviation, push, law = np.sqrt(variance), train_push(points), _checked(points)
-    flat = Output(np.ravel(mean), np.ravel(variance), np.ravel(v))
-    test_loss, train_loss = (part.reshape(mean.shape) @ law.weight for part in expected_losses(node_loss(points), flat))
-    test, train = mean / deviation, (mean + v * push) / deviation
-    lost = np.isnan(test + train).any(axis=1)
-    status = np.where(lost, np.maximum(status, Status.NOT_CONVERGED), status)
-    return ByDegree(test, train, test_loss, train_loss, status, *ended)
+def _plain_margins(points: Points, b: float, theta: Array) -> tuple[Array, Array]:
+    """Margins under the symmetric normalization."""
+    (e_along, e_across), sides = (_symmetric_sides if points.symmetric else _directed_sides)(points)
+    e_g = b**2 * e_along + (1.0 - b**2) * e_across
+    drive = points.mu / points.features.moments[0] * e_g
+    along, across = (side(drive) for side in sides)
+    slope = b * (along.excess + drive * (e_along - e_across))  # of the mean in the root of theta
+    averages = Averages(
+        tau_g2=along.tau2,
+        e_g2=along.tau2 + b**2 * along.excess,
+        excess=b**2 * along.excess + slope * (np.sqrt(theta) - b)[:, None],
+        e_g=e_g,
+        coherent=b**2 * along.coherent + (1.0 - b**2) * across.coherent,
+        scattered=along.scattered,
+    )
+    test, train = margins(averages, points.alpha, points.mu, points.rho, points.features)
+    return test.T, train.T
 
 
-def _by_layers(points: Points, equations: LayerEquations, tol: float, max_iterations: int) -> ByDegree:
-    """Solve the equations of the layers, at a finite regularization by coming down from a large one."""
-    start, weight = far_layers(equations), equations.weight
-    output = equations.nodes(start).output
-    if np.all(np.isinf(points.reg)):
-        deviation = np.sqrt(output.variance)
-        return _explicit(points, output.mean / deviation, (output.mean + output.v) / deviation)
-    reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
-    pull, _, slope = eta_at_zero(equations.loss, reg.shape)
-    size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
-    top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)  # above it outputs are small, and the loss is linear
-    equations, start = replace(equations, reg=reg), start.at(top, pull)
-    found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
-    lost = np.flatnonzero(~found.converged)
-    if lost.size:
-        part = equations.take(lost), start.take(lost), top[lost]
-        again = _descend(*part, step=2.0, tol=tol, max_iterations=max_iterations)
-        for whole, values in zip(found, again, strict=True):
-            whole[lost] = values
-    output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
-    return _from_outputs(points, output, status_of(found), found.residual, found.iterations)
+_Sides = tuple[tuple[Array, Array], tuple[Callable[[Array], Readout], ...]]
+"""The average e(g) along the spike and across it, and the averages of the output there at a drive."""
+
+
+def _symmetric_sides(points: Points) -> _Sides:
+    """Averages over the spectrum: across the spike the measure of the labels is that of the bulk."""
+    along = SpikedSemicircle.of(points.signal, int(np.max(points.filter.quadrature_nodes())))
+    across = replace(along, e=np.broadcast_to(along.tau, along.e.shape), excess=np.zeros_like(along.excess))
+    g = points.filter.normalized(along.x)[0]
+    return (np.vecdot(along.e, g), g @ along.tau), tuple(partial(spectral_readout, m, g, g) for m in (along, across))
+
+
+def _directed_sides(points: Points) -> _Sides:
+    """The same from Taylor coefficients: across the spike those of a graph without signal, which are their own tails."""
+    signal = points.signal
+    g, G = points.filter.directed_chain(signal).taylor(signal)
+    pairs = ((g, G), signal), ((g, g), np.zeros_like(signal))
+    return (G[0], g[0]), tuple(partial(coefficient_readout, pair, pair, strength) for pair, strength in pairs)
+
+
+def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
+    mean, variance, v = equations.nodes(far_layers(equations)).output
+    deviation = np.sqrt(variance)
+    return mean / deviation, (mean + v) / deviation
+
+
+def far_layers(equations: LayerEquations) -> Layers:
+    """Order parameters at infinite regularization: coefficients of the leading powers of its inverse, for a unit pull."""
+    b, _, g, send, receive, _ = equations.wiring
+    average, root = equations.average, np.sqrt(equations.theta)
+    V_qh = _returning(equations)
+    back = equations.back(V_qh)
+    forth, U = back.mT, equations.phi * back[..., send, receive] * b[:, None, None, :]
+
+    def along_spike(U: Array, source: Array) -> Array:
+        spike = equations.signal[:, None, None] * average(equations.theta, U)
+        return _settled(lambda x: np.asarray(np.vecdot(spike, x[:, None])), source)
+
+    def between(first: Array, last: Array, source: Array) -> Array:
+        return _settled(lambda x: average(1.0, first @ x[:, None] @ last), source)
+
+    # response of the layers to forces, averaged and on one node
+    gain = weight_gain(equations.features, equations.alpha, np.ones(len(b)), np.zeros(len(b)))
+    start = back[..., send, 0]
+    V = between(U, U.mT, gain.response[:, None, None] * average(equations.right**2, outer(start, start)))
+    S = back @ equations.forces(V, gain.response) @ forth
+
+    # conjugates: a node is pulled by its label and by the fields F of its conjugates, whose second moment is FF
+    rho = equations.rho[:, None]
+    pulled = (forth @ g[:, None, :, None])[..., receive, 0]
+    m_hat = along_spike(U.mT, rho * (b * average(root * equations.left, pulled)))
+    F = equations.conjugate_source(m_hat) + (rho * g)[:, None]
+    FF = outer(F, F) + ((rho * (1.0 - rho))[..., None] * outer(g, g))[:, None]
+    received = (forth @ FF @ back)[..., receive, receive]
+    Q_hat = between(U.mT, U, equations.wiring.bb * average(equations.left**2, received))
+    FF[..., send, send] += (equations.right**2)[..., None, None] * Q_hat[:, None]
+
+    # weights
+    m_hat_w = np.sqrt(equations.mu) * average(1.0, (forth @ F[..., None])[..., 0, 0])
+    Q_hat_w = average(1.0, (forth @ FF @ back)[..., 0, 0])
+    m_w, Q_w = gain.labels * m_hat_w, gain.noise * Q_hat_w + gain.signal * m_hat_w**2
+
+    # layers: of mean m along the spike, in fields of mean B
+    moved = (S @ F[..., None])[..., send, 0] + (np.sqrt(equations.mu) * m_w)[:, None, None] * start
+    m = along_spike(U, average(root * equations.right, moved))
+    B = equations.layer_source(m, m_w)
+    FB, BB, Q_qh = outer(F, B), outer(B, B), np.zeros_like(V)
+    if equations.symmetric:
+        sent = (forth @ (FF @ S + FB @ forth))[..., receive, send]
+        Q_qh = between(U.mT, U.mT, b[:, :, None] * average(equations.left * equations.right, sent))
+    FB[..., send, receive] += equations.phi * (Q_qh * b[:, None, :])[:, None]
+    BB[..., 0, 0] += Q_w[:, None]
+    half = S @ FB @ forth
+    second = S @ FF @ S + half + half.mT + back @ BB @ forth
+    Q = between(U, U.mT, average(equations.right**2, second[..., send, send]))
+    return Layers(m, m_hat, Q, Q_hat, Q_qh, V, np.zeros_like(V), V_qh, m_w, Q_w, gain.response)
+
+
+def _returning(equations: LayerEquations) -> Array:
+    """Response along the edge that a signal came by; it acts on symmetric operators only."""
+    b, _, _, send, receive, _ = equations.wiring
+    phi, V_qh = equations.left * equations.right, np.zeros((*b.shape, b.shape[1]))
+    if not equations.symmetric:
+        return V_qh
+    if send == receive:
+        with np.errstate(divide="ignore"):
+            found = resolvent(phi, equations.weight, 1.0 / b[:, 0])
+        return np.where(b[:, 0] == 0.0, 0.0, found)[:, None, None]
+    for _ in range(b.shape[1]):
+        V_qh = b[:, :, None] * equations.average(phi, equations.back(V_qh).mT[..., receive, send])
+    return V_qh
+
+
+def _settled(apply: Callable[[Array], Array], source: Array) -> Array:
+    """Solve `x = source + apply(x)` for a linear map, nilpotent unless it is of one number."""
+    if source.shape[1] == 1:
+        return np.asarray(source / (1.0 - apply(np.ones_like(source))))
+    x = source
+    for _ in range(source.shape[1]):
+        x = source + apply(x)
+    return x
+
+
+class LayerSolution(NamedTuple):
+    """Outputs of a batch of points at each propensity, and how the search ended."""
+
+    output: Output
+    residual: Array
+    iterations: npt.NDArray[np.int64]
+    status: npt.NDArray[np.int64]
+
+    @staticmethod
+    def cost(points: Points) -> npt.NDArray[np.int64]:
+        """Numbers that the search keeps at a time, for each point."""
+        assert points.degrees is not None
+        return 8 * points.degrees.theta.size * Wiring.layers(points) ** 2
+
+    @classmethod
+    def solve(cls, points: Points, chain: None = None, *, tol: float, max_iterations: int) -> Self:
+        """Solve the equations of each point, by coming down from a large regularization."""
+        assert points.degrees is not None
+        equations = LayerEquations.of(points, points.degrees)
+        start, weight = far_layers(equations), equations.weight
+        output = equations.nodes(start).output
+        reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
+        pull, _, slope = eta_at_zero(equations.loss, reg.shape)
+        size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
+        top = np.maximum(
+            reg, _FAR * np.maximum(pull, slope) * size
+        )  # above it outputs are small, and the loss is linear
+        equations, start = replace(equations, reg=reg), start.at(top, pull)
+        found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
+        lost = np.flatnonzero(~found.converged)
+        if lost.size:
+            part = equations.take(lost), start.take(lost), top[lost]
+            again = _descend(*part, step=2.0, tol=tol, max_iterations=max_iterations)
+            for whole, values in zip(found, again, strict=True):
+                whole[lost] = values
+        output = equations.nodes(Layers.unpack(found.state, equations.wiring.b.shape[1])).output
+        return cls(output, found.residual, found.iterations, status_of(found))
 
 
 def _descend(

@@ -28,14 +28,13 @@ from gcnlimit.results.performance import Status
 from gcnlimit.theory.depth.overlaps import DirectedDepth, check_converged
 from gcnlimit.theory.depth.resolvents import kappa
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.continuation import follow
 from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relative_stiffness
 from gcnlimit.theory.finite_reg.directed_solution import directed_layers
 from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
-from gcnlimit.theory.finite_reg.solution import Solution
-from gcnlimit.theory.finite_reg.solve import solve
+from gcnlimit.theory.finite_reg.solution import Solution, follow
 from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import solve
 
 Kernel = Callable[[Array], Array]
 
@@ -79,13 +78,6 @@ class GaussGrid:
     def convolution(self, kernel: Kernel) -> Array:
         """Matrix of the convolution with a kernel, from a source to the values at the nodes and at the end."""
         return np.asarray(np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling))
-
-    def convolution2(self, kernel: Callable[[Array, Array], Array], source: Array) -> Array:
-        """Convolution in both arguments, read at the nodes and the ends."""
-        left = (self.ends[:, None] - self.where)[:, None, :, None]
-        right = (self.ends[:, None] - self.where)[None, :, None, :]
-        samples = np.einsum("ila,kmb,ab->iklm", self.sampling, self.sampling, source, optimize=True)
-        return np.asarray(np.einsum("iklm,iklm->ik", kernel(left, right), samples))
 
     def interpolation(self, x: Array) -> Array:
         """Matrix from values at the nodes to values at other depths."""

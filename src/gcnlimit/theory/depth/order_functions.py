@@ -26,10 +26,9 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.results.order_parameters import OrderFunctions, Weights
+from gcnlimit.results.order_parameters import AnyRecord, OrderFunctions, Weights
 from gcnlimit.theory.depth.finite_reg import directed_functions, symmetric_functions
 from gcnlimit.theory.depth.overlaps import (
-    DepthAverages,
     DirectedDepth,
     SymmetricDepth,
     euler_functions,
@@ -148,24 +147,23 @@ def _closed_forms(points: Points, times: Array, x: Array) -> OrderFunctions:
 
 def _divided(f: OrderFunctions, divisor: Array) -> OrderFunctions:
     """Order functions at infinite regularization of a network whose filter is divided, in its weights and in its output."""
-    once, twice = 1.0 / divisor, divisor**-2.0
-    w = f.weights
-    weights = Weights(once * w.m, twice * w.Q, w.V, once * w.m_hat, twice * w.Q_hat, twice * w.V_hat)
-    once, twice = once[:, None], twice[:, None, None]
-    return replace(
-        f,
-        m=once * f.m,
-        Q=twice * f.Q,
-        m_hat=once * f.m_hat,
-        Q_hat=twice * f.Q_hat,
-        V_hat=twice * f.V_hat,
-        Q_qh=twice * f.Q_qh,
-        weights=weights,
-    )
+    powers = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "V_hat": 2, "Q_qh": 2}
+
+    def divided(record: AnyRecord) -> AnyRecord:
+        parts = {name: getattr(record, name).T / divisor ** powers[name] for name in record.names() if name in powers}
+        return replace(record, **{name: part.T for name, part in parts.items()})
+
+    return replace(divided(f), weights=divided(f.weights))
 
 
 def _closed_form(
-    g: DepthAverages, x: Array, alpha: float, mu: float, rho: float, *, moments: tuple[float, float, float]
+    g: SymmetricDepth | DirectedDepth,
+    x: Array,
+    alpha: float,
+    mu: float,
+    rho: float,
+    *,
+    moments: tuple[float, float, float],
 ) -> tuple[dict[str, Array], Weights]:
     r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`; powers of :math:`r` are dropped.
 
@@ -194,7 +192,7 @@ def _closed_form(
         + Q_w * g.Phi(x, x),
         "V": s1 * g.Phi(x, x) / alpha,
         "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + s1 * returned / alpha),
-        "V_qh": np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=isinstance(g, SymmetricDepth)), 0.0),
+        "V_qh": np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=g.symmetric), 0.0),
         "m_hat": rho * g.signal * t * g.phi(back),
         "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
         "V_hat": rho * t**2 * g.Phi(back, back),

@@ -16,7 +16,6 @@ At infinite regularization they are explicit, and are given without powers of :m
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -33,8 +32,8 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.depth import resolvents
-from gcnlimit.theory.finite_reg.solve import asymptote, solve
 from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import asymptote, solve
 
 
 def layer_functions(points: Points, shape: tuple[int, ...]) -> OrderFunctions:
@@ -74,8 +73,8 @@ _ONE = np.ones(1)
 
 
 @dataclass(frozen=True)
-class DepthAverages(ABC):
-    """The overlaps at depths `x` and `z`, one-dimensional arrays; two of them are known for both kinds of operator."""
+class DepthAverages:
+    """The overlaps at depths `x` and `z`, one-dimensional arrays; these two have one form for both kinds of operator."""
 
     t: float
     signal: float
@@ -89,22 +88,6 @@ class DepthAverages(ABC):
     def Phi(self, x: Array, z: Array) -> Array:
         r""":math:`\Phi(x, z)` for every pair."""
         return resolvents.Phi(x[:, None], z, t=self.t, symmetric=self.symmetric)
-
-    @abstractmethod
-    def E(self, x: Array, z: Array) -> Array:
-        """:math:`E(x, z)` for every pair."""
-
-    @abstractmethod
-    def E3(self, x: Array, z: Array) -> Array:
-        """:math:`E_3(x, z)` for every pair."""
-
-    @abstractmethod
-    def E4(self, x: Array, z: Array) -> Array:
-        """:math:`E_4(x, z)` for every pair."""
-
-    @abstractmethod
-    def Phi4(self, x: Array, z: Array) -> Array:
-        r""":math:`\Phi_4(x, z)` for every pair."""
 
 
 @dataclass(frozen=True)

@@ -65,10 +65,7 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     >>> round(gl.depth.learning_rate(data), 4)
     1.0
     """
-    if not isinstance(data, CSBM) or not isinstance(gcn, GCN | None):
-        raise ParameterError(
-            f"learning_rate needs a CSBM and a GCN or nothing, got {type(data).__name__} and {type(gcn).__name__}"
-        )
+    check_types("learning_rate", data=(data, CSBM), gcn=(gcn, (GCN, type(None))))
     data.require_alike("learning_rate")
     if gcn is not None and gcn.shape:
         raise ParameterError(f"learning_rate needs one network, got parameters of shape {gcn.shape}")

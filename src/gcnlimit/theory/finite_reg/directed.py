@@ -23,7 +23,7 @@ from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
 from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
+from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 
@@ -95,12 +95,17 @@ def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Arr
     G_0, G_h = np.zeros_like(back), np.zeros_like(back)
     G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
-    S = back @ G_0 @ back.mT
-    identity = np.eye(chain.depth + 1)
+    C, L, M = linear_response(back, G_0, G_h)
+    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
+    return Response(C, L, M, pull_q, pull_h, np.vecdot(chain.g, pull_h))
+
+
+def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, Array]:
+    """Matrices :math:`C, L, M` of `Response`, along the last two axes."""
+    S, identity = back @ G_0 @ back.mT, np.eye(back.shape[-1])
     J = solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
-    pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
-    return Response(C, L, back.mT @ (G_h @ L), pull_q, pull_h, np.vecdot(chain.g, pull_h))
+    return C, L, back.mT @ (G_h @ L)
 
 
 class Medium(NamedTuple):
@@ -267,8 +272,8 @@ def _memory(depth: int) -> int:
 
 
 def outer(a: Array, b: Array) -> Array:
-    """Products of the entries of two batches of vectors."""
-    return np.asarray(a[:, :, None] * b[:, None, :])
+    """Products of the entries of two vectors along the last axis."""
+    return np.asarray(a[..., :, None] * b[..., None, :])
 
 
 def _deviation(matrix: Array) -> Array:

@@ -11,11 +11,16 @@ linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a pa
 to a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v` (Eq. 3.14).
 What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`:
 `gcnlimit.theory.finite_reg.symmetric` has them for symmetric graphs, `gcnlimit.theory.finite_reg.directed` for directed ones.
+
+Heterogeneous degrees add two numbers (Eqs. 11.6 to 11.8): the part :math:`b = \mathbb E\sqrt\theta` of the labels along the
+spike, and the *tilt* :math:`\beta_y - b\beta_s` of :math:`\beta`, along the labels and across the spike. If all degrees are
+alike, they are 1 and 0.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -29,7 +34,6 @@ from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.spectrum import Spectrum
 from gcnlimit.theory.finite_reg.averages import WeightLaw, eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
-from gcnlimit.theory.finite_reg.scaling import in_units
 from gcnlimit.theory.points import Points
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
@@ -37,6 +41,9 @@ _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is 
 _LAWS = 200  # updates of the law of the weights
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
+
+Number = Any
+"""An array over the points, or a power series of such arrays: the equations are the same."""
 
 
 class Pulls(NamedTuple):
@@ -77,20 +84,25 @@ class Transforms(NamedTuple):
 
     Over the bulk, :math:`\tau`: `W` and `UU` :math:`= \tau(UU^T)`, `WW_bulk` :math:`= \tau(W^2) - \tau(W)^2` and `stretch`
     :math:`= 1/(1 - s\tau(W))`. Along the labels, :math:`e`: `U`, `excess` :math:`= e(W) - \tau(W)`, and the parts of
-    :math:`Uy` and :math:`Wy` across the labels, `UU_across` :math:`= e(U^TU) - e(U)^2`, `UW_across`, `WW_across`.
+    :math:`Uy` and :math:`Wy` across the labels, `UU_across` :math:`= e(U^TU) - e(U)^2`, `UW_across`, `WW_across`. For labels
+    across the spike, over the bulk: :math:`\tau(U)`, :math:`\tau(UW)`, and the covariances `U_spread`, `UW_spread`.
     """
 
-    W: Array
-    UU: Array
-    WW_bulk: Array
-    stretch: Array
-    U: Array
-    excess: Array
-    UU_across: Array
-    UW_across: Array
-    WW_across: Array
+    W: Number
+    UU: Number
+    WW_bulk: Number
+    stretch: Number
+    U: Number
+    excess: Number
+    UU_across: Number
+    UW_across: Number
+    WW_across: Number
+    U_bulk: Number = 0.0
+    UW_bulk: Number = 0.0
+    U_spread: Number = 0.0
+    UW_spread: Number = 0.0
 
-    def across(self, on_U: Array, on_W: Array) -> Array:
+    def across(self, on_U: Number, on_W: Number) -> Number:
         """Square of the part across the labels of a combination of :math:`Uy` and :math:`Wy`."""
         return on_U**2 * self.UU_across + 2.0 * on_U * on_W * self.UW_across + on_W**2 * self.WW_across
 
@@ -102,10 +114,10 @@ class WeightGain(NamedTuple):
     :math:`= \langle\sigma^4/D^2\rangle` and `response` :math:`= \langle\sigma^2/D\rangle`.
     """
 
-    labels: Array
-    signal: Array
-    noise: Array
-    response: Array
+    labels: Number
+    signal: Number
+    noise: Number
+    response: Number
 
     @classmethod
     def of(cls, law: WeightLaw, alpha: Array) -> Self:
@@ -122,13 +134,68 @@ class GraphSide(NamedTuple):
 
 
 def pulls_of(loss: Loss, rho: Array, graph: GraphSide) -> Pulls:
-    r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
-    mean, variance, v = graph.output
-    pull, square, slope = eta(loss, graph.output)
+    """Pulls, given the output (Eq. 3.19); rounding leaves no negative scatter."""
+    pulls = answer_of(eta(loss, graph.output), rho, graph.output, graph.weights.V)
+    return pulls._replace(scatter=np.maximum(pulls.scatter, 0.0))
+
+
+def answer_of(averages: tuple[Number, Number, Number], rho: Array, output: Iterable[Number], V_w: Number) -> Pulls:
+    r"""Pulls from the averages of the loss: :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
+    pull, square, slope = averages
+    mean, variance, v = output
     stretch = 1.0 / (1.0 - v * rho * slope)
     stiffness = rho * slope * stretch
-    scatter = stretch**2 * np.maximum(rho * square - rho**2 * (pull**2 + slope**2 * variance), 0.0)
-    return Pulls(graph.weights.V, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+    scatter = stretch**2 * (rho * square - rho**2 * (pull**2 + slope**2 * variance))
+    return Pulls(V_w, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+
+
+def weights_of(
+    pulls: Pulls, graph: Transforms, gain: WeightGain, mu: Array, *, b: float = 1.0, tilt: Number = 0.0
+) -> Weights:
+    r"""Weights of a given law, solved for the part of their fields that they cause themselves (Eqs. 3.11, 3.18 and 11.8).
+
+    Their conjugate is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`.
+    """
+    _, kappa, drive, scatter = pulls
+    root, W_labels = np.sqrt(mu), graph.W + b**2 * graph.excess
+    pulled = b * drive * graph.U + tilt * graph.U_bulk
+    m_w = root * pulled * gain.labels / (1.0 + kappa * mu * gain.labels * W_labels)
+    back = kappa * root * m_w
+    m_hat_w = root * (pulled - back * W_labels)  # q_0 along the labels
+
+    WW = graph.WW_bulk + graph.W**2
+    along = drive * graph.U - b * back * (graph.W + graph.excess)  # q_0 along the spike
+    Q_hat_w = along**2 + graph.across(drive, -b * back) + scatter * graph.UU
+    Q_hat_w = Q_hat_w + back * ((1.0 - b**2) * back * WW - 2.0 * tilt * graph.UW_bulk)
+    echoed = kappa**2 * WW  # of Q_w in Q_hat_w
+    Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / (1.0 - gain.noise * echoed)
+    return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * echoed, kappa * graph.W)
+
+
+def output_of(
+    pulls: Pulls,
+    graph: Transforms,
+    weights: Weights,
+    mu: Array,
+    *,
+    b: float = 1.0,
+    tilt: Number = 0.0,
+    root: Array | float = 1.0,
+) -> Output:
+    r"""Law of a test node's output, given pulls and weights (Eqs. 3.16, 3.17 and 11.7).
+
+    The response is :math:`v = V_w \tau(W)` and the output :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both divided
+    by :math:`1 - s\tau(W)`. `root` is :math:`\sqrt\theta` of the node.
+    """
+    features, response = graph.stretch * np.sqrt(mu) * weights.m, graph.stretch * pulls.V_w
+    echo = response * pulls.drive
+    mean = features * graph.U_bulk + root * (b * features * (graph.U - graph.U_bulk) + echo * graph.excess)
+    variance = graph.across(b * features, echo) + graph.stretch**2 * weights.Q * graph.UU
+    variance = variance + response**2 * pulls.scatter * graph.WW_bulk
+    variance = variance + features * (
+        (1.0 - b**2) * features * graph.U_spread + 2.0 * response * tilt * graph.UW_spread
+    )
+    return Output(mean, variance, response * graph.W)
 
 
 @dataclass(frozen=True)
@@ -194,11 +261,17 @@ class Equations(ABC):
         """Regularization beyond which the loss is negligible: the larger squared gain, in the bulk or along the labels."""
         return np.maximum(1.0, self.spike)
 
+    @property
+    def b(self) -> float:
+        r"""Part :math:`b = \mathbb E\sqrt\theta` of the labels along the spike."""
+        return 1.0
+
     def start(self) -> Array:
-        r"""State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
+        """State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
         rho, V_w = self.rho, self.features.average(self.features.variance) / (self.alpha * self.reg)
-        return self._row(Pulls(V_w, rho * stiffness, rho * pull, rho * (1.0 - rho) * pull**2))
+        drive, scatter = self.b * rho * pull, rho * (1.0 - self.b**2 * rho) * pull**2
+        return self._row(Pulls(V_w, rho * stiffness, drive, scatter))
 
     def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:
         rest = self.rest(pulls) if rest is None else rest
@@ -223,37 +296,23 @@ class Equations(ABC):
 
     def next(self, rows: Array) -> Array:
         """One application of the equations, NaN where a state is not that of a network."""
-        graph, rest = self.evaluate(rows)
-        return self._row(self.node_side(graph), rest)
+        return self._row(*self.node_side(*self.evaluate(rows)))
 
     def evaluate(self, rows: Array) -> tuple[GraphSide, Array]:
         """Return the graph's side of packed states, and the next values of its own unknowns."""
         pulls = self.pulls(rows)
-        transforms, rest = self.respond(pulls, rows[:, NUMBERS:])
-        return self.graph_side(pulls, transforms), rest
+        graph, rest = self.respond(pulls, rows[:, NUMBERS:])
+        weights = self._weights(pulls, graph)
+        return GraphSide(output_of(pulls, graph, weights, self.mu), weights), rest
 
-    def node_side(self, graph: GraphSide) -> Pulls:
-        """Pulls, given the output."""
-        return pulls_of(self.loss, self.rho, graph)
-
-    def graph_side(self, pulls: Pulls, graph: Transforms) -> GraphSide:
-        r"""Law of the output and weights, given the pulls (Eqs. 3.11 and 3.16 to 3.18).
-
-        The conjugate of the weights is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`; the response is
-        :math:`v = V_w \tau(W)` and the output of a test node :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both
-        divided by :math:`1 - s\tau(W)`.
-        """
-        V_w, _, drive, scatter = pulls
-        w = self._weights(pulls, graph)
-        features, echo = graph.stretch * np.sqrt(self.mu) * w.m, graph.stretch * V_w * drive
-        mean = features * graph.U + echo * graph.excess
-        variance = graph.across(features, echo) + graph.stretch**2 * (w.Q * graph.UU + scatter * V_w**2 * graph.WW_bulk)
-        return GraphSide(Output(mean, variance, graph.stretch * V_w * graph.W), w)
+    def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
+        """Pulls, given the output, and the unknowns of the graph."""
+        return pulls_of(self.loss, self.rho, graph), rest
 
     def _weights(self, pulls: Pulls, graph: Transforms) -> Weights:
         """Weights, given the pulls; their law depends on the field that they are in, and it on them, unless it is linear."""
         V_hat = pulls.stiffness * graph.W
-        w = self._weights_of(pulls, graph, self.weight_gain(V_hat))
+        w = self.checked_weights(pulls, graph, self.weight_gain(V_hat))
         if isinstance(self.penalty, L2):
             return w
         unit = self.gain**2
@@ -261,26 +320,16 @@ class Equations(ABC):
         for _ in range(_LAWS):
             field = w.Q_hat + w.m_hat**2
             inertia, shape = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
-            before, w = (
-                field,
-                self._weights_of(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha)),
-            )
-            if not np.any(np.abs(w.Q_hat + w.m_hat**2 - before) > 1e-14 * before):
+            w = self.checked_weights(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha))
+            if not np.any(np.abs(w.Q_hat + w.m_hat**2 - field) > 1e-14 * field):
                 break
         return w
 
-    def _weights_of(self, pulls: Pulls, graph: Transforms, gain: WeightGain) -> Weights:
-        """Weights of a given law, solved for the part of their fields that they cause themselves."""
-        _, kappa, drive, scatter = pulls
-        root, W_labels = np.sqrt(self.mu), graph.W + graph.excess
-        m_w = root * drive * graph.U * gain.labels / (1.0 + kappa * self.mu * gain.labels * W_labels)
-        along = drive * graph.U - kappa * root * m_w * W_labels  # q_0 along the labels, Eq. 3.18
-        m_hat_w = root * along
-        echoed = kappa**2 * (graph.WW_bulk + graph.W**2)  # of Q_w in Q_hat_w
-        feedback = gain.noise * echoed  # of Q_w on itself; below 1
-        Q_hat_w = along**2 + graph.across(drive, -kappa * root * m_w) + scatter * graph.UU
-        Q_w = (gain.noise * Q_hat_w + gain.signal * m_hat_w**2) / np.where(feedback < 1.0, 1.0 - feedback, np.nan)
-        return Weights(m_w, Q_w, gain.response, m_hat_w, Q_hat_w + Q_w * echoed, kappa * graph.W)
+    def checked_weights(self, pulls: Pulls, graph: Transforms, gain: WeightGain, tilt: Array | float = 0.0) -> Weights:
+        """Weights of a given law, NaN where they would echo in their own fields without end."""
+        w = weights_of(pulls, graph, gain, self.mu, b=self.b, tilt=tilt)
+        w.Q[w.Q < 0.0] = np.nan
+        return w
 
     def weight_gain(self, V_hat_w: Array) -> WeightGain:
         r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
@@ -298,3 +347,8 @@ def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> Weig
     noise = (law.variance * stiff) ** 2
     columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
     return WeightGain(*(column @ law.weight / alpha for column in columns))
+
+
+def in_units(reg: Array, gain: Array) -> Array:
+    r"""Regularization over the squared gain of the filter (Eq. 6.4), at most :math:`10^{60}`: squares underflow beyond."""
+    return np.minimum(reg / gain / gain, 1e60)

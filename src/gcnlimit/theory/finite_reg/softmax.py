@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import hermite_e
-from scipy.fft import rfft
+from scipy.fft import irfft, rfft
 from scipy.special import expit, gammaln, ndtri, wrightomega
 
 from gcnlimit._values import Array
@@ -42,10 +42,11 @@ _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of peri
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
 _FINE = 1.0 / 48  # step in the logarithm of a probability there
 _REACH = 7.5  # deviations of a Gaussian that matter
+_NARROW_SPAN = 0.75  # of [0, 1] below which a grid covers no more
 _NEGLIGIBLE = 9.0  # deviations beyond which its density is below rounding
 
 
-class _Averages(NamedTuple):
+class _ClassAverages(NamedTuple):
     """Averages of :math:`1 - \\pi_1`, its square, :math:`\\pi_2^2`, the trace in Eq. 8.7, and :math:`-\\log\\pi_1`."""
 
     missed: float
@@ -72,7 +73,9 @@ class SoftmaxOf(Loss):
         """Averages of Eq. 8.6."""
         C = self.classes
         found = self._each(mean, variance, v)
-        missed, square, other, trace = (np.array([getattr(a, name) for a in found]) for name in _Averages._fields[:4])
+        missed, square, other, trace = (
+            np.array([getattr(a, name) for a in found]) for name in _ClassAverages._fields[:4]
+        )
         return class_averages(C, missed, square, other, trace)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
@@ -80,21 +83,30 @@ class SoftmaxOf(Loss):
         test, train = self._each(mean, variance, np.full_like(v, self.smallest_response)), self._each(mean, variance, v)
         return np.array([a.loss for a in test]), np.array([a.loss for a in train])
 
-    def _each(self, mean: Array, variance: Array, v: Array) -> list[_Averages]:
+    def _each(self, mean: Array, variance: Array, v: Array) -> list[_ClassAverages]:
         return [self._averages(*point) for point in zip(mean, np.sqrt(variance), v, strict=True)]
 
-    def _averages(self, mean: float, deviation: float, v: float) -> _Averages:
-        if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e5):
-            return _Averages(*[np.nan] * 5)  # not the output of a network: the search steps back
+    def _averages(self, mean: float, deviation: float, v: float) -> _ClassAverages:
+        if not (np.isfinite(mean + deviation + v) and v > 0.0 and deviation < 1e3 and abs(mean) < 1e3 and v < 1e7):
+            return _ClassAverages(*[np.nan] * 5)  # not the output of a network: the search steps back
         if deviation < max(limit for nodes, limit in _NARROW.items() if nodes <= _nodes(self.classes)):
             return _by_counts(self.classes, mean, deviation, v)
         return _by_convolution(self.classes, mean, deviation, v)
 
 
-def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
+def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
     place, count, weight = _counts(C, _nodes(C))
-    omega = _differences(C, place, mean, deviation)
+    _, first, rest = _proximal(_differences(C, place, mean, deviation), count, v)
+    terms = (*_terms(C, count, first, rest, v), -np.log(first))
+    return _ClassAverages(*(float(weight @ term) for term in terms))
+
+
+def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array]:
+    """The number L at which the probabilities sum to one, that of the own class and those of the others; a case in each row.
+
+    `omega` are the outputs of the others less the own, `count` how many classes have each.
+    """
     top = np.maximum(0.0, np.max(omega, axis=1))
     L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
@@ -104,20 +116,19 @@ def _by_counts(C: int, mean: float, deviation: float, v: float) -> _Averages:
         L = L + step
         if np.max(np.abs(step)) < 1e-13 * (1.0 + np.max(np.abs(L))):
             break
-    terms = (*_terms(C, count, first, rest, v), -np.log(first))
-    return _Averages(*(float(weight @ term) for term in terms))
+    return L, first, rest
 
 
 def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
-    r"""The first four of `_Averages` for small outputs, as series in :math:`\epsilon`.
+    r"""The first four of `_ClassAverages` for small outputs, as series in :math:`\epsilon`.
 
-    `mean`, `variance` and `v` multiply :math:`\epsilon, \epsilon^2, \epsilon`. At a node of the Gauss-Hermite rule the
+    `mean`, `variance` and `v` begin at orders 1, 2 and 1. At a node of the Gauss-Hermite rule the
     probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
     higher degree than its order, so that the rule is exact.
     """
     order = mean.order
     place, count, weight = _counts(C, order // 2 + 1)
-    omega, v = _differences(C, place, mean.raised(), variance.sqrt().raised()), v.raised()
+    omega = _differences(C, place, mean, variance.lowered().lowered().sqrt().raised())
     first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
     for _ in range(order):  # each time one more order is right
         own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
@@ -137,7 +148,7 @@ def _differences(C: int, place: Array, mean: Any, deviation: Any) -> Any:
 
 
 def _terms(C: int, count: Array, first: Any, rest: Any, v: Any) -> tuple[Any, Any, Any, Any]:
-    """First four of `_Averages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
+    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
     each = np.ones(count.shape[1])
     q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
     total = q_first + (count * q_rest) @ each
@@ -175,43 +186,90 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
     return node[met] + centre, np.take_along_axis(count, met, axis=1), np.exp(log_weight)
 
 
-def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _Averages:
+def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Convolutions of the densities of the probabilities at each :math:`L`."""
-    own = np.sqrt(C) * mean
-    cells = _Cells.of(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) / deviation)))))
+    own, reach = np.sqrt(C) * mean, _REACH * deviation
+    others = np.array([[C - 1.0]])
 
-    # Values of L outside these ends have a negligible density. The trapezoidal rule between them converges faster than any
-    # power of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
-    lowest = max(own - _REACH * deviation, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
-    highest = max(own + v * (1.0 - 1.0 / C), 0.0) + _REACH * deviation + np.log(C)
-    L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))
+    # The other classes share what the own one misses. That is most where its output is lowest and theirs are highest; far
+    # below 1 where v is large, and the grid then covers no more of [0, 1].
+    missed = 1.0 - float(_proximal(np.array([[2.0 * reach - own]]), others, v)[1][0])
+    span = missed if missed < _NARROW_SPAN else 1.0
+    cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
-    # Transforms of the density of one probability, times a weight: B of another class, A of the node's own, whose output
-    # has the mean `own`, and v more from its target.
-    x, q = cells.probability, cells.probability / (1.0 + v * cells.probability)
-    one = np.ones_like(x)
-    B, B_q, B_2, B_2q = cells.transforms(L, deviation, v, (one, q, x**2, x**2 * q))
-    missed = 1.0 - x
-    weights = (one, missed, missed**2, -np.log(x))
-    A = cells.transforms(L - own - v, deviation, v, (*weights, *(w * q for w in weights)))
-    less_3 = B ** (C - 3)  # all other classes but two; but one; all of them
-    less_2 = less_3 * B
-    less_1 = less_2 * B
+    # Values of L outside these ends have a negligible density: L rises with each output, and is highest where all are. The
+    # trapezoidal rule between the ends converges faster than any power of the step, once this is below the deviation of L,
+    # about `deviation` over sqrt(C).
+    lowest = max(own - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
+    highest = own + reach + float(_proximal(np.array([[-own]]), others, v)[0][0])
+    L = np.arange(lowest, highest, min(0.45, 0.9 * C**-0.5) * min(deviation, 1.0))[:, None]
 
-    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others.
-    density = [cells.at_one(A[k + 4] * less_1 + (C - 1) * A[k] * B_q * less_2) for k in range(4)]
-    # G = pi_2^2: q belongs to the own class, to the class of the square, or to one of the C - 2 that are left.
-    other = cells.at_one(A[4] * B_2 * less_2 + A[0] * (B_2q * less_2 + (C - 2) * B_2 * B_q * less_3))
+    # The own class has the rest of the probability, and an output of mean `own`, with v more from its target. Near 0 its
+    # density varies with the logarithm, as theirs does.
+    if span == 1.0:
+        skip = cells.negligible(L - own - v, deviation, v)
+        x, share = cells.probability[skip:], cells.share[skip:]
+    else:
+        x, share = 1.0 - span * np.arange(cells.size + 1.0) / cells.size, np.ones(cells.size + 1)
+    mass = _density(x, L - own - v, deviation, v) * share
+    weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+    plain, with_q = (
+        [cells.grid(mass * w)[:, ::-1] if span == 1.0 else mass * w for w in each]
+        for each in (weights, [w * x / (1.0 + v * x) for w in weights])
+    )
+
+    # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others. The sums over L and over the
+    # probability need no step: it cancels against the norm.
+    sums = _sums_of_others(C, cells, span, L, (deviation, v))
+    norm, first, second, loss = (
+        np.vdot(b, sums.alone) + (C - 1) * np.vdot(a, sums.q) for a, b in zip(plain, with_q, strict=True)
+    )
+    other = np.vdot(with_q[0], sums.square) + np.vdot(plain[0], sums.square_q)
     # Sum over ordered pairs of q_i q_j: with the own class, in two orders, or without it.
-    trace = cells.at_one((C - 1) * B_q * (2.0 * A[4] * less_2 + (C - 2) * A[0] * B_q * less_3))
+    trace = (C - 1) * (2.0 * np.vdot(with_q[0], sums.q) + (C - 2) * np.vdot(plain[0], sums.qq))
+    return _ClassAverages(*(float(part / norm) for part in (first, second, other, trace, loss)))
 
-    # The sum over L needs no step: it cancels against the norm.
-    norm, first, second, loss = (float(np.sum(d)) for d in density)
-    return _Averages(*(float(s) / norm for s in (first, second, np.sum(other), np.sum(trace), loss)))
+
+class _Sums(NamedTuple):
+    r"""Densities of the sum of the other probabilities, one row for each L: `alone`, and times weights of one or two of them.
+
+    These are :math:`q_2`, :math:`\pi_2^2`, the latter times :math:`\sum_{j>1} q_j`, and :math:`q_2 q_3`.
+    """
+
+    alone: Array
+    q: Array
+    square: Array
+    square_q: Array
+    qq: Array
+
+
+def _sums_of_others(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, float]) -> _Sums:
+    """Densities at each L, for outputs of that deviation and v; probabilities up to the span."""
+    deviation, v = law
+    skip = cells.negligible(L, deviation, v, span)
+    x = span * cells.probability[skip:]
+    mass = _density(x, L, deviation, v) * cells.share[skip:]
+
+    # Transforms of the density of one probability, times a weight; and of all others but two, and but one.
+    q = x / (1.0 + v * x)
+    B, B_q, B_2, B_2q = (cells.transform(mass * weight) for weight in (np.ones_like(x), q, x**2, x**2 * q))
+    less_3 = B ** (C - 3)
+    less_2 = less_3 * B
+
+    # Beside a square, q belongs to the same class or to one of the C - 2 that are left.
+    square_q = less_2 * B_2q + (C - 2) * less_3 * B_2 * B_q
+    products = (less_2 * B, less_2 * B_q, less_2 * B_2, square_q, less_3 * B_q**2)
+    return _Sums(*(cells.inverse(product) for product in products))
+
+
+def _density(x: Array, L: Array, deviation: float, v: float) -> Array:
+    """Density of a probability, one row for each L: that of the output v x + log x + L, times its derivative in x."""
+    z = (v * x + np.log(x) + L) / deviation
+    return np.asarray(np.exp(-0.5 * z**2) * (v + 1.0 / x))
 
 
 class _Cells(NamedTuple):
-    r"""Grid for measures of a probability in [0, 1].
+    r"""Grid for measures of a probability in [0, 1], or of its multiple.
 
     Above some cells it is a grid of `size` equal steps; below, where densities vary with the logarithm of the probability, one
     in that logarithm, whose masses go to the nearest four points of the first by cubic interpolation; a smooth partition joins
@@ -225,43 +283,35 @@ class _Cells(NamedTuple):
     small: int
     spread: Array
 
-    @classmethod
-    def of(cls, size: int) -> _Cells:
-        """Grid of that size."""
-        return _cells(size)
+    @property
+    def damping(self) -> Array:
+        """Factor exp(-d x) of the densities that are transformed.
 
-    def transforms(
-        self, L: Array, deviation: float, v: float, weights: tuple[Array, ...]
-    ) -> list[npt.NDArray[np.complex128]]:
-        """Fourier transforms of the damped densities, times each weight, one row for each :math:`L`."""
-        # Points of the logarithmic grid where the Gaussian is below rounding for every L are left out.
-        n, least = self.size, -np.max(L) - v - _NEGLIGIBLE * deviation
-        skip = min(int(np.searchsorted(np.log(self.probability[: self.small]), least)), self.small)
-        x, small = self.probability[skip:], self.small - skip
+        Sums of probabilities exceed 1, and a transform of period 2 adds what lies at x + 2k to what is wanted at x. The factor
+        commutes with convolution and leaves of that a part exp(-2 k d).
+        """
+        return np.exp(-_DAMPING * np.arange(self.size + 1.0) / self.size)
 
-        # Density of x: that of the output v x + log x + L, times its derivative in x, times the weight of the point.
-        z = (v * x + np.log(x) + L[:, None]) / deviation
-        density = np.exp(-0.5 * z**2) * (self.share[skip:] * (v + 1.0 / x) / (np.sqrt(2.0 * np.pi) * deviation))
+    def negligible(self, L: Array, deviation: float, v: float, span: float = 1.0) -> int:
+        """Number of points of the logarithmic grid, times the span, where the Gaussian is below rounding for every L."""
+        least = -np.max(L) - v - _NEGLIGIBLE * deviation
+        return int(np.searchsorted(np.log(span * self.probability[: self.small]), least))
 
-        # Sums of probabilities exceed 1, and a transform of period 2 adds what lies at 1 + 2k to what is wanted at 1. The
-        # factor exp(-d x) commutes with convolution and leaves of that a part exp(-2 k d); at 1 it is the same for all.
-        damping = np.exp(-_DAMPING * np.arange(n + 1.0) / n)
-        answers = []
-        for weight in weights:
-            mass = density * weight[skip:]
-            grid = np.zeros((L.size, n + 1))
-            grid[:, 1:] = mass[:, small:]
-            grid[:, : self.spread.shape[1]] += mass[:, :small] @ self.spread[skip:]
-            answers.append(rfft(grid * damping, 2 * n, axis=1))
-        return answers
+    def grid(self, mass: Array) -> Array:
+        """Masses at equal steps from 0 to 1, from those at the last of the points."""
+        grid = np.zeros((len(mass), self.size + 1))
+        grid[:, 1:] = mass[:, -self.size :]
+        small = mass.shape[1] - self.size
+        grid[:, : self.spread.shape[1]] += mass[:, :small] @ self.spread[self.small - small :]
+        return grid
 
-    def at_one(self, transform: npt.NDArray[np.complex128]) -> Array:
-        """Densities at 1 of the measures with these transforms, up to a common factor."""
-        # Half of the period away, the inverse transform is a sum with alternating signs. Frequencies of both signs count,
-        # but for the first and the last, which are their own mirror image.
-        sign = np.where(np.arange(self.size + 1) % 2 == 0, 2.0, -2.0)
-        sign[[0, -1]] *= 0.5
-        return np.asarray(transform.real @ sign)
+    def transform(self, mass: Array) -> npt.NDArray[np.complex128]:
+        """Fourier transform of damped masses, one measure in each row."""
+        return np.asarray(rfft(self.grid(mass) * self.damping, 2 * self.size, axis=1))
+
+    def inverse(self, transform: npt.NDArray[np.complex128]) -> Array:
+        """Masses at equal steps, without the damping."""
+        return np.asarray(irfft(transform, 2 * self.size, axis=1)[:, : self.size + 1] / self.damping)
 
 
 @lru_cache(maxsize=4)

@@ -19,7 +19,7 @@ Solving the equations of a symmetric graph, on grids over its spectrum that are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -32,10 +32,8 @@ from gcnlimit.numerics.linear import batches
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.results.order_parameters import OrderFunctions, Weights, gathered
 from gcnlimit.results.performance import Status
-from gcnlimit.theory.finite_reg.continuation import follow, iterate
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
-from gcnlimit.theory.finite_reg.scaling import ScaledChain
-from gcnlimit.theory.finite_reg.solution import FAR, Solution, scaled_chain, status_of
+from gcnlimit.theory.finite_reg.solution import FAR, ScaledChain, Solution, follow, iterate, scaled_chain, status_of
 from gcnlimit.theory.points import Points
 
 
@@ -192,6 +190,8 @@ class SymmetricSolution(Solution):
 
     grids: Grids
 
+    kind: ClassVar[type[SymmetricEquations]] = SymmetricEquations
+
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
@@ -200,7 +200,7 @@ class SymmetricSolution(Solution):
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = cls._grids(points, chain and scaled_chain(points, chain)).even()
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind).even()
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(found)
         rough = np.flatnonzero(found.converged)
@@ -218,15 +218,11 @@ class SymmetricSolution(Solution):
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
         scaled = scaled_chain(points, chain)
-        grids = cls._grids(points, scaled).even()
+        grids = Grids.of(points, scaled, cls.kind).even()
         reg = FAR * grids.equations().far
-        grids = grids.at(reg)
+        grids = replace(grids, reg=reg)
         status = np.full(points.size, Status.CONVERGED)
         return cls._at(points, grids, explicit(grids.equations().start()), status), reg * scaled.gain**2
-
-    @classmethod
-    def _grids(cls, points: Points, scaled: ScaledChain | None) -> Grids:
-        return Grids.of(points, scaled)
 
     @classmethod
     def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
@@ -252,28 +248,28 @@ class SymmetricSolution(Solution):
 
 @dataclass(frozen=True, eq=False)
 class Grids:
-    """Number of nodes on the spectrum for each point; `scaled` takes the place of the filter, `reg` of the regularization."""
+    """Number of nodes on the spectrum for each point, and the equations there.
+
+    `scaled` takes the place of the filter, and `reg`, in units of its gain, that of the regularization.
+    """
 
     points: Points
     nodes: npt.NDArray[np.int64]
     scaled: ScaledChain | None
+    kind: type[SymmetricEquations] = SymmetricEquations
     reg: Array | None = None
 
-    kind: ClassVar[type[SymmetricEquations]] = SymmetricEquations
-
     @classmethod
-    def of(cls, points: Points, scaled: ScaledChain | None) -> Self:
+    def of(
+        cls, points: Points, scaled: ScaledChain | None, kind: type[SymmetricEquations] = SymmetricEquations
+    ) -> Self:
         r"""Grids to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more nodes than powers."""
         nodes = 2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32
-        return cls(points, np.asarray(nodes, np.int64), scaled)
+        return cls(points, np.asarray(nodes, np.int64), scaled, kind)
 
     def even(self) -> Self:
         """Same grids, all as fine as the finest."""
-        return type(self)(self.points, np.full_like(self.nodes, np.max(self.nodes)), self.scaled)
-
-    def at(self, reg: Array) -> Self:
-        """Same grids at another regularization, in units of the filter's gain."""
-        return type(self)(self.points, self.nodes, self.scaled, reg)
+        return replace(self, nodes=np.full_like(self.nodes, np.max(self.nodes)))
 
     def equations(self, rows: npt.NDArray[np.intp] | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""

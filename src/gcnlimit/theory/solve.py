@@ -4,7 +4,8 @@ On a symmetric graph the filter enters through its values on the spectrum alone
 (`gcnlimit.theory.finite_reg.symmetric`); on a directed one it is written as a chain of layers
 (`gcnlimit.theory.finite_reg.directed`), but PageRank is closed there (`gcnlimit.theory.finite_reg.pagerank`). Each filter
 is first brought to gain 1, the regularization is measured in units of :math:`\tau(g^2)`, and the solution is followed down
-from a large regularization, where it is explicit.
+from a large regularization, where it is explicit. Heterogeneous degrees under the symmetric normalization take the same
+equations with one more number; other normalizations, and directed operators, those of `gcnlimit.theory.degrees.layers`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
+from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
 from gcnlimit.theory.finite_reg.propensities import PropensitySolution
@@ -28,12 +30,15 @@ _STRONG = (
 
 
 def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
-    """How the points are solved: the one choice between symmetric and directed graphs."""
+    """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
     if PageRankSolution.applies(points, chain):
         return PageRankSolution
-    if points.degrees is not None:
-        return PropensitySolution
     return SymmetricSolution if points.symmetric else DirectedSolution
+
+
+def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
+    """How points under a law of degrees are solved."""
+    return PropensitySolution if points.normalization.plain and points.symmetric else LayerSolution
 
 
 def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterations: int) -> Solution:

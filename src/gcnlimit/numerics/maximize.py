@@ -1,16 +1,98 @@
-"""Maxima in a cube, of many functions at once, by climbing from many starts; problems as in `gcnlimit.numerics.scan`."""
+r"""Global maxima of many functions at once: on an interval, and in a cube by climbing from many starts.
+
+`objective(u, which)` returns the value of problem number ``which[i]`` at the point ``u[i]``, so that thousands of problems
+cost a few vectorized calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.numerics.scan import Index, Maxima, Objective, best_of_each, favoured
 
-_FIRST, _LONGEST = 0.1, 0.5  # longest steps, the first and any: coordinates are of order one
+Index = npt.NDArray[np.intp]
+Objective = Callable[[Array, Index], Array]
+
+_SCAN = 33  # points of the scan: maxima closer than their spacing may be taken for one
+_NUDGE = 1e-6  # distance from an end of the interval at which the function must be lower for the end to be a maximum
+_FIRST, _LONGEST = 0.1, 0.5  # longest steps of a climb, the first and any: coordinates are of order one
+
+
+class Maxima(NamedTuple):
+    """Best point of each problem in the unit cube, its value, the range of values seen, and whether it is settled."""
+
+    u: Array
+    value: Array
+    range: Array
+    converged: npt.NDArray[np.bool_]
+
+
+def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 4e-16) -> Maxima:
+    """Global maximum of each problem on [0, 1].
+
+    The interval is scanned, *every* local maximum of the scan is refined in its bracket (Chandrupatla's method), and the
+    best wins; the ends count as maxima if the function falls on leaving them.
+
+    Parameters
+    ----------
+    objective
+        Called with arrays of one axis, points and numbers of problems.
+    problems
+        Number of problems.
+    accuracy
+        Relative accuracy of the values.
+
+    Examples
+    --------
+    >>> bumps = lambda u, which: np.exp(-99 * (u - 0.2) ** 2) + 0.8 * which * np.exp(-99 * (u - 0.9) ** 2)
+    >>> maximize_interval(bumps, 3).u[:, 0].round(3)  # the second bump is absent, lower, higher
+    array([0.2, 0.2, 0.9])
+    """
+    from scipy.optimize import elementwise
+
+    grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, _SCAN)[1:-1], [1.0 - _NUDGE, 1.0]])
+    everyone = np.arange(problems)
+    values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)
+    left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
+    which, peak = np.nonzero((middle >= left) & (middle > right))
+    refined = elementwise.find_minimum(  # type: ignore[call-overload]
+        lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
+        (grid[peak], grid[peak + 1], grid[peak + 2]),
+        args=(which.astype(float),),
+        tolerances={"xatol": 1e-9, "xrtol": 1e-8, "fatol": 0.0, "frtol": accuracy},
+    )
+    found = refined.status != -1  # a plateau, level to rounding, is not a bracket
+    u = np.where(found, refined.x, grid[peak + 1])
+    value = np.where(found, -refined.f_x, values[which, peak + 1])
+    return best_of_each(
+        np.concatenate([which, everyone, everyone]),
+        np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
+        np.concatenate([value, favoured(values[:, -1], accuracy), favoured(values[:, 0], accuracy)]),
+        np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
+        np.ptp(values, axis=1),
+    )
+
+
+def favoured(value: Array, accuracy: float) -> Array:
+    """Raise a value by a few rounding errors, so that ties go to the end of the interval."""
+    return value + max(1e-13, 10.0 * accuracy) * (1.0 + np.abs(value))
+
+
+def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
+    """Return the higher of two maxima of each problem; of two equal ones, the second."""
+    second = favoured(other.value, accuracy) >= one.value
+    columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
+    return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
+
+
+def best_of_each(which: Index, u: Array, value: Array, settled: npt.NDArray[np.bool_], seen: Array) -> Maxima:
+    """The best candidate of each problem."""
+    last = np.lexsort((value, which))[np.append(np.flatnonzero(np.diff(np.sort(which))), which.size - 1)]
+    return Maxima(u[last], value[last], seen, settled[last])
 
 
 def maximize_box(
@@ -140,7 +222,7 @@ def ascend(
     rows = np.arange(x.shape[0])
     f, g = value(x, rows), gradient(x, rows)
     scale = np.maximum(1.0, np.linalg.norm(g, axis=1) / _FIRST)[:, None, None]
-    state = _State(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
+    state = _Climb(np.array(x), f, g, np.eye(x.shape[1]) / scale if H is None else H.copy())
     for step in range(steps):
         rows = rows[state.slope(rows) > tol]
         rows = rows[state.promise(rows) > gain]
@@ -151,7 +233,7 @@ def ascend(
     return Ascent(state.x, state.f, (state.slope(rows) < max(tol, 1e-6)) | (state.promise(rows) <= gain), state.H)
 
 
-class _State(NamedTuple):
+class _Climb(NamedTuple):
     """Points of a climb, their values, gradients and inverse Hessians (of minus the value); updated in place."""
 
     x: Array
@@ -171,7 +253,7 @@ class _State(NamedTuple):
 
 
 def _advance(
-    value: Objective, gradient: Objective, state: _State, rows: Index, accuracy: float, *, unscaled: bool
+    value: Objective, gradient: Objective, state: _Climb, rows: Index, accuracy: float, *, unscaled: bool
 ) -> Index:
     """One step of the BFGS method for these rows; return those that it brought forward."""
     x, f, g = state.x[rows], state.f[rows], state.g[rows]
