@@ -22,7 +22,7 @@ contextual stochastic block model* (Duranthon and Zdeborová, [arXiv:2503.01361]
 
 ```
 gcnlimit reproduce --out figures          # theory in full, dots at {nodes} nodes and {trials} graphs each: minutes
-gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each, as in the paper: hours on a processor
+gcnlimit reproduce --full --out figures   # dots at 10 000 nodes and ten graphs each: hours, or minutes with --device cuda
 ```
 
 Each picture comes with its numbers, a NetCDF file from which `gcnlimit figure NAME --data NAME.nc` draws it again. Lines are \

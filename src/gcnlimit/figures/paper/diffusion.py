@@ -43,8 +43,8 @@ SOLVED = np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5])
 def data(symmetrize: bool) -> xarray.Dataset:
     r"""Accuracy of the continuous network against the diffusion time, at several regularizations, theory and simulation.
 
-    On the graph as it is, and on the symmetrized graph, where :math:`\lambda^s = \sqrt 2 \lambda`; three
-    panels of the paper: :math:`\alpha = 4`, :math:`\rho = 0.1`; :math:`\alpha = 1`, :math:`\rho = 0.1`; :math:`\alpha = 2`,
+    One figure is on the graph as it is, one on the symmetrized graph, where :math:`\lambda^s = \sqrt 2 \lambda`. Each has the
+    three panels of the paper: :math:`\alpha = 4`, :math:`\rho = 0.1`; :math:`\alpha = 1`, :math:`\rho = 0.1`; :math:`\alpha = 2`,
     :math:`\mu = 1`, :math:`\rho = 0.3`. The paper has the theory at infinite regularization only; here every dot has its own.
 
     Chosen here, where the paper leaves it open: :math:`r` = 0.1, 1, 10 and infinity; a strong and a weak signal in each panel,

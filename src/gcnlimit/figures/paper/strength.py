@@ -46,7 +46,7 @@ def data() -> xarray.Dataset:
 
 
 def error_data() -> xarray.Dataset:
-    r"""Training errors of the networks of the figure before, on the same simulated graphs.
+    r"""Training errors of the networks of ``residual-strength``, on the same simulated graphs.
 
     If :math:`c` were trained on :math:`E_{train}` it would diverge, and the graph would be discarded: it has to be chosen by the
     accuracy. At infinite regularization the output vanishes and the error is :math:`\ell(0)`, which is not drawn.
