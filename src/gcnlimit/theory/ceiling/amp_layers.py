@@ -130,7 +130,8 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     right = STEP * float(np.sum(T1 * rest * G0))
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
     log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
-    return SoftmaxAverages((C * right - 1.0) / (C - 1.0), (C * squares - 1.0) / (C - 1.0), log_Z - lead)
+    norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
+    return SoftmaxAverages((C * right - 1.0) / (C - 1.0), norm, log_Z - lead)
 
 
 def _gaussian_gumbel(tau: Array, deviation: float) -> tuple[Array, Array, Array]:

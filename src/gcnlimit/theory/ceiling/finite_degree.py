@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import real
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -19,6 +20,8 @@ from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
 from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
+_NUMBERS = 12.0  # held at once for each node and class
+_EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
 _LARGEST = 1e50  # of a parameter or its inverse: the evidence of the features and its square must be numbers
 _DIFFERENT = 0.01  # overlap by which two fixed points differ, or a population still drifts, at least
@@ -37,6 +40,7 @@ def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed
         raise ParameterError(f"degrees need equal classes, got classes = {data.classes}; leave out one of the two")
     real("alpha", data.alpha, low=1.0 / _LARGEST, high=_LARGEST)
     real("mu", data.mu, high=_LARGEST)
+    _require_memory(data, degree, population)
     answer: BayesPrediction = at_each_point(
         data, lambda point: _ceiling(SparseModel.of(point, degree), population, sweeps, seed)
     )
@@ -45,6 +49,8 @@ def sparse_ceiling(data: CSBM, degree: float, population: int, sweeps: int, seed
 
 def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[BayesPrediction, ...]:
     """Ceilings on a new graph at a finite mean degree: both graphs at hand, in two stages, with frozen weights."""
+    for model in (data, to):
+        _require_memory(model, degree, sizes[0])
     home, there = (SparseModel.of(model, degree) for model in (data, to))
     known = home.features.mu * float(np.asarray(_ceiling(home, *sizes).order_parameters.overlap))
     taught = replace(there.features, known=known)
@@ -52,6 +58,17 @@ def sparse_elsewhere(data: CSBM, to: CSBM, degree: float, *sizes: int) -> tuple[
     joint = _ceiling(there, *sizes, beside=home)
     two_stages, frozen = (_ceiling(replace(there, features=one), *sizes) for one in (taught, fixed))
     return joint, two_stages, frozen
+
+
+def _require_memory(data: CSBM, degree: float, population: int) -> None:
+    """Refuse a population whose messages would not fit."""
+    edges = degree * (2.0 if data.directed else 1.0)
+    needed = 8.0 * population * (_NUMBERS * data.fractions.size + _EDGE * edges)
+    require(
+        f"a population of {population} nodes at degree {degree:g}",
+        needed,
+        "take a smaller population or leave out degree",
+    )
 
 
 def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
