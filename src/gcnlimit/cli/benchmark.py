@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,13 +76,20 @@ def command(
     runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
     files = [*runs, *(Scores.load(part) for part in parts)]
     names = {problem.name for problem in chosen} if named or aside else None
-    everything = merge([*files, *([published()] if beside else [])])
+    everything = merge([*files, *([_apart(published(), files)] if beside else [])])
     scores = Scores(tuple(run for run in everything.runs if names is None or run.problem in names))
     if out is not None:
         scores.save(out)
     _rank(scores, list(models) or [run.method for part in files[:1] for run in part.runs], form)
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
+
+
+def _apart(published: Scores, files: Sequence[Scores]) -> Scores:
+    """Published results, renamed where a file has a method of the same name, which they would replace."""
+    own = {run.method for part in files for run in part.runs}
+    runs = (replace(run, method=f"{run.method}, published") if run.method in own else run for run in published.runs)
+    return replace(published, runs=tuple(runs))
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:
@@ -124,5 +132,6 @@ def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
             show(columns, len(ranking.methods), title="", form=form)
             continue
         click.echo(f"Test accuracy in per cent, {size} graphs; * mine; n.s.: within three standard errors of mine")
-        click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {len(ranking.common)} common problems\n")
+        common = ", ".join(ranking.common) if len(ranking.common) < 3 else f"{len(ranking.common)} common problems"
+        click.echo(f"Ranked by place, 0 at chance and 1 at the ceiling, over {common}\n")
         click.echo(ranking.text(shutil.get_terminal_size().columns if sys.stdout.isatty() else None) + "\n")
