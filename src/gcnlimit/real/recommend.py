@@ -82,7 +82,9 @@ class Recommendation:
         return axes
 
     def __repr__(self) -> str:
-        accuracy = "unknown" if self.expected.value is None else f"{self.expected.low:.2f} to {self.expected.high:.2f}"
+        value, low, high = self.expected
+        within = f"{low:.2f} to {high:.2f}" if low else f"at most {high:.2f}"
+        accuracy = "unknown" if value is None else within
         return f"Recommendation({self.network}, accuracy {accuracy})"
 
     def _repr_html_(self) -> str:
