@@ -1,16 +1,13 @@
-"""Networks of the study: sparse products are the layers of PyTorch Geometric, a device chooses as the processor does."""
+"""Networks of the study: sparse products are the layers of PyTorch Geometric, and what is known is not run again."""
 
-import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.benchmark.methods import STRENGTHS, linear_by_leave_one_out
-from gcnlimit.benchmark.task import split
 
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
-from benchmarks.gnn import device_ridge, networks, study  # noqa: E402
+from benchmarks.gnn import networks, study  # noqa: E402
 
 
 def graph():
@@ -35,13 +32,6 @@ def test_layers_are_those_of_torch_geometric(ours, theirs, operator, sizes):
     start = (x, torch.randn(60, 5)) if ours is networks.GCN2Conv else (x,)
     with torch.no_grad():
         assert torch.allclose(one(*start, getattr(parts, operator)), other(*start, parts.edges), atol=1e-5)
-
-
-def test_a_device_chooses_the_linear_network_that_the_processor_chooses():
-    seed = np.random.SeedSequence(5)
-    task = split(gl.sample(gl.CSBM(4, 1.2, 3.0, 0.3), 400, 20, seed, dtype=np.float32), "own", seed)
-    found = device_ridge.linear_by_leave_one_out(task, STRENGTHS, "cpu")
-    assert np.allclose(found, linear_by_leave_one_out(task), atol=1e-4)
 
 
 def test_results_that_are_known_are_not_computed_again(tmp_path):

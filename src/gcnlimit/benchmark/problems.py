@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
-from gcnlimit._values import Value
+from gcnlimit._values import Array, Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, entropy, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from gcnlimit.network import GCN
     from gcnlimit.simulation.data.instance import Instance
 
 FILE = "record.json"
@@ -72,7 +71,8 @@ class Exact:
     features
         Best possible from the features alone, without the graph.
     linear
-        Best network of one filter and one weight vector, at large degree: at a finite one it is not known.
+        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it is not
+        known. With hubs or on a new graph the filter is the best PageRank.
     algorithmic
         Best known algorithm: message passing, knowing the parameters, at the degree of the graphs.
     bayes, bayes_error
@@ -231,36 +231,41 @@ def computed_exact(problem: Problem, population: int = 3000) -> Exact:
 
 
 def _best_linear(data: CSBM, to: CSBM | None) -> float:
-    """Accuracy of the best network of one filter and one weight vector; on a new graph it may read through another filter."""
+    """Accuracy of the best network of one filter and one weight vector, at any regularization."""
     from gcnlimit.choose.best_filter import filter_ceiling
     from gcnlimit.choose.tune import tune
     from gcnlimit.filters import PageRank
     from gcnlimit.network import GCN
     from gcnlimit.theory.decision import best_log_error
-    from gcnlimit.theory.transfer import best_test_filter, transfer
 
     if to is not None:
-        gcn = best_to_deploy(data)
-        return float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
+        return _best_deployed(data, to)
     if data.degrees is not None:
         gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
-        return float(np.asarray(tune(data, gcn, {"theta": (-1.0, 1.0)}).prediction.test_accuracy))
+        best = tune(data, gcn, {"theta": (-1.0, 1.0), "reg": (1e-2, math.inf)})
+        return float(np.asarray(best.prediction.test_accuracy))
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
     margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
     return float(-np.expm1(best_log_error(margin, data.classes)))
 
 
-def best_to_deploy(data: CSBM) -> GCN:
-    r"""Linear network whose weights suit another graph best: PageRank at infinite regularization.
+def _best_deployed(data: CSBM, to: CSBM) -> float:
+    """Accuracy on another graph of the best PageRank to train with, read through the filter that is best there."""
+    from scipy.optimize import minimize
 
-    Among all filters :math:`\theta = \lambda_s/(\lambda_s^2 + \frac1{1-\rho})` makes `q` of Eq. 10.5 the largest: its
-    denominator is least where the filter is the ratio of the two spectral densities.
-    """
     from gcnlimit.filters import PageRank
     from gcnlimit.network import GCN
+    from gcnlimit.theory.transfer import best_test_filter, best_training_filter, transfer
 
-    signal = float(data.operator(symmetrize=True).signal)
-    return GCN(PageRank(signal / (signal**2 + 1.0 / (1.0 - float(data.rho)))), symmetrize=True)
+    def loss(point: Array) -> float:
+        gcn = GCN(PageRank(point[0]), reg=10.0 ** point[1], symmetrize=True)
+        return -float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
+
+    pole = 0.999 / float(data.operator(symmetrize=True).radius)
+    start = float(np.asarray(best_training_filter(data).theta)), 2.0  # the first is best at infinite regularization
+    bounds = [(-pole, pole), (-2.0, 6.0)]
+    found = minimize(loss, start, method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-4, "fatol": 1e-9})
+    return -float(found.fun)
 
 
 _SUITE = (

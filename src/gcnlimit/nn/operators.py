@@ -12,11 +12,9 @@ import torch
 from scipy import sparse
 
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
-from gcnlimit.graphs.operator import centring, propagation
+from gcnlimit.graphs.operator import centring, has_hubs, propagation
 from gcnlimit.graphs.tables import from_edges
 from gcnlimit.simulation.data.operator import propensities
-
-_HUBS = 0.1  # variance of the propensities from which a graph has hubs
 
 
 class Edges(NamedTuple):
@@ -149,12 +147,6 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
     return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
-
-
-def has_hubs(graph: Any) -> bool:
-    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
-    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
-    return bool(counted.var() - counted.mean() > _HUBS * counted.mean() ** 2)
 
 
 def _by_degrees(graph: Any) -> SymmetricOperator:
