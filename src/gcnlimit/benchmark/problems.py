@@ -96,14 +96,6 @@ class Exact:
     frozen: float | None = None
     scatter: float = math.nan
 
-    def share(self, accuracy: float) -> float:
-        """Share of the way from the features alone, 0, to the best possible, 1.
-
-        >>> Exact(0.6, 0.7, 0.8, bayes=0.8, bayes_error=0.0, bayes_large_degree=0.8).share(0.75)
-        0.75
-        """
-        return round((accuracy - self.features) / (self.bayes - self.features), 12)
-
 
 @dataclass(frozen=True, eq=False)
 class Problem(Value):
