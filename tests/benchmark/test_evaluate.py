@@ -156,6 +156,8 @@ def test_a_problem_of_your_own_has_accuracies_and_no_place():
     line = evaluate(lambda task: task.targets, own, size="small", graphs=1).lines[0]
     assert line.accuracy == 0.5
     assert np.isnan(line.place)
+    with pytest.raises(gl.ParameterError, match="bayes_optimal"):
+        own.exact  # noqa: B018
 
 
 @pytest.mark.parametrize("wrong", [{"problems": 3}, {"size": [3]}, {"seed": -1}, {"progress": "x"}, {"graphs": 0}])

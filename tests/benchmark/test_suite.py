@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
+from benchmarks.gnn.make_record import computed_exact
 from gcnlimit.benchmark.methods import METHODS
-from gcnlimit.benchmark.problems import as_problems, computed_exact, recorded
+from gcnlimit.benchmark.problems import as_problems, recorded
 from gcnlimit.benchmark.scores import place
 from gcnlimit.benchmark.task import checksum
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gcnlimit._validation import check_types, flag, number, whole
-from gcnlimit._values import Array, Value
+from gcnlimit._values import Value
 from gcnlimit.benchmark.task import Classes, Task, checksum, entropy, split
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Gamma, LogNormal, Pareto
@@ -139,10 +139,13 @@ class Problem(Value):
 
     @property
     def exact(self) -> Exact:
-        """Exact test accuracies in the large-size limit, recorded for the suite; a problem of your own takes seconds."""
-        if _known().get(self.name) == self:
-            return Exact(**_record()["exact"][self.name])
-        return computed_exact(self)
+        """Exact test accuracies in the large-size limit, recorded for the suite."""
+        if _known().get(self.name) != self:
+            raise ParameterError(
+                f"problem = {self.name!r} is not of the suite, whose exact accuracies are recorded; take "
+                "gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
+            )
+        return Exact(**_record()["exact"][self.name])
 
     def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
         """Task on the graph of that number.
@@ -200,64 +203,6 @@ def check_size(size: object) -> None:
     """Refuse what is not the name of a size."""
     if not isinstance(size, str) or size not in SIZES:
         raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
-
-
-@lru_cache(maxsize=64)
-def computed_exact(problem: Problem, population: int = 3000) -> Exact:
-    """Exact accuracies of a problem, by the theory, with as many nodes in each population."""
-    from gcnlimit.theory.bayes import bayes_optimal
-
-    data, to = problem.data, problem.to
-    beside: Any = {} if to is None else {"to": to}
-    alone: Any = {} if to is None else {"to": to.replaced(lam=0.0)}
-    best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
-    return Exact(
-        features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),
-        linear=_best_linear(data, to),
-        algorithmic=float(best.algorithmic.test_accuracy),
-        bayes=float(best.test_accuracy),
-        bayes_error=float(best.standard_error.test_accuracy),
-        bayes_large_degree=float(bayes_optimal(data, **beside).test_accuracy),
-        frozen=None if to is None else float(best.frozen.test_accuracy),
-    )
-
-
-def _best_linear(data: CSBM, to: CSBM | None) -> float:
-    """Accuracy of the best network of one filter and one weight vector, at any regularization."""
-    from gcnlimit.choose.best_filter import filter_ceiling
-    from gcnlimit.choose.tune import tune
-    from gcnlimit.filters import PageRank
-    from gcnlimit.network import GCN
-    from gcnlimit.theory.decision import best_log_error
-
-    if to is not None:
-        return _best_deployed(data, to)
-    if data.degrees is not None:
-        gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
-        best = tune(data, gcn, {"theta": (-1.0, 1.0), "reg": (1e-2, math.inf)})
-        return float(np.asarray(best.prediction.test_accuracy))
-    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
-    margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
-    return float(-np.expm1(best_log_error(margin, data.classes)))
-
-
-def _best_deployed(data: CSBM, to: CSBM) -> float:
-    """Accuracy on another graph of the best PageRank to train with, read through the filter that is best there."""
-    from scipy.optimize import minimize
-
-    from gcnlimit.filters import PageRank
-    from gcnlimit.network import GCN
-    from gcnlimit.theory.transfer import best_test_filter, best_training_filter, transfer
-
-    def loss(point: Array) -> float:
-        gcn = GCN(PageRank(point[0]), reg=10.0 ** point[1], symmetrize=True)
-        return -float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
-
-    pole = 0.999 / float(data.operator(symmetrize=True).radius)
-    start = float(np.asarray(best_training_filter(data).theta)), 2.0  # the first is best at infinite regularization
-    bounds = [(-pole, pole), (-2.0, 6.0)]
-    found = minimize(loss, start, method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-4, "fatol": 1e-9})
-    return -float(found.fun)
 
 
 _SUITE = (

@@ -5,8 +5,6 @@ Features enter as whitened principal components.
 
 from __future__ import annotations
 
-import copy
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,96 +18,10 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.nn.network import MessagePassing
-from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
+from gcnlimit.nn.operators import SymmetricOperator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.views import Scaling
-
-
-def message_passing_scores(
-    features: npt.NDArray[Any],
-    graph: Any,
-    labels: npt.NDArray[np.int64],
-    *,
-    layers: int = 15,
-    operator: str = "auto",
-    seed: int = 0,
-    device: str = "cpu",
-    new: tuple[npt.NDArray[Any], Any] | None = None,
-    **options: Any,
-) -> npt.NDArray[Any]:
-    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are its ablations.
-
-    `new` is another graph, its features and its adjacency, of the same classes: its nodes follow in the answer. The network
-    is trained on the first and passes messages on both; the signal of the new graph is measured without labels.
-    """
-    counts = np.bincount(labels[labels >= 0])
-    memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
-    options = {"sizes": _unequal(counts), "memory": memory, **options}
-    x, y = _tensor(features, device), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
-    S = from_graph(graph, operator).to(device)
-    network = MessagePassing(counts.size, layers, **options).to(device)
-    train(network, x, S, y, seed=seed)
-    with torch.no_grad():
-        if new is None:
-            return np.asarray(network(x, S, y, y >= 0).cpu().numpy())
-        there = _tensor(new[0], device), from_graph(new[1], operator).to(device)
-        return np.asarray(_on_both(network, (x, S), there, y).cpu().numpy())
-
-
-def _tensor(values: npt.NDArray[Any], device: str) -> Any:
-    return torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
-
-
-def _unequal(counts: npt.NDArray[np.int64]) -> bool:
-    """Whether so many labels of each class differ by more than chance from equal numbers: at four deviations of chi squared."""
-    mean, freedom = counts.mean(), counts.size - 1
-    return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
-
-
-def _on_both(network: MessagePassing, here: tuple[Any, Any], there: tuple[Any, Any], labels: Any) -> Any:
-    """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
-    (x, S), (x_new, S_new) = here, there
-    shown = torch.nn.functional.one_hot(labels.clamp(min=0), network.classes) * (labels >= 0)[:, None]
-    known = torch.zeros(len(x) + len(x_new), 1, network.classes, dtype=x.dtype, device=x.device)
-    known[: len(x), 0] = shown.to(x.dtype)
-    gain, both = float(network.numbers[0, 0]), torch.cat([x, x_new])
-    signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
-    wider = copy.deepcopy(network)
-    wider.numbers[:, 1:3] *= len(both) / len(x)  # more nodes say more of the class means
-    for _ in range(REFINEMENTS):
-        logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0]
-        signal = refined_signal(S_new, wider.means(logits)[len(x) :], signal)
-    return wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0][:, 0]
-
-
-REFINEMENTS = 4
-
-
-def label_free_signal(S: SymmetricOperator, x: Any, centroids: Any) -> float:
-    r"""Signal :math:`\lambda` of a graph from features read by centroids of other nodes, without labels (Eq. 10.10).
-
-    The scores :math:`z = Xu` have :math:`|z|^2/N = (1 + c^2)|u|^2` and :math:`z\cdot Sz/|z|^2 = \lambda c^2/(1 + c^2)`.
-    """
-    z = x @ centroids
-    square = float((z**2).sum())
-    c2 = square / len(z) / max(float((centroids**2).sum()), 1e-300) - 1.0
-    return float((z * (S @ z)).sum()) / square * (1.0 + c2) / c2 if c2 > 0.0 else 0.0
-
-
-def refined_signal(S: SymmetricOperator, means: Any, signal: float) -> float:
-    r"""Signal of a graph from posterior means that were found with about this signal, and of its sign.
-
-    Their field :math:`h = S\hat y - \lambda (1 - q)\hat y` is :math:`\lambda q y` and noise of variance :math:`q`.
-    """
-    theta = torch.ones(len(means), 1, 1, dtype=means.dtype, device=means.device)
-    theta = theta if S.theta is None else S.theta[:, None, None]
-    square = (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
-    q = float((theta * square).mean())
-    h = (S @ means[:, 0])[:, None] - signal * S.reaction(1.0 - square) * means
-    excess = float((h**2).sum()) / len(h) / (means.shape[2] - 1) - q
-    return math.copysign(math.sqrt(max(excess, 0.0) / float((theta**2).mean())) / max(q, 1e-9), signal)
-
 
 NUMBERS = (15, 30, 60, 120, 240)
 
@@ -130,11 +42,11 @@ class Components(NamedTuple):
     @classmethod
     def of(cls, X: Any, count: int | None) -> Components:
         """Components of these features; None takes the features as they are."""
-        scaling = Scaling.of(X, None if count is None else "auto")
+        if count is None:
+            return cls(Scaling.of(X, None), np.zeros(X.shape[1]), None)
+        scaling = Scaling.of(X, "auto")
         scaled = dense(scaling(X))
         mean = scaled.mean(axis=0)
-        if count is None:
-            return cls(scaling, np.zeros_like(mean), None)
         return cls(scaling, mean, _directions(scaled - mean, count))
 
     def __call__(self, X: Any, count: int | None = None) -> Array:
@@ -143,33 +55,15 @@ class Components(NamedTuple):
         return scaled if self.directions is None else scaled @ self.directions[:, :count]
 
 
-def most_components(X: Any) -> int:
-    """Most components that may have a variance: there are no more than features, and fewer than nodes."""
-    return max(min(int(X.shape[0]) - 1, int(X.shape[1])), 1)
-
-
-def numbers_of_components(X: Any) -> list[int]:
-    """Numbers among which the classifier chooses: the usual ones that nodes and features allow.
-
-    >>> numbers_of_components(np.zeros((100, 50)))
-    [15, 30, 50]
-    """
-    most = most_components(X)
-    return [*(number for number in NUMBERS if number < most), *([most] if most <= NUMBERS[-1] else [])]
-
-
 def _directions(centred: Array, count: int) -> Array:
     """Directions whose components have unit variance; those without variance are left out."""
     rank = min(centred.shape)
     if count < rank // 2:
-        start = np.random.default_rng(0).standard_normal(rank)
-        _, s, V = svds(centred, k=count, v0=start)
-        order = np.argsort(-s)
-        s, V = s[order], V[order]
+        s, V = svds(centred, k=count, v0=np.random.default_rng(0).standard_normal(rank))[1:]
     else:
-        _, s, V = np.linalg.svd(centred, full_matrices=False)
-        s, V = s[:count], V[:count]
-    kept = s > 1e-6 * max(float(s[0]), 1e-300)
+        s, V = np.linalg.svd(centred, full_matrices=False)[1:]
+    largest = np.argsort(-s)[:count]
+    kept = largest[s[largest] > 1e-6 * max(float(s.max()), 1e-300)]
     return np.asarray(V[kept].T * (np.sqrt(len(centred)) / s[kept]))
 
 
@@ -279,11 +173,12 @@ class MessagePassingClassifier(GraphEstimator):
         """Numbers of components to choose from, increasing."""
         if features is None or self.components is None:
             return [None]
+        most = max(min(int(features.shape[0]) - 1, int(features.shape[1])), 1)  # that may have a variance
         if self.components == "auto":
-            return [*numbers_of_components(features)]
+            return [*(number for number in NUMBERS if number < most), *([most] if most <= NUMBERS[-1] else [])]
         if isinstance(self.components, str):
             raise ParameterError(f"components = {self.components!r} is not allowed; use 'auto', a whole number or None")
-        return [min(whole("components", self.components, low=1), most_components(features))]
+        return [min(whole("components", self.components, low=1), most)]
 
     def _chosen(
         self, X: Any, codes: npt.NDArray[np.int64], adjacency: Any, counts: list[int | None]
