@@ -150,7 +150,9 @@ def _network(task: Task, *, name: str, setting: dict[str, Any], epochs: int, dev
 
 
 def _own_network(task: Task, *, device: str, options: dict[str, Any]) -> Any:
-    return message_passing_network(task, device, **options)
+    from benchmarks.gnn.ablations import Ablated
+
+    return message_passing_network(task, device, kind=Ablated, **options)
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:

@@ -20,7 +20,7 @@ def parts(data, seed, nodes=3000):
 
 
 def with_numbers(layers, *numbers):
-    network = MessagePassing(2, layers, memory="exact")
+    network = MessagePassing(2, layers)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor(numbers)
     return network
@@ -47,7 +47,7 @@ def test_layers_are_those_of_the_state_evolution(numbers):
 def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
     """Gains and sizes of the model itself: the accuracies of five graphs differ from those of message passing by chance."""
     data = gl.CSBM(alpha=2.5, lam=0.8, mu=1.6, rho=0.2, classes=classes)
-    network = MessagePassing(len(classes), 15, sizes=True, memory="exact")
+    network = MessagePassing(len(classes), 15, sizes=True)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor([0.8 * 2**0.5, 1.6, 1.6])
         network.bias.copy_(torch.log(torch.tensor(classes)))

@@ -5,11 +5,13 @@ Features enter as whitened principal components.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy import sparse
 from scipy.sparse.linalg import svds
 
 from gcnlimit._validation import whole
@@ -18,12 +20,16 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.nn.network import MessagePassing
-from gcnlimit.nn.operators import SymmetricOperator, from_graph
+from gcnlimit.nn.operators import SymmetricOperator, as_operator, from_graph
 from gcnlimit.nn.train import train
 from gcnlimit.real.graph_estimator import GraphEstimator
 from gcnlimit.real.views import Scaling
 
-NUMBERS = (15, 30, 60, 120, 240)
+Codes = npt.NDArray[np.int64]
+
+NUMBERS = (15, 30, 60, 120, 240)  # of components
+OPERATORS = ("normalized", "paper")
+FOLDS = 5
 
 
 class Components(NamedTuple):
@@ -67,10 +73,6 @@ def _directions(centred: Array, count: int) -> Array:
     return np.asarray(V[kept].T * (np.sqrt(len(centred)) / s[kept]))
 
 
-OPERATORS = ("normalized", "paper")
-FOLDS = 5
-
-
 class Fitted(NamedTuple):
     """A trained network, its operator and number of components, and what it reaches on hidden labels."""
 
@@ -80,7 +82,6 @@ class Fitted(NamedTuple):
     accuracy: float
     square_error: float
 
-    @property
     def score(self) -> float:
         """What is maximized: the accuracy less the square error, which decides between accuracies that hardly differ."""
         return self.accuracy - self.square_error
@@ -105,8 +106,6 @@ class MessagePassingClassifier(GraphEstimator):
     components
         Number of principal components of the features; ``"auto"``, that of 15, 30, 60, 120 and 240 which predicts hidden labels
         best; None takes the features as they are, which must then have unit variance.
-    bias
-        Whether each class has a bias.
     iterations, maskings, seed
         Of the training, see `train`.
     device
@@ -137,7 +136,6 @@ class MessagePassingClassifier(GraphEstimator):
         *,
         operator: str = "auto",
         components: int | str | None = "auto",
-        bias: bool = True,
         iterations: int = 20,
         maskings: int = 4,
         seed: int = 0,
@@ -146,7 +144,6 @@ class MessagePassingClassifier(GraphEstimator):
         self.layers = layers
         self.operator = operator
         self.components = components
-        self.bias = bias
         self.iterations = iterations
         self.maskings = maskings
         self.seed = seed
@@ -155,19 +152,30 @@ class MessagePassingClassifier(GraphEstimator):
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
         if self.operator not in ("auto", *OPERATORS):
             raise ParameterError(f"operator = {self.operator!r} is not allowed; use 'auto', 'normalized' or 'paper'")
-        codes = np.full(features.shape[0] if adjacency is None else adjacency.shape[0], -1, np.int64)
+        nodes = features.shape[0] if adjacency is None else adjacency.shape[0]
+        codes = np.full(nodes, -1, np.int64)
         codes[labels.labelled] = labels.codes
         counts = self._counts(features)
         self._whitening = None if features is None else Components.of(features, counts[-1])
-        best, operators = self._chosen(features, codes, adjacency, counts)
+        kinds = OPERATORS if self.operator == "auto" and adjacency is not None else (self.operator,)
+        operators = {kind: self._operator(adjacency, nodes, kind) for kind in kinds}
+        best = self._chosen(features, codes, operators, counts)
         self.network_, self.operator_, self.components_ = best.network, best.operator, best.components
         self.hidden_score_ = best.accuracy
         logits, self._centroids = self._passed(features, operators[best.operator], codes)
         return _outputs(logits)
 
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        S = None if adjacency is None else from_graph(adjacency, self.operator_).to(self.device)
-        return _outputs(self._passed(features, S, np.full(features.shape[0], -1), self._centroids)[0])
+        nodes = features.shape[0]
+        S = self._operator(adjacency, nodes, self.operator_)
+        return _outputs(self._passed(features, S, np.full(nodes, -1), self._centroids)[0])
+
+    def _operator(self, adjacency: Any, nodes: int, kind: str) -> SymmetricOperator:
+        """Operator of a graph; without one, of nodes that have no edge nor propensity to it, so that nothing is sent."""
+        if adjacency is None:
+            empty = as_operator(sparse.csr_array((nodes, nodes)))
+            return replace(empty, theta=torch.zeros(nodes)).to(self.device)
+        return from_graph(adjacency, kind).to(self.device)
 
     def _counts(self, features: Any) -> list[int | None]:
         """Numbers of components to choose from, increasing."""
@@ -181,32 +189,21 @@ class MessagePassingClassifier(GraphEstimator):
         return [min(whole("components", self.components, low=1), most)]
 
     def _chosen(
-        self, X: Any, codes: npt.NDArray[np.int64], adjacency: Any, counts: list[int | None]
-    ) -> tuple[Fitted, dict[str, SymmetricOperator | None]]:
-        """Best operator at the middle number of components, then the best number; and the operators."""
-        if adjacency is None:
-            operators: dict[str, SymmetricOperator | None] = {"none": None}
-        else:
-            kinds = OPERATORS if self.operator == "auto" else (self.operator,)
-            operators = {kind: from_graph(adjacency, kind).to(self.device) for kind in kinds}
-        middle = counts[len(counts) // 2]
-        best = max((self._fitted(X, codes, operators, kind, middle) for kind in operators), key=lambda one: one.score)
-        others = [self._fitted(X, codes, operators, best.operator, count) for count in counts if count != middle]
-        return max([best, *others], key=lambda one: one.score), operators
-
-    def _fitted(
-        self,
-        X: Any,
-        codes: npt.NDArray[np.int64],
-        operators: dict[str, SymmetricOperator | None],
-        kind: str,
-        count: int | None,
+        self, X: Any, codes: Codes, operators: dict[str, SymmetricOperator], counts: list[int | None]
     ) -> Fitted:
+        """Best operator at the middle number of components, then the best number."""
+        middle = counts[len(counts) // 2]
+        first = [self._fitted(X, codes, S, kind, middle) for kind, S in operators.items()]
+        best = max(first, key=Fitted.score)
+        S = operators[best.operator]
+        others = [self._fitted(X, codes, S, best.operator, count) for count in counts if count != middle]
+        return max([best, *others], key=Fitted.score)
+
+    def _fitted(self, X: Any, codes: Codes, S: SymmetricOperator, kind: str, count: int | None) -> Fitted:
         known, x = torch.from_numpy(codes).to(self.device), self._inputs(X, len(codes), count)
-        network = MessagePassing(int(codes.max()) + 1, self.layers, bias=self.bias).to(self.device)
-        options = {"maskings": self.maskings, "iterations": self.iterations, "seed": self.seed}
-        train(network, x, operators[kind], known, **options)
-        return Fitted(network, kind, count, *_hidden(network, x, operators[kind], known, self.seed))
+        network = MessagePassing(int(codes.max()) + 1, self.layers, bias=True).to(self.device)
+        train(network, x, S, known, maskings=self.maskings, iterations=self.iterations, seed=self.seed)
+        return Fitted(network, kind, count, *_hidden(network, x, S, known, self.seed))
 
     def _passed(self, X: Any, S: Any, codes: Any, centroids: Any = None) -> tuple[Any, Any]:
         """Logits and centroids on these nodes."""
@@ -231,7 +228,7 @@ def _hidden(network: MessagePassing, x: Any, S: Any, labels: Any, seed: int) -> 
     for k in range(FOLDS):
         known[labelled[fold != k], k] = one_hot[fold != k]
     with torch.no_grad():
-        logits = network.evidence(x, S, known)[labelled, fold]
+        logits = network.passed(x, S, known)[0][labelled, fold]
     accuracy = (logits.argmax(1) == labels[labelled]).double().mean()
     return float(accuracy), float(((torch.softmax(logits, 1) - one_hot) ** 2).mean())
 

@@ -22,7 +22,7 @@ _REFINEMENTS = 4  # of the signal of a new graph
 def train(
     network: MessagePassing,
     x: Any,
-    S: SymmetricOperator | None,
+    S: SymmetricOperator,
     labels: Any,
     *,
     maskings: int = 4,
@@ -39,7 +39,7 @@ def train(
     network
         The network; its numbers are replaced.
     x, S
-        Features and operator, None without a graph.
+        Features and operator.
     labels
         Class of each node, -1 where it is unknown.
     maskings
@@ -59,7 +59,7 @@ def train(
     weight = 0.5 / max(int(counts.sum()), 1)
 
     def objective(sign: float) -> Any:
-        loss = cross_entropy(network.evidence(x, S, known)[hidden], target)
+        loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
         prior = [((p - _signed(s, sign)) ** 2).sum() for p, s in zip(network.parameters(), start, strict=True)]
         return loss + weight * sum(prior)
 
@@ -126,9 +126,10 @@ def message_passing_scores(
     seed: int = 0,
     device: str = "cpu",
     new: tuple[npt.NDArray[Any], Any] | None = None,
+    kind: type[MessagePassing] = MessagePassing,
     **options: Any,
 ) -> npt.NDArray[Any]:
-    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are its ablations.
+    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are those of its `kind`.
 
     `new` is another graph, its features and its adjacency, of the same classes: its nodes follow in the answer. The network
     is trained on the first and passes messages on both; the signal of the new graph is measured without labels.
@@ -140,7 +141,7 @@ def message_passing_scores(
 
     counts = np.bincount(labels[labels >= 0])
     memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
-    network = MessagePassing(counts.size, layers, **{"sizes": _unequal(counts), "memory": memory, **options}).to(device)
+    network = kind(counts.size, layers, **{"sizes": _unequal(counts), "memory": memory, **options}).to(device)
     here, y = placed(features, graph), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     train(network, *here, y, seed=seed)
     with torch.no_grad():
