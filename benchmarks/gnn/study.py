@@ -54,7 +54,6 @@ def main(arguments: list[str] | None = None) -> None:
     tasks = [partial(study_problem, name, known, given) for name in left]
     scores = merge([known, *(part for part in (run(tasks, given.workers) if tasks else []) if part is not None)])
     scores.save(given.out / "scores.json")
-    scores.save(given.out / "scores.csv")
     print(scores)
 
 

@@ -15,7 +15,7 @@ from gcnlimit.benchmark.task import checksum
 
 @pytest.mark.parametrize("name", ["reference", "shallow"])
 def test_graphs_are_the_recorded_ones(name):
-    task = as_problems(name)[0].drawn("small", 1)
+    task = as_problems(name)[0].task("small", 1)
     assert checksum(task) == recorded(name, "small", 1)["checksum"]
 
 

@@ -1,4 +1,4 @@
-"""Reference methods, each a function from a task to scores; they need NumPy and SciPy only."""
+"""Reference methods, each a function from a task to scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
-from gcnlimit.simulation.infer.inference import Inference
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
 STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue; 0 is no graph
@@ -31,15 +30,20 @@ _STEPS = 50  # of label propagation
 
 
 def message_passing(task: Task) -> Array:
-    """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs."""
-    return _scores(task, amp(task.observation)) if task.new is None else _on_both(task, task.new)
+    """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs.
+
+    Two graphs share class means; the first is not scored.
+    """
+    if task.new is None:
+        return amp(task.observation).probabilities
+    return np.pad(amp(task.observation, to=task.new).probabilities, ((task.observation.nodes, 0), (0, 0)))
 
 
 def beliefs(task: Task) -> Array:
     """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
     if task.new is not None:
         raise ParameterError("belief-propagation takes one graph; on an inductive problem take amp")
-    return _scores(task, belief_propagation(task.observation))
+    return belief_propagation(task.observation).probabilities
 
 
 def linear_by_theory(task: Task) -> Array:
@@ -85,7 +89,8 @@ def features_alone(task: Task) -> Array:
         from gcnlimit.real.classifier import GraphClassifier
 
         X, known = task.features.astype(float), task.labelled_mask
-        return GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known]).decision_function(X)
+        outputs = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known]).decision_function(X)
+        return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)
 
 
@@ -100,7 +105,8 @@ def correct_and_smooth(task: Task) -> Array:
     """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
     S = propagation(task.adjacency, "normalized", loops=False).operator
     base = task.features @ (task.features.T @ _on(task, task.train_mask))
-    scale = _scale(task, base)
+    known, wanted = base[task.val_mask], task.targets[task.val_mask]
+    scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))  # to the unit of the targets, by least squares
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
     trials = {pair: _validated(task, _corrected(task, S, scale * base, task.train_mask, pair)) for pair in settings}
     best = max(trials, key=lambda pair: trials[pair])
@@ -145,11 +151,7 @@ SECONDS = {
 
 
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:
-    """Methods of these names; ``"all"`` stands for every one.
-
-    >>> list(reference_methods(["amp"]))
-    ['amp']
-    """
+    """Methods of these names; ``"all"`` stands for every one."""
     chosen = list(names)
     for name in chosen:
         if name != "all" and name not in METHODS:
@@ -175,23 +177,6 @@ def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     radius = float(a.radius or math.inf)
     filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
     return np.asarray(filter.apply(a, block, radius=radius))
-
-
-def _on_both(task: Task, new: Observation) -> Array:
-    """Probabilities by message passing on two graphs that share class means; zeros on the first, which is not scored."""
-    found = amp(task.observation, to=new)
-    return np.pad(found.probabilities, ((task.observation.nodes, 0), (0, 0)))
-
-
-def _scale(task: Task, scores: Array) -> float:
-    """Factor that brings scores to the unit of the targets: by least squares on the validation nodes."""
-    known, wanted = scores[task.val_mask], task.targets[task.val_mask]
-    return float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
-
-
-def _scores(task: Task, found: Inference) -> Array:
-    """Scores of a posterior: the log-odds of two equal classes, whose first is +1, else the probabilities."""
-    return -np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes.two else found.probabilities  # +1 is class 0
 
 
 def _on(task: Task, nodes: Mask) -> Array:

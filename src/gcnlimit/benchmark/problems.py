@@ -28,24 +28,9 @@ FILE = "record.json"
 
 
 def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
-    """Checksum and accuracy of message passing on that graph; None if it is not among the recorded ones.
-
-    >>> sorted(recorded("reference", "small", 0))
-    ['amp', 'checksum']
-    """
+    """Checksum and accuracy of message passing on that graph; None if it is not among the recorded ones."""
     graphs = _record()["graphs"].get(problem, {}).get(size, [])
     return graphs[graph] if graph < len(graphs) else None
-
-
-def verify(task: Task, size: str, graph: int) -> None:
-    """Warn if a graph is not the one that was recorded: results on it are not comparable with those of others."""
-    known = recorded(task.problem, size, graph)
-    if known is not None and known["checksum"] != checksum(task):
-        warnings.warn(
-            f"graph {graph} of the problem {task.problem!r} ({size}) is not the recorded one: the sampler of this version, or "
-            "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
-            stacklevel=3,
-        )
 
 
 @lru_cache(maxsize=1)
@@ -155,21 +140,22 @@ class Problem(Value):
         size
             ``"small"``, ``"standard"`` or ``"large"``.
         graph
-            0, 1, ...: any number of graphs can be drawn, and each is the same for everyone; the first ones have recorded
-            checksums, and a warning says if a graph is another one.
+            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one have
+            recorded checksums, and a warning says if a graph is another one.
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
-        task = self.drawn(size, graph, seed)
-        if seed is None:
-            verify(task, size, graph)
-        return task
-
-    def drawn(self, size: str, graph: int, seed: int | None = None) -> Task:
-        """Task on that graph, whether or not it is the recorded one."""
         root = self._seed(size, graph, seed)
         here, there = self._instances(SIZES[size], root)
-        return split(here, self.name, root, there)
+        task = split(here, self.name, root, there)
+        known = recorded(self.name, size, graph) if seed is None else None
+        if known is not None and known["checksum"] != checksum(task):
+            warnings.warn(
+                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the sampler of this version, or "
+                "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
+                stacklevel=2,
+            )
+        return task
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
@@ -276,11 +262,7 @@ def problems(*, aside: bool = False) -> tuple[Problem, ...]:
 
 
 def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple[Problem, ...]:
-    """Problems by name; all of the suite if None.
-
-    >>> [problem.name for problem in as_problems("heterophily")]
-    ['heterophily']
-    """
+    """Problems by name; all of the suite if None."""
     if chosen is None:
         return _SUITE
     known = _known()
@@ -293,11 +275,7 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
 
 
 def exact_of(name: str) -> Exact:
-    """Exact accuracies of the problem of that name; NaN for one of your own.
-
-    >>> round(exact_of("reference").bayes, 4)
-    0.9135
-    """
+    """Exact accuracies of the problem of that name; NaN for one of your own."""
     known = _known()
     return known[name].exact if name in known else Exact(*[math.nan] * len(fields(Exact)))
 

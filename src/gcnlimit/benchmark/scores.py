@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -21,7 +20,7 @@ from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
 from gcnlimit.results.text import table
 
-ENDINGS = (".json", ".csv")
+ENDINGS = (".json",)
 PUBLISHED = "published.json"
 _SIGNIFICANT = 3.0  # standard errors
 
@@ -85,21 +84,17 @@ class Scores:
         return [run for run in self.runs if run.error]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
+        """Write every run to a ``.json`` file, which `load` reads."""
         check_path(path)
         path = Path(path)
         check_writable(path, ENDINGS)
-        with writing(path), path.open("w", newline="", encoding="utf-8") as file:
-            if path.suffix.lower() == ".csv":
-                rows = [[field.name for field in fields(Line)], *map(astuple, self.lines)]
-                csv.writer(file).writerows(rows)
-            else:
-                runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
-                file.write(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n")
+        runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
+        with writing(path):
+            path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
-        """Read what `save` wrote as ``.json``."""
+        """Read what `save` wrote."""
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version, runs = raw["suite"], [_as_run(run) for run in raw["runs"]]

@@ -41,7 +41,7 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
     help="Add the results in this file.",
 )
 @click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
-@click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
+@click.option("--out", type=FILE, help="Write every run to a .json file.")
 @output_options
 def command(
     *, form: str, methods: tuple[str, ...], parts: tuple[str, ...], beside: bool, out: Path | None, **given: Any
@@ -55,7 +55,7 @@ def command(
       gcnlimit benchmark
       gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
       gcnlimit benchmark --merge mine.json --published
-      gcnlimit benchmark --merge mine.json --merge theirs.json --problem reference --out both.csv
+      gcnlimit benchmark --merge mine.json --merge theirs.json --problem reference --output csv
     """
     from gcnlimit.benchmark import Scores, evaluate, merge, published
     from gcnlimit.benchmark.problems import as_problems, problems

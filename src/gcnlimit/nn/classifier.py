@@ -113,10 +113,8 @@ class MessagePassingClassifier(GraphEstimator):
 
     Attributes
     ----------
-    classes_, n_features_in_, labelled_, transduction_
-        Classes, number of features, labelled nodes, and the class predicted for each node.
     network_, operator_, components_
-        The trained network, and what was chosen.
+        The trained network, and what was chosen; `classes_`, `labelled_` and others as in `GraphClassifier`.
     hidden_score_
         Accuracy on labels hidden by fifths. It is optimistic by the choice itself.
 

@@ -98,14 +98,9 @@ class TwoGraphs:
     def reaction(self, unsure: Any) -> Any:
         """That of each graph by itself."""
         nodes = self.first.matrix.shape[0]
-        parts = (
-            factor * graph.reaction(part).expand(len(part), -1, -1)
-            for factor, graph, part in (
-                (1.0, self.first, unsure[:nodes]),
-                (self.ratio**2, self.second, unsure[nodes:]),
-            )
-        )
-        return torch.cat([*parts])
+        here = self.first.reaction(unsure[:nodes]).expand(nodes, -1, -1)
+        there = self.ratio**2 * self.second.reaction(unsure[nodes:]).expand(len(unsure) - nodes, -1, -1)
+        return torch.cat([here, there])
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]

@@ -36,18 +36,14 @@ def train(
 
     Parameters
     ----------
-    network
-        The network; its numbers are replaced.
-    x, S
-        Features and operator.
+    network, x, S
+        The network, whose numbers are replaced, features and operator.
     labels
         Class of each node, -1 where it is unknown.
-    maskings
-        How often the labelled nodes are halved.
+    maskings, seed
+        How often the labelled nodes are halved, and the seed of the halves.
     iterations
         Of the optimizer, after ten from each start.
-    seed
-        Of the halves.
     """
     known, hidden = _halves(labels, network.classes, maskings, seed)
     known, target = known.to(x.dtype), labels[:, None].expand(-1, maskings)[hidden]
