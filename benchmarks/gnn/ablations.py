@@ -49,10 +49,11 @@ class Ablated(MessagePassing):
         numbers = self.numbers[0 if self.tied else layer]
         return torch.cat([numbers[:3], numbers[3:].detach()]) if self.fixed else numbers
 
-    def _layer_means(self, logits: Any, prior: Any, seen: Any, code: Any) -> Any:
-        return super()._layer_means(logits, prior, seen, code) if self.clamp else self._means(logits, prior)
+    def _layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
+        return super()._layer_means(logits, seen, code) if self.clamp else self.means(logits)
 
-    def _means(self, logits: Any, prior: Any) -> Any:
+    def means(self, logits: Any) -> Any:
+        """Posterior means, or the evidence itself."""
         if self.nonlinear:
-            return super()._means(logits, prior)
-        return (logits - logits.mean(2, keepdim=True)) * self._root(prior)
+            return super().means(logits)
+        return (logits - logits.mean(2, keepdim=True)) * self._root(torch.softmax(self.bias, 0))

@@ -1,7 +1,4 @@
-"""The network as an estimator of scikit-learn, with the interface of `GraphClassifier`.
-
-Features enter as whitened principal components.
-"""
+"""The network as an estimator of scikit-learn, with the interface of `GraphClassifier`."""
 
 from __future__ import annotations
 

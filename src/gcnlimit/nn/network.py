@@ -1,7 +1,4 @@
-"""The network: approximate message passing unrolled, with a handful of trained numbers.
-
-A layer collects evidence on each node from its neighbours, with a memory or along edges, and from class centroids.
-"""
+"""The network: approximate message passing unrolled, with a handful of trained numbers."""
 
 from __future__ import annotations
 
@@ -171,8 +168,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
             logits = b / root + self.bias
             if self.sizes:
                 logits = logits - 0.5 * (messages.variance + features.variance) / prior
-            y = self._layer_means(logits, prior, seen, code)
-            messages.update(logits, lambda cavity: self._means(cavity, prior), seen, code)
+            y = self._layer_means(logits, seen, code)
+            messages.update(logits, self.means, seen, code)
         return logits, features.centroids
 
     def _messages(self, S: Operator, means: Any, root: Any) -> NodeMessages | EdgeMessages:
@@ -191,14 +188,12 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
 
     def means(self, logits: Any) -> Any:
         """Posterior means of the codes of the classes, from logits."""
-        return self._means(logits, torch.softmax(self.bias, 0))
-
-    def _layer_means(self, logits: Any, prior: Any, seen: Any, code: Any) -> Any:
-        """Means after a layer: those of known nodes are their codes."""
-        return torch.where(seen, code, self._means(logits, prior))
-
-    def _means(self, logits: Any, prior: Any) -> Any:
+        prior = torch.softmax(self.bias, 0)
         return (torch.softmax(logits, 2) - prior) / self._root(prior)
+
+    def _layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
+        """Means after a layer: those of known nodes are their codes."""
+        return torch.where(seen, code, self.means(logits))
 
     def _root(self, prior: Any) -> Any:
         return torch.sqrt(prior if self.sizes else torch.full_like(prior, 1.0 / self.classes))
