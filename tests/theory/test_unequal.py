@@ -135,7 +135,7 @@ def test_message_passing_reaches_the_ceiling(directed, features):
 def test_no_network_exceeds_the_ceiling(fractions):
     data = gl.CSBM(alpha=4.0, lam=[0.2, 1.0, 3.0], mu=2.0, rho=0.1, classes=fractions)
     ceiling = gl.bayes_optimal(data)
-    network = gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (0, 10)}, threshold="best").prediction
+    network = gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (0, 10)}).prediction
     assert np.all(ceiling.test_accuracy > network.best_accuracy)
     assert np.all(ceiling.balanced_accuracy > network.balanced_accuracy)
 
