@@ -153,9 +153,3 @@ def test_a_copy_is_equal_and_as_frozen(copied):
     twin = copied(data)
     assert (twin, hash(twin)) == (data, hash(data))
     assert not any(array.flags.writeable for array in (twin.alpha, twin.features.variance))
-
-
-def test_directions_of_the_signal_have_a_row_for_each_feature():
-    for centroids in ([1.0, 2.0], [0.0, 0.0, 0.0]):
-        with pytest.raises(gl.ParameterError, match="centroids have shape"):
-            gl.Spectrum.of_covariance(np.eye(3), centroids)

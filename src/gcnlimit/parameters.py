@@ -30,7 +30,6 @@ LAWS = {"gamma": Gamma, "lognormal": LogNormal}
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
 """Parameters of the network beside its filters."""
-FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
@@ -81,11 +80,7 @@ def filter_names() -> tuple[str, ...]:
 
 
 def names_at_test() -> tuple[str, ...]:
-    """Names that describe another filter at test: as such, or by the number of a filter that has no layers.
-
-    >>> names_at_test()[:3]
-    ('test_filter', 'test_t', 'test_theta')
-    """
+    """Names that describe another filter at test: as such, or by the number of a filter that has no layers."""
     return ("test_filter", *(f"test_{name}" for name, family in FAMILIES.items() if not family.deep))
 
 
@@ -105,22 +100,14 @@ def real_names() -> tuple[str, ...]:
 
 
 def long_name(name: str) -> str:
-    """The quantity in words.
-
-    >>> long_name("lam"), long_name("my_own")
-    ('signal of the graph', 'my own')
-    """
+    """The quantity in words."""
     if name in names_at_test():
         return f"{long_name(name.removeprefix('test_'))} at test"
     return _LONG_NAMES.get(name) or name.replace("_", " ")
 
 
 def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
-    """Default values of the named arguments of a function.
-
-    >>> defaults(CSBM, DATA)
-    {'directed': True, 'classes': 2, 'features': None, 'degrees': None}
-    """
+    """Default values of the named arguments of a function."""
     arguments = inspect.signature(function).parameters
     found = {name: arguments[name].default for name in names if name in arguments}
     return {name: value for name, value in found.items() if value is not inspect.Parameter.empty}
@@ -141,11 +128,7 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
 
 
 def suggestion(name: object, allowed: Collection[str]) -> str:
-    """Question that names the nearest allowed name, or nothing.
-
-    >>> suggestion("lamda", ["alpha", "lam"])
-    "did you mean 'lam'? "
-    """
+    """Question that names the nearest allowed name, or nothing."""
     import difflib
 
     close = difflib.get_close_matches(str(name), list(allowed), 1)
@@ -172,7 +155,8 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     Gamma(variance=0.5)
     """
     given = {name: parameters[name] for name in DATA if parameters.get(name) is not None}
-    variance, law = given.pop("degrees_variance", None), given.pop("degrees_law", "gamma")
+    variance = given.pop("degrees_variance", None)
+    law = given.pop("degrees_law", "gamma")
     if law not in LAWS:
         raise ParameterError(f"degrees_law = {law!r} is not known; it must be one of {', '.join(LAWS)}")
     if variance is not None and "degrees" in given:
@@ -209,7 +193,8 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         raise ParameterError(f"the network has no filter; give gcn, or one of filter, {filter_choices()}")
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
-    value, depth = parameters[name], parameters.get("depth")
+    value = parameters[name]
+    depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
             raise ParameterError(f"{name} as a list has its own depth; give lists, or one value of {name} and depth")
@@ -237,11 +222,7 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
 
 
 def filter_choices() -> str:
-    """The filters as they can be given: their parameters, with the depth where it belongs.
-
-    >>> filter_choices().split(", ")[:2]
-    ['t', 'theta']
-    """
+    """The filters as they can be given: their parameters, with the depth where it belongs."""
     return ", ".join(f"{name} with depth" if layered(family) else name for name, family in FAMILIES.items())
 
 
@@ -262,9 +243,9 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: C
         if not data.classes.two:
             parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
         if data.degrees is not None:
-            parameters |= {"degrees": repr(data.degrees)} | (
-                {} if gcn is None else {"normalization": repr(gcn.normalization)}
-            )
+            parameters["degrees"] = repr(data.degrees)
+            if gcn is not None:
+                parameters["normalization"] = repr(gcn.normalization)
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         if gcn.test_filter is not None:
