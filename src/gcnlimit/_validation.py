@@ -85,7 +85,9 @@ def plain_array(name: str, value: object) -> npt.NDArray[Any]:
     NumPy itself drops the mask, and what was hidden behind it would count.
     """
     if _masked(value):
-        raise ParameterError(f"{name} has masked entries; give plain arrays, with what is missing left out or filled in")
+        raise ParameterError(
+            f"{name} has masked entries; give plain arrays, with what is missing left out or filled in"
+        )
     try:
         return np.asarray(value)
     except ValueError:
@@ -111,13 +113,7 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
-    """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type.
-
-    >>> check_types("predict", data=(None, int), gcn=(1.0, (float, str)))
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: predict needs an int and a float or a str, got NoneType and float; write predict(data, gcn)
-    """
+    """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type."""
     if all(isinstance(value, wanted) for value, wanted in arguments.values()):
         return
     kinds = [wanted if isinstance(wanted, tuple) else (wanted,) for _, wanted in arguments.values()]

@@ -101,11 +101,7 @@ class Classes:
         return np.asarray(left @ right)
 
     def index_of(self, labels: Array) -> Indices:
-        """Index of the class of each label, -1 where it is unknown.
-
-        >>> Classes.of(2).index_of(np.array([1.0, -1.0, np.nan]))
-        array([ 0,  1, -1])
-        """
+        """Index of the class of each label, -1 where it is unknown."""
         known = ~np.isnan(labels)
         index = np.where(labels > 0, 0.0, 1.0) if self.two else labels
         return np.where(known, np.nan_to_num(index), -1.0).astype(np.int64)

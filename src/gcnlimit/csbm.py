@@ -244,7 +244,7 @@ class CSBM(Value):
         return self.classes.fractions
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
-        r"""Signal :math:`\lambda_e` of the operator: :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else :math:`\lambda`."""
+        r"""Signal :math:`\lambda_e` of the operator: :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else `lam`."""
         if not (self.directed and flag("symmetrize", symmetrize)):
             return self.lam
         with np.errstate(over="ignore"):
@@ -281,19 +281,11 @@ class CSBM(Value):
 
 @dataclass(frozen=True, eq=False, init=False)
 class EstimatedCSBM(CSBM):
-    r"""Contextual stochastic block model with standard errors of its two signals; predictions from it carry them on.
+    r"""Contextual stochastic block model of single parameters with standard errors, which predictions from it carry on.
 
-    Parameters
-    ----------
-    alpha, lam, mu, rho, directed, classes, degrees
-        Those of `CSBM`, one number each.
-    lam_error, mu_error
-        Standard errors of :math:`\lambda` and :math:`\mu`, taken as independent; infinite if unknown.
-    counts
-        Labelled nodes of each class, from which the fractions have their error; None if the fractions are known.
+    Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
+    from `counts`, the labelled nodes of each class; None if they are known.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
     >>> p = gl.predict(found, gl.GCN(gl.Diffusion(1.0)))
@@ -337,7 +329,10 @@ class EstimatedCSBM(CSBM):
         Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
         reach :math:`\lambda = 0`, two more have no signal in the graph.
         """
-        steps = [_circle(4, 1.0), _circle(directions, 2.0)]
+        turns = [2.0 * np.pi * np.arange(count) / count for count in (4, directions)]
+        steps = [
+            radius * np.array([np.cos(turn), np.sin(turn)]) for radius, turn in zip((1.0, 2.0), turns, strict=True)
+        ]
         lam = float(self.lam)
         if abs(lam) < 2.0 * self.lam_error:
             none = -lam / self.lam_error
@@ -352,10 +347,6 @@ class EstimatedCSBM(CSBM):
 
         Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
         order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
-
-        >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3, classes=[0.3, 0.7], counts=[30, 70])
-        >>> [model.fractions.round(2).tolist() for model in found.other_fractions()]
-        [[0.35, 0.65], [0.26, 0.74]]
         """
         if self.counts is None:
             return []
@@ -369,11 +360,6 @@ class EstimatedCSBM(CSBM):
     def __repr__(self) -> str:
         errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
         return "Estimated" + super().__repr__()[:-1] + errors
-
-
-def _circle(points: int, radius: float) -> Array:
-    angles = 2.0 * np.pi * np.arange(points) / points
-    return radius * np.array([np.cos(angles), np.sin(angles)])
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

@@ -72,11 +72,7 @@ class Spectrum(Value):
 
     @cached_property
     def moments(self) -> tuple[float, float, float]:
-        r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`.
-
-        >>> Spectrum([0.5, 1.5], signal=[2.0, 0.0]).moments
-        (1.0, 1.25, 0.5)
-        """
+        r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`."""
         return self.average(self.variance), self.average(self.variance**2), self.average(self.signal * self.variance)
 
     def average(self, values: ArrayLike) -> float:

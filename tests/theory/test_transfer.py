@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from transfers import deployment, made, rows, sampled, training
 
 import gcnlimit as gl
-from gcnlimit.choose.linear_ceiling import beyond_one_filter, best_linear_network, pieces
+from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter, pieces
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.numerics.spectral import SpikedSemicircle
 from gcnlimit.theory.points import Points

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +23,10 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.results.plot import draw_filter
 from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
@@ -95,12 +91,6 @@ class BestFilter(Result):
 
     def _shown(self) -> dict[str, Any]:
         return self.prediction.as_dict() | {"status": status_names(Status, self.status)} | self._chosen()
-
-    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
-        """Draw the filter over the spectrum, the spike as a dot; or a quantity by name, as for every result."""
-        if name is not None or np.ndim(self.x) > 1:
-            return super().plot(name, axes=axes)
-        return draw_filter(self.x, self.g, axes)
 
     @cached_property
     def ceiling(self) -> FilterCeiling:

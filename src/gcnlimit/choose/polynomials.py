@@ -233,9 +233,7 @@ def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, 
     return best, growth
 
 
-def _climbed(
-    points: Points, order: int, *, finite: bool, known: Ascent | None = None
-) -> tuple[Ascent, PolynomialBest]:
+def _climbed(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> tuple[Ascent, PolynomialBest]:
     """Filters at an order low enough for many starts, and the best of the order that they lead to."""
     start = min(order, _SMALL)
     low = _continue(points, start, _search(points, start, finite=finite, known=known), finite=finite)

@@ -196,11 +196,8 @@ def search_of(
     """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
     filters = {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
     _check_names(filters, free, nothing=reads_best)
-    shape = broadcast(
-        data=data.shape,
-        reg=() if "reg" in free else np.shape(gcn.reg),
-        **{name: () if name in free else filter.shape for name, filter in filters.items()},
-    )
+    given = {name: filter.shape for name, filter in filters.items()} | {"reg": np.shape(gcn.reg)}
+    shape = broadcast(data=data.shape, **{name: own for name, own in given.items() if name not in free})
     symmetric = data.operator(gcn.symmetrize).symmetric
     explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
     gcn.require_gain(data)

@@ -34,11 +34,7 @@ _FLAT = 1e-12  # range of explicit margins below which no choice is better than 
 
 
 class TuneStatus(Outcome):
-    """Where an optimum lies.
-
-    >>> TuneStatus.INTERIOR.message
-    'the optimum lies inside the bounds'
-    """
+    """Where an optimum lies."""
 
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
@@ -51,19 +47,17 @@ class TuneStatus(Outcome):
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Result):
-    r"""The best network of a family, for each point of the data.
+    """The best network of a family, for each point of the data; performance and parameters are NaN where it was refused.
 
     Parameters
     ----------
-    gcn
-        The network; its free parameters have the common shape of data and network.
-    prediction
-        Its exact performance; NaN at a point that was refused.
+    gcn, prediction
+        The network, and its exact performance.
     parameters
-        Best value of each free parameter, by name; NaN at a point that was refused.
+        Best value of each free parameter, by name.
     curvature
-        Second derivative of the margin that was maximized in each free parameter, in ``log reg`` for the
-        regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
+        Second derivative of the margin in each free parameter, in ``log reg`` for the regularization: how sharp the choice is.
+        A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
     """
