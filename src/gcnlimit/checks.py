@@ -65,7 +65,8 @@ def _check_normalized(filter: Filter) -> str | None:
         return f"normalized gives shapes {np.shape(g)}, {np.shape(size)} instead of {(*filter.shape, _X.size)}, {filter.shape}"
     if not np.isfinite(g).all() or not np.allclose(np.max(np.abs(g), axis=-1), 1.0, rtol=1e-9):
         return "normalized must give finite values whose largest magnitude is 1; to_unit makes them"
-    values, alone = g * np.exp(size)[..., None], filter(_X)
+    values = g * np.exp(size)[..., None]
+    alone = filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
     if not wrong.any():
         return None

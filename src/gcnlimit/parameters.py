@@ -90,11 +90,7 @@ def network_names() -> tuple[str, ...]:
 
 
 def real_names() -> tuple[str, ...]:
-    """Names of the parameters that are one real number, along which theory is vectorized.
-
-    >>> {"alpha", "t", "c", "reg"} <= set(real_names()), "coefficients" in real_names()
-    (True, False)
-    """
+    """Names of the parameters that are one real number, along which theory is vectorized."""
     numbers = [name for name, family in FAMILIES.items() if not family.deep or layered(family)]
     return (*SIGNALS, *numbers, *names_at_test()[1:], "reg")
 
@@ -114,11 +110,7 @@ def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
 
 
 def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
-    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale.
-
-    >>> spaced("reg", 0.01, 100.0, 3, "log").round(6).tolist()
-    [0.01, 1.0, 100.0]
-    """
+    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale."""
     if scale not in ("linear", "log"):
         raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
     log = scale == "log"
@@ -136,12 +128,7 @@ def suggestion(name: object, allowed: Collection[str]) -> str:
 
 
 def check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
-    """Refuse the first name that is not allowed, and say which ones are.
-
-    >>> check_names(["lamda"], ["alpha", "lam"], "an axis of predict")
-    Traceback (most recent call last):
-    gcnlimit.errors.ParameterError: 'lamda' is not an axis of predict; did you mean 'lam'? allowed: alpha, lam
-    """
+    """Refuse the first name that is not allowed, and say which ones are."""
     for name in given:
         if name not in allowed:
             known = ", ".join(allowed) or "none"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
@@ -239,15 +238,9 @@ def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
     signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
     law = data.degrees
     if law is None:
-        pca = np.broadcast_to(pca_margin(signal), data.shape)
-        log_error = best_log_error(pca, data.classes)
-        accuracy = ndtr(pca) if data.classes.two else -np.expm1(log_error)
-        return Entry("PCA of the graph", {}, scalar_or_array(accuracy), scalar_or_array(log_error))
+        return _of_margin("PCA of the graph", {}, np.broadcast_to(pca_margin(signal), data.shape), data)
     leading = spectrum(Regularized(), law, signal.ravel()).margin.reshape(*data.shape, 1)
-    margin = leading * np.sqrt(law.theta)
-    none = np.zeros(data.shape)
-    found = from_margins(data.classes, margin, margin, none, none, weight=law.weight)
-    return Entry("PCA of the graph", {}, found.test_accuracy, found.log_test_error)
+    return _of_margin("PCA of the graph", {}, leading * np.sqrt(law.theta), data, law.weight)
 
 
 def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
@@ -281,8 +274,9 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
     """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
-    found, gcn = best.prediction, best.gcn
-    yield Entry(f"best polynomial, order {order}", {"reg": gcn.reg}, *scored(found, data), gcn, found.status)
+    found = best.prediction
+    reg_chosen = {"reg": best.gcn.reg}
+    yield Entry(f"best polynomial, order {order}", reg_chosen, *scored(found, data), best.gcn, found.status)
     explicit = best.ceiling_at_infinite_reg
     ceilings = {f"any one filter, reg = inf{' (>=)' if explicit.lower_bound else ''}": explicit}
     if reg is None and not explicit.lower_bound:
@@ -298,16 +292,17 @@ def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
     points = Points.of(data, GCN(PageRank(0.0)))
     infinite = {"reg": np.full(points.size, math.inf)}
     two, labels = beyond_one_filter(points)
-    yield _linear("two filters, reg = inf", infinite, two, data)
-    yield _linear("labels as input, reg = inf", infinite, labels, data)
+    yield _of_margin("two filters, reg = inf", infinite, two.reshape(data.shape), data)
+    yield _of_margin("labels as input, reg = inf", infinite, labels.reshape(data.shape), data)
     best = best_linear_network(points)
     chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
-    yield _linear("all linear networks, reg = inf", chosen, best.margin, data)
+    yield _of_margin("all linear networks, reg = inf", chosen, best.margin.reshape(data.shape), data)
 
 
-def _linear(method: str, chosen: dict[str, Array], margin: Array, data: CSBM) -> Entry:
+def _of_margin(method: str, chosen: dict[str, Array], margin: Array, data: CSBM, weight: Array | None = None) -> Entry:
+    """Entry of what is known by its margin; with the `weight` of each propensity, by one for each."""
     none = np.zeros(data.shape)
-    found = from_margins(data.classes, margin.reshape(data.shape), none, none, none)
+    found = from_margins(data.classes, margin, margin, none, none, weight=weight)
     shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
     return Entry(method, shaped, found.test_accuracy, found.log_test_error)
 

@@ -172,7 +172,8 @@ class Search:
         if not self.closed and not self.reads_best:
             return margin(predict(data, network, throw=False, progress=False))
         points = Points.unchecked(data, network)
-        found, usable = np.full(points.size, np.nan), points.usable()
+        usable = points.usable()
+        found = np.full(points.size, np.nan)
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
             taken = points.take(np.flatnonzero(usable))
             found[usable] = best_readout(taken)[1] if self.reads_best else square_margins(taken)
@@ -257,7 +258,8 @@ def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> 
 
 def _radius(search: Search) -> Array:
     """Spectral radius of each problem."""
-    operator, law = search.model.operator(search.gcn.symmetrize), search.model.degrees
+    operator = search.model.operator(search.gcn.symmetrize)
+    law = search.model.degrees
     if law is None or search.gcn.normalization.plain:
         return np.broadcast_to(operator.radius, search.shape).ravel()
     signal = np.broadcast_to(operator.signal, search.shape).ravel()
@@ -271,11 +273,13 @@ def _farthest(asked: tuple[float, float]) -> float:
 
 def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[Array, npt.NDArray[np.bool_], str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-    name, replaced, reach = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
+    filter = search.gcn.filter
+    name = filter.parameter
+    reach = _radius(search)
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    allowed = np.max(np.where(replaced(tried).layers(radius=reach) <= _LONGEST, tried, 0.0), axis=0)
+    allowed = np.max(np.where(filter.replaced(tried).layers(radius=reach) <= _LONGEST, tried, 0.0), axis=0)
     far = _farthest(asked)
-    layers = replaced(far).layers(radius=reach)
+    layers = filter.replaced(far).layers(radius=reach)
     sentence = (
         f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
         f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
@@ -310,8 +314,6 @@ def _interval(name: str, bounds: Any) -> tuple[float, float]:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
-    if math.isnan(low) or math.isnan(high):
-        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")
     if not low <= high:
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
     if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):

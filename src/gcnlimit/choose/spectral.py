@@ -200,7 +200,8 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
     weight = margin.measure.tau + margin.measure.e
-    target, share = angle.copy(), np.full_like(angle, -np.inf)
+    target = angle.copy()
+    share = np.full_like(angle, -np.inf)
     here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
@@ -209,12 +210,14 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)
     gain[gain < _MIN_GAIN * scale] = 0.0
-    moved, raised = angle.copy(), np.zeros(best.size, bool)
+    moved = angle.copy()
+    raised = np.zeros(best.size, bool)
     for fraction in 0.5 ** np.arange(8.0):
         chosen = (gain > 0.0) & (gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)) & ~raised[:, None]
         trial = np.where(chosen, target, moved)
         found = margin.value(*values(trial, margin.s)) > best + 1e-13 * (1.0 + np.abs(best))
-        moved, raised = np.where(found[:, None] & ~raised[:, None], trial, moved), raised | found
+        moved = np.where(found[:, None] & ~raised[:, None], trial, moved)
+        raised |= found
     return moved, raised
 
 
@@ -272,7 +275,8 @@ def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array
         if not search.size:
             break
         length[search] *= 0.5
-    length[search], reached[search] = 0.0, start[search]
+    length[search] = 0.0
+    reached[search] = start[search]
     return length, reached
 
 
@@ -360,7 +364,8 @@ def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> S
             break
         finer = halved(ends, rough)
         next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
-        change, found, ends = np.abs(next_.margin - found.margin), next_, finer
+        change = np.abs(next_.margin - found.margin)
+        found, ends = next_, finer
         if change[0] <= 0.1 * tol:
             break
     return _reported(points, s, ends, found, change)
@@ -385,8 +390,9 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
     shapes += [1.0 / (1.0 - theta * x) for theta in (-0.8, 0.8)]
     shapes += [np.polynomial.chebyshev.chebval(x, 2.0 * c - 1.0) for c in spread(6, 5)]
     if known is not None:
-        grid, at = np.linspace(-2.0, 2.0, known.shape[1] - 1), problem.measure.x
-        bulk = np.stack([np.interp(a, grid, g) for a, g in zip(at[:, :-1], known[:, :-1], strict=True)])
+        grid = np.linspace(-2.0, 2.0, known.shape[1] - 1)
+        rows = zip(problem.measure.x[:, :-1], known[:, :-1], strict=True)
+        bulk = np.stack([np.interp(at, grid, g) for at, g in rows])
         shapes.append(np.concatenate([bulk, known[:, -1:]], axis=1))
     g = np.stack(shapes, axis=1)
     size = np.sqrt(g**2 @ problem.measure.tau)
@@ -402,7 +408,7 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
 
 def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
     """Regularization and values of the filter; without an atom its value at the edge takes that place."""
-    angle, finite = found.angle, s > 0.0
+    angle = found.angle
     side = np.where(points.signal < 0.0, -1.0, 1.0)
     x = side[:, None] * np.linspace(-2.0, 2.0, 201)
     t = np.arccos(np.clip(0.5 * x, -1.0, 1.0))
@@ -410,7 +416,7 @@ def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Arra
     edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
     atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
     angles = np.concatenate([bulk, atom[:, None]], axis=1)
-    g = np.where(finite[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
+    g = np.where((s > 0.0)[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
     size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
     reg = _problem(points, s, ends).reg(values(angle, s)[1]) / size**2
     return SpectralBest(found.margin, error, reg, g / size[:, None], found.settled)

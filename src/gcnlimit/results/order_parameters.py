@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -205,13 +205,6 @@ class OrderFunctions(Record):
         return xarray.Dataset(variables, {"x": self.x, "z": self.x})
 
 
-class Layered(Protocol):
-    """Where the order functions of the layers of some points come from."""
-
-    def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers, None if there are too many."""
-
-
 @dataclass(frozen=True, eq=False)
 class OrderParameters:
     r"""Order parameters of a trained network, or of the Bayes-optimal classifier; fields have the shape of the points.
@@ -252,7 +245,7 @@ class OrderParameters:
     effective_labels: float | Array | None = None
     bias: float | Array | None = None
     nonzero: float | Array | None = None
-    sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
+    sources: tuple[tuple[Rows, Any], ...] = field(default=(), repr=False)  # of the order functions at the layers
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
