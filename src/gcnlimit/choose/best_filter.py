@@ -185,14 +185,11 @@ def filter_ceiling(data: CSBM, symmetrize: bool = True, *, reg: float | None = N
             margin, error, strength, g, settled = _of_polynomials(points)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
-    columns = (scalar_or_array(column.reshape(data.shape)) for column in (accuracy, log_error, margin, error, strength))
-    return FilterCeiling(
-        *columns,
-        x=spectrum(points).reshape(*data.shape, -1),
-        g=g.reshape(*data.shape, -1),
-        status=_status((settled & np.isfinite(margin)).reshape(data.shape)),
-        lower_bound=not points.symmetric,
-    )
+    x, g = (values.reshape(*data.shape, -1) for values in (spectrum(points), g))
+    status = _status((settled & np.isfinite(margin)).reshape(data.shape))
+    columns = (accuracy, log_error, margin, error, strength)
+    accuracy, log_error, margin, error, at_reg = (scalar_or_array(column.reshape(data.shape)) for column in columns)
+    return FilterCeiling(accuracy, log_error, margin, error, at_reg, x, g, status, not points.symmetric)
 
 
 def is_infinite(reg: float | None) -> bool:

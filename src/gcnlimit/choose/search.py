@@ -62,7 +62,7 @@ class Axis:
         return np.asarray((here - low) / np.where(high > low, high - low, 1.0))
 
     def _scaled(self, value: Array, which: npt.NDArray[np.intp]) -> Array:
-        return self.scale.to(value * self.unit[which])
+        return np.asarray(self.scale.to(value * self.unit[which]))
 
     @property
     def ends(self) -> tuple[Array, Array]:

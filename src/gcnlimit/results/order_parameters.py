@@ -250,7 +250,8 @@ class OrderParameters:
     @cached_property
     def layers(self) -> OrderFunctions | None:
         """Order functions at the layers of a discrete network, or of the short series of a continuous one; else None."""
-        parts = [(rows, found) for rows, source in self.sources if (found := source.layers()) is not None]
+        found: list[tuple[Rows, OrderFunctions | None]] = [(rows, source.layers()) for rows, source in self.sources]
+        parts = [(rows, layers) for rows, layers in found if layers is not None]
         if not parts:
             return None
         return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))
