@@ -3,12 +3,14 @@
 import csv
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
 import xarray
 from scipy.stats import norm, t
 
+import gcnlimit as gl
 from gcnlimit.figures import registry as tables
 from gcnlimit.figures.base import Simulation
 from gcnlimit.figures.paper import strength
@@ -43,6 +45,31 @@ def test_few_trials_weigh_less():
     np.testing.assert_allclose(z_scores(dots([2.0, 1.0, 1.0], trials=4)), [-norm.ppf(t.sf(2.0, 3)), 0.0], atol=1e-12)
     normal = normal_deviate(t.rvs(3, size=20_000, random_state=0), 3)
     assert abs(normal.std() - 1.0) < 0.02
+
+
+def test_an_error_that_theory_expects_comes_before_that_of_the_trials():
+    """Few trials then weigh as much as many, whatever they scatter; where theory has none, they weigh as before."""
+    own = dots([2.0, 0.0, 9.0], trials=3)
+    expected = own.assign(x_expected_error=("dot", [0.25, np.nan, 0.25]))
+    assert z_scores(expected)[0] == 4.0
+    assert z_scores(expected.assign(x_standard_error=3.0 * own.x_standard_error))[0] == 4.0
+    assert z_scores(expected)[1] == z_scores(own)[1]
+
+
+def test_dots_come_with_the_theory_of_their_value_and_of_their_error():
+    """Both are what predict and scatter say of the network of each dot; three classes have no theory of the scatter."""
+    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.1), reg=1.0)
+    size = Simulation(nodes=200, trials=2, executor=ThreadPoolExecutor(1))
+    found = size.measure(data, gcn, {"lam": [0.5, 1.0], "theta": [0.1, 0.3]}, "test_accuracy")
+    for lam, theta in product([0.5, 1.0], [0.1, 0.3]):
+        one = found.sel(lam=lam, theta=theta)
+        network = gl.GCN(gl.PageRank(theta), reg=1.0)
+        exact = gl.theory.scatter(data.replaced(lam=lam), network, nodes=200)
+        assert float(one.test_accuracy_expected_error) == pytest.approx(exact.deviation / np.sqrt(2), rel=1e-12)
+        assert float(one.test_accuracy_predicted) == pytest.approx(exact.accuracy, rel=1e-9)
+    three = size.measure(data.replaced(classes=3), gcn, {"reg": [np.inf]}, "test_accuracy")
+    assert np.isnan(three.test_accuracy_expected_error).all()
+    assert np.isfinite(z_scores(three)).all()
 
 
 def test_the_tables_are_written(tmp_path):

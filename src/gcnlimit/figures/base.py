@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -13,9 +14,14 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.parameters import build_data, build_network
+from gcnlimit.sweeps.plan import flatten
+from gcnlimit.sweeps.run import sweep
+from gcnlimit.theory.scatter import expected_error
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Simulation:
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
-        """Simulated values of the named fields and their standard errors, at every combination of the axes.
+        """Simulated values of the named fields at every combination of the axes, with their errors and the theory there.
 
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
@@ -70,15 +76,26 @@ class Simulation:
         ]
         trials = xarray.concat([one[list(names)] for one in each], first)
         self.advance()
-        error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
-        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
-        dots = mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        theory = sweep("predict", data=data, gcn=gcn, axes=axes, store=self.store, progress=False)
+        found = {
+            "simulated": trials.mean("seed"),
+            "standard_error": trials.std("seed", ddof=1) / np.sqrt(self.trials),
+            "predicted": theory[list(names)].where(theory.error == ""),
+        }
+        dots = xarray.merge([part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()])
+        if "test_accuracy" in names:
+            dots["test_accuracy_expected_error"] = list(axes), self._expected_errors(data, gcn, axes)
         return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
+
+    def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
+        """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
+        common = flatten(data, gcn, {}, axes, network=True)
+        points = [common | dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+        found = [expected_error(build_data(at), build_network(at), self.nodes, self.trials) for at in points]
+        return np.reshape(found, [len(values) for values in axes.values()])
 
     def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
         """Simulated values of each trial, on graphs of consecutive seeds."""
-        from gcnlimit.sweeps import sweep
-
         answer = sweep(
             "simulate",
             data=data,
@@ -97,6 +114,22 @@ class Simulation:
     def _where(self) -> dict[str, str]:
         """On a card in double precision, as on the processor: single precision does not settle at small regularization."""
         return {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
+
+
+def renamed(dots: xarray.Dataset, name: str) -> xarray.Dataset:
+    """Dots of test accuracies under another name."""
+    return dots.rename({key: str(key).replace("test_accuracy", name) for key in dots})
+
+
+def dot_error(dataset: xarray.Dataset, name: str) -> tuple[xarray.DataArray, xarray.DataArray]:
+    """Errors of the dots of a quantity, and their degrees of freedom.
+
+    They are what theory expects, and exact; where it has none, they come from the trials, one less than there are.
+    """
+    own = dataset[f"{name}_standard_error"]
+    expected = dataset.get(f"{name}_expected_error", xarray.full_like(own, np.nan))
+    freedom = xarray.where(expected.isnull(), dataset.attrs["trials"] - 1.0, np.inf)
+    return expected.fillna(own), freedom
 
 
 QUICK = Simulation()

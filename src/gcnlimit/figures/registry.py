@@ -19,7 +19,7 @@ from gcnlimit._runtime.threads import cores
 from gcnlimit._values import Array
 from gcnlimit._version import __version__
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.figures.base import PaperFigure, Simulation
+from gcnlimit.figures.base import PaperFigure, Simulation, dot_error
 from gcnlimit.figures.own import classes, degrees, hard_phase, imbalance_colour, transfer
 from gcnlimit.figures.paper import best, depth, diffusion, gap, strength
 from gcnlimit.figures.style import picture, save
@@ -127,17 +127,19 @@ def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulat
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:
-    """Simulated minus predicted, in standard errors, for all dots of a figure that have a prediction.
+    """Distances of simulated dots to the prediction, in standard errors, for all dots of a figure that have one.
 
-    The dots of a quantity ``x`` are ``x_simulated``, with ``x_standard_error``; ``x_predicted`` is the theory there. The
-    standard error of a few trials is itself uncertain: the quotient follows Student's law, and is returned as the normal
-    deviate of the same probability.
+    The dots of a quantity ``x`` are ``x_simulated``; ``x_predicted`` is the theory there. Their error is the one that theory
+    expects, ``x_expected_error``. Where it has none, it is that of the trials, ``x_standard_error``: of few trials it is itself
+    uncertain, the quotient follows Student's law, and is returned as the normal deviate of the same probability.
     """
-    found = []
+    found = [np.empty(0)]
     for base in _simulated(dataset):
-        z = (dataset[f"{base}_simulated"] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
-        found.append(z.values[np.isfinite(z.values)])
-    return normal_deviate(np.concatenate([np.empty(0), *found]), int(dataset.attrs.get("trials", 2)) - 1)
+        error, freedom = dot_error(dataset, base)
+        quotient = (dataset[f"{base}_simulated"] - dataset[f"{base}_predicted"]) / error
+        z = normal_deviate(*(part.values for part in xarray.broadcast(quotient, freedom)))
+        found.append(z[np.isfinite(z)])
+    return np.concatenate(found)
 
 
 def _simulated(dataset: xarray.Dataset) -> list[str]:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy.interpolate import CubicSpline
 
 from gcnlimit.errors import writing
-from gcnlimit.figures.base import PaperFigure
+from gcnlimit.figures.base import PaperFigure, dot_error
 
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -61,10 +61,11 @@ def save(canvas: Figure, path: Path) -> Path:
 
 
 def draw_dots(panel: Axes, dataset: xarray.Dataset, name: str, **style: Any) -> None:
-    """Simulated dots with their standard errors, over their one coordinate, if the numbers have them."""
+    """Simulated dots with their errors, over their one coordinate, if the numbers have them."""
     if f"{name}_simulated" in dataset:
-        simulated, error = dataset[f"{name}_simulated"], dataset[f"{name}_standard_error"]
+        simulated = dataset[f"{name}_simulated"]
         (place,) = simulated.dims
+        error, _ = dot_error(dataset, name)
         panel.errorbar(dataset[place], simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
 
 

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Simulation, Statement
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement, renamed
 from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below, shades
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
@@ -51,22 +51,15 @@ def data() -> xarray.Dataset:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies at some numbers of classes, and the theory there."""
+    """Simulated accuracies at some numbers of classes."""
     dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 4))
+    networks = [GCN(Diffusion(float(dataset.best_t.sel(signal=lam)))) for lam in SIGNALS]
     measured = [
-        dense.measure(
-            CSBM(ALPHA, lam, MU, RHO),
-            GCN(Diffusion(float(dataset.best_t.sel(signal=lam)))),
-            {"classes": DOTS},
-            "test_accuracy",
-        )
-        for lam in SIGNALS
+        dense.measure(CSBM(ALPHA, lam, MU, RHO), network, {"classes": DOTS}, "test_accuracy")
+        for lam, network in zip(SIGNALS, networks, strict=True)
     ]
     found = xarray.concat(measured, "signal").assign_coords(signal=list(SIGNALS)).rename(classes="dot")
-    theory = dataset.accuracy.sel(classes=list(DOTS)).rename(classes="dot")
-    return found.rename({name: str(name).replace("test_accuracy", "accuracy") for name in found}).assign(
-        accuracy_predicted=theory
-    )
+    return renamed(found, "accuracy")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:

@@ -59,13 +59,11 @@ def _tuned(variance: float, normalization: str) -> tuple[Array, Array]:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies at the best strengths, and the theory there."""
+    """Simulated accuracies at the best strengths."""
     dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 8))
     rows = [[_dot(dataset, dense, name, variance) for variance in DOTS] for name in NORMALIZATIONS]
     curves = [xarray.concat(row, "dot").assign_coords(dot=list(DOTS)) for row in rows]
-    found = xarray.concat(curves, "normalization").assign_coords(normalization=list(NORMALIZATIONS))
-    theory = dataset.test_accuracy.sel(variance=list(DOTS)).rename(variance="dot")
-    return found.assign(test_accuracy_predicted=theory)
+    return xarray.concat(curves, "normalization").assign_coords(normalization=list(NORMALIZATIONS))
 
 
 def _dot(dataset: xarray.Dataset, simulation: Simulation, normalization: str, variance: float) -> xarray.Dataset:

@@ -16,7 +16,7 @@ import xarray
 from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import PaperFigure, Simulation, Statement
+from gcnlimit.figures.base import PaperFigure, Simulation, Statement, renamed
 from gcnlimit.figures.style import BLACK, COLOURS, draw_dots, label_panels, legend_below
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
@@ -64,7 +64,7 @@ def spread_out(s: float) -> CSBM:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies at some fractions and at some spreads, and the theory there."""
+    """Simulated accuracies at some fractions and at some spreads."""
     left = [_dot(simulation, "own_bias", unequal(p), LOGISTIC) for p in DOTS["own_bias"]]
     right = [_dot(simulation, "coloured", spread_out(s), RIDGE) for s in DOTS["coloured"]]
     places = {"dot_p": list(DOTS["own_bias"]), "dot_spread": list(DOTS["coloured"])}
@@ -72,10 +72,9 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 
 
 def _dot(simulation: Simulation, name: str, data: CSBM, gcn: GCN) -> xarray.Dataset:
-    """Accuracy of a network on sampled graphs, and the theory of it."""
-    found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy").squeeze("reg", drop=True)
-    renamed = found.rename({key: str(key).replace("test_accuracy", name) for key in found})
-    return renamed.assign({f"{name}_predicted": predict(data, gcn).test_accuracy})
+    """Accuracy of a network on sampled graphs."""
+    found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy")
+    return renamed(found.squeeze("reg", drop=True), name)
 
 
 def whitened(data: CSBM) -> CSBM:

@@ -74,18 +74,11 @@ def _finite(csbm: CSBM, symmetrize: bool) -> Any:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies, and the theory at the same times."""
+    """Simulated accuracies."""
     network = GCN(Diffusion(1.0), symmetrize=bool(dataset.symmetrize))
-    measured = [
-        simulation.measure(CSBM(*signal), network, {"t": DOTS, "reg": REG}, "test_accuracy").rename(t="dot")
-        for signal in SIGNALS
-    ]
-    predicted = dataset.test_accuracy.reindex(solved=list(DOTS)).rename(solved="dot")
-    limit = (
-        dataset.limit.sel(t=list(DOTS), method="nearest").drop_vars("t").rename(t="dot").assign_coords(dot=list(DOTS))
-    )
-    predicted = predicted.where(np.isfinite(dataset.reg), limit)
-    return xarray.concat(measured, "signal").assign(test_accuracy_predicted=predicted)
+    axes = {"t": DOTS, "reg": REG}
+    measured = [simulation.measure(CSBM(*signal), network, axes, "test_accuracy") for signal in SIGNALS]
+    return xarray.concat(measured, "signal").rename(t="dot")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:

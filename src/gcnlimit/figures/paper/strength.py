@@ -97,28 +97,24 @@ def _predicted(csbm: CSBM, loss: str, depth: int, reg: Sequence[float]) -> Any:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies or training errors, whichever the numbers are, and the theory at the same strengths."""
+    """Simulated accuracies or training errors, whichever the numbers are."""
     names = [name for name in ("test_accuracy", "train_loss") if name in dataset]
     measured = [_measured(simulation, csbm, loss, REG, *names) for loss, csbm in SETTINGS.items()]
-    return _with_theory(dataset, xarray.concat(measured, "loss").sel(reg=dataset.reg), names)
+    return xarray.concat(measured, "loss").assign_coords(loss=list(SETTINGS)).sel(reg=dataset.reg)
 
 
 def symmetry_dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies, and the theory at the same strengths."""
+    """Simulated accuracies."""
     measured = [_measured(simulation, csbm, "square", TWO_REG, "test_accuracy") for csbm in GRAPHS.values()]
-    return _with_theory(dataset, xarray.concat(measured, "graph"), ["test_accuracy"])
+    return xarray.concat(measured, "graph").assign_coords(graph=list(GRAPHS))
 
 
 def _measured(simulation: Simulation, csbm: CSBM, loss: str, reg: Sequence[float], *names: str) -> xarray.Dataset:
     """Simulated values over depth, strength and regularization."""
     networks = [GCN(Residual.constant(1.0, K), loss=loss, symmetrize=False) for K in DEPTHS]
     axes = {"c": DOTS, "reg": reg}
-    return xarray.concat([simulation.measure(csbm, network, axes, *names) for network in networks], "K")
-
-
-def _with_theory(dataset: xarray.Dataset, found: xarray.Dataset, names: list[str]) -> xarray.Dataset:
-    theory = dataset[names].sel(c=list(DOTS)).rename({name: f"{name}_predicted" for name in names})
-    return found.merge(theory, join="override", compat="override").rename(c="dot")
+    measured = [simulation.measure(csbm, network, axes, *names) for network in networks]
+    return xarray.concat(measured, "K").assign_coords(K=list(DEPTHS)).rename(c="dot")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
