@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gcnlimit.figures.registry import PAPER, read
+from gcnlimit.figures.registry import FIGURES, read
 from gcnlimit.figures.style import picture
 
 PAGE = Path("docs") / "reference" / "gallery.md"
@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
     """Write the page and the pictures."""
     page: list[str] = []
     sizes: dict[str, int] = {}
-    for name, figure in PAPER.items():
+    for name, figure in FIGURES.items():
         dataset = read(figure, folder / f"{name}.nc")
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
         picture(figure, dataset).savefig(PAGE.parents[1] / "images" / f"{name}.png", dpi=110)

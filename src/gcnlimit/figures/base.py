@@ -26,20 +26,10 @@ from gcnlimit.theory.scatter import expected_error
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate the dots of a figure.
+    """How to simulate the dots of a figure: `trials` graphs of so many nodes and average degree for each.
 
-    Parameters
-    ----------
-    nodes, degree, trials
-        Size and average degree of the graphs, and how many are drawn for each dot.
-    device
-        Where the graphs are drawn and the networks trained, as for `simulate`.
-    store
-        File that keeps every finished point, from which an interrupted run resumes; ``None`` for none.
-    executor
-        Executor of the simulations; by default one process for each core.
-    advance
-        Called after each curve of dots.
+    Finished points are kept in the file `store`, from which an interrupted run resumes. The `executor` computes them, by
+    default one process for each core, and `advance` is called after each curve of dots.
     """
 
     nodes: int = 3000
@@ -82,26 +72,23 @@ class Simulation:
             "standard_error": trials.std("seed", ddof=1) / np.sqrt(self.trials),
             "predicted": theory[list(names)].where(theory.error == ""),
         }
-        dots = xarray.merge([part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()])
+        dots: xarray.Dataset = xarray.merge(
+            [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()]
+        )
         if "test_accuracy" in names:
             dots["test_accuracy_expected_error"] = list(axes), self._expected_errors(data, gcn, axes)
         return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
 
-    def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
-        """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
-        common = flatten(data, gcn, {}, axes, network=True)
-        points = [common | dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
-        found = [expected_error(build_data(at), build_network(at), self.nodes, self.trials) for at in points]
-        return np.reshape(found, [len(values) for values in axes.values()])
-
     def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
         """Simulated values of each trial, on graphs of consecutive seeds."""
+        # a card computes in double precision, too: single precision does not settle at small regularization
+        where = {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
         answer = sweep(
             "simulate",
             data=data,
             gcn=gcn,
             axes={"seed": range(seed, seed + self.trials), **axes},
-            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | self._where(),
+            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | where,
             store=self.store,
             executor=self.executor,
             progress=False,
@@ -111,14 +98,16 @@ class Simulation:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
         return answer.assign_coords(seed=np.arange(self.trials))
 
-    def _where(self) -> dict[str, str]:
-        """On a card in double precision, as on the processor: single precision does not settle at small regularization."""
-        return {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
+    def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
+        """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
+        common = flatten(data, gcn, {}, axes, network=True)
+        points = [common | dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+        found = [expected_error(build_data(at), build_network(at), self.nodes, self.trials) for at in points]
+        return np.reshape(found, [len(values) for values in axes.values()])
 
 
-def renamed(dots: xarray.Dataset, name: str) -> xarray.Dataset:
-    """Dots of test accuracies under another name."""
-    return dots.rename({key: str(key).replace("test_accuracy", name) for key in dots})
+QUICK = Simulation()
+FULL = Simulation(nodes=10_000, trials=10)
 
 
 def dot_error(dataset: xarray.Dataset, name: str) -> tuple[xarray.DataArray, xarray.DataArray]:
@@ -128,12 +117,26 @@ def dot_error(dataset: xarray.Dataset, name: str) -> tuple[xarray.DataArray, xar
     """
     own = dataset[f"{name}_standard_error"]
     expected = dataset.get(f"{name}_expected_error", xarray.full_like(own, np.nan))
-    freedom = xarray.where(expected.isnull(), dataset.attrs["trials"] - 1.0, np.inf)
-    return expected.fillna(own), freedom
+    exact = xarray.full_like(expected, np.inf)
+    return expected.fillna(own), exact.where(expected.notnull(), dataset.attrs["trials"] - 1.0)
 
 
-QUICK = Simulation()
-FULL = Simulation(nodes=10_000, trials=10)
+Settings = Mapping[str, Sequence[float]]
+"""Parameters with their values in each panel, or on each curve, of a figure."""
+
+
+def columns(settings: Settings, axes: int = 1) -> dict[str, Any]:
+    """Values of the settings as columns, for data that broadcast with that many axes after them.
+
+    >>> columns({"rho": (0.1, 0.3)})["rho"].shape
+    (2, 1)
+    """
+    return {name: np.reshape(values, (-1, *axes * (1,))) for name, values in settings.items()}
+
+
+def coordinates(settings: Settings, along: str = "setting") -> dict[str, Any]:
+    """Values of the settings as coordinates of the numbers."""
+    return {name: (along, list(values)) for name, values in settings.items()}
 
 
 LITTLE, FEW_PERCENT = 0.02, 0.05
@@ -177,16 +180,14 @@ class PaperFigure:
         Theory: the numbers of the curves.
     draw
         From the numbers and one axes for each panel to the picture.
-    panels
-        Rows and columns of panels.
-    size
-        Width and height in inches.
+    panels, size
+        Rows and columns of panels; width and height in inches.
     dots
-        From these numbers and the simulation to run to the dots, with the theory at their places; ``None`` if there are none.
+        From these numbers and the simulation to run to the dots; ``None`` if there are none.
     curves
         Number of curves of dots, by which the progress is counted.
     statements
-        From the numbers to the sentences of the paper that they should support.
+        From the numbers to the sentences that they should support.
     """
 
     name: str

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Simulation, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, finish
 from gcnlimit.filters import Diffusion, Filter, Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.simulation.simulate import simulate
@@ -80,16 +80,14 @@ def _expected(place: int, nodes: int, trials: int) -> list[float]:
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Curves against the signal of the new graph."""
+    (panel,) = axes
     for name, colour in zip(NAMES, COLOURS, strict=False):
-        here = dataset.sel(filter=name)
-        axes[0].plot(here.lam, here.accuracy, color=colour, label=name)
-        draw_dots(axes[0], here, "accuracy", color=colour, marker="o")
-    axes[0].plot(dataset.lam, dataset.same_weights, ":", color=BLACK, label="best inference, same weights")
-    axes[0].plot(dataset.lam, dataset.bayes_optimal, "--", color=BLACK, label="Bayes-optimal, both graphs")
-    axes[0].axvline(float(HERE.lam), color="grey", lw=0.6)
-    axes[0].set(xlabel=r"signal $\lambda'$ of the new graph", xlim=(-1.8, 1.8), ylim=(0.5, 1.0), ylabel=TEST_ACCURACY)
-    label_panels(axes, [r"trained at $\lambda=1.2$: $\alpha=4,\ \mu=2,\ \rho=0.1,\ t=1$"])
-    legend_below(axes, columns=2)
+        draw_curve(panel, dataset.sel(filter=name), "accuracy", name, color=colour)
+    draw_curve(panel, dataset, "same_weights", "best inference, same weights", line=":", color=BLACK)
+    draw_curve(panel, dataset, "bayes_optimal", "Bayes-optimal, both graphs", line="--", color=BLACK)
+    panel.axvline(float(HERE.lam), color="grey", lw=0.6)
+    panel.set(xlabel=r"signal $\lambda'$ of the new graph", xlim=(-1.8, 1.8), ylim=(0.5, 1.0))
+    finish(axes, [r"trained at $\lambda=1.2$: $\alpha=4,\ \mu=2,\ \rho=0.1,\ t=1$"], columns=2)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

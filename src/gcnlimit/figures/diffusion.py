@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import xarray
 from matplotlib.axes import Axes
+from scipy.interpolate import CubicSpline
 
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Simulation, Statement, infinity_is_nearly_best
-from gcnlimit.figures.style import (
-    MARKERS,
-    TEST_ACCURACY,
-    draw_dots,
-    draw_smooth,
-    label_panels,
-    legend_below,
-    name_value,
-    shades,
+from gcnlimit.figures.base import (
+    LITTLE,
+    PaperFigure,
+    Simulation,
+    Statement,
+    columns,
+    coordinates,
+    infinity_is_nearly_best,
 )
+from gcnlimit.figures.style import MARKERS, draw_dots, each_panel, finish, named, shades, titles
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.predict import predict
 
-SIGNALS = (
-    (4.0, 1.5, 3.0, 0.1),
-    (4.0, 0.7, 1.0, 0.1),
-    (1.0, 1.5, 2.0, 0.1),
-    (1.0, 0.7, 1.0, 0.1),
-    (2.0, 1.5, 1.0, 0.3),
-    (2.0, 0.7, 1.0, 0.3),
-)
+SIGNALS = {
+    "alpha": (4.0, 4.0, 1.0, 1.0, 2.0, 2.0),
+    "lam": (1.5, 0.7, 1.5, 0.7, 1.5, 0.7),
+    "mu": (3.0, 1.0, 2.0, 1.0, 1.0, 1.0),
+    "rho": (0.1, 0.1, 0.1, 0.1, 0.3, 0.3),
+}
 REG = (0.1, 1.0, 10.0, np.inf)
-TIMES, DOTS = np.linspace(0.0, 3.0, 61), (0.5, 1.0, 1.5, 2.5)
+TIMES = np.linspace(0.0, 3.0, 61)
+DOTS = (0.5, 1.0, 1.5, 2.5)
 SOLVED = np.array([0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5])
 
 
@@ -51,25 +51,17 @@ def data(symmetrize: bool) -> xarray.Dataset:
     :math:`\lambda` = 1.5 and 0.7, with :math:`\mu` = 3 and 1 at :math:`\alpha = 4`, and 2 and 1 at :math:`\alpha = 1`. The theory
     at finite regularization is drawn up to :math:`t = 2.5`.
     """
-    alpha, lam, mu, rho = np.array(SIGNALS).T[:, :, None]
-    csbm = CSBM(alpha=alpha, lam=lam, mu=mu, rho=rho)
-    limit = predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy
-    columns = {"alpha": alpha, "lam": lam, "mu": mu, "rho": rho}
+    csbm = CSBM(**columns(SIGNALS))
+    # one call for each time, whose networks have like numbers of layers
+    each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
+    solved = [np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each]
     return xarray.Dataset(
         {
-            "limit": (("signal", "t"), limit),
-            "test_accuracy": (("signal", "reg", "solved"), _finite(csbm, symmetrize)),
+            "limit": (("signal", "t"), predict(csbm, GCN(Diffusion(TIMES), symmetrize=symmetrize)).test_accuracy),
+            "test_accuracy": (("signal", "reg", "solved"), np.stack(solved, axis=-1)),
         },
-        {"t": TIMES, "reg": list(REG), "solved": SOLVED} | {k: ("signal", v[:, 0]) for k, v in columns.items()},
+        {"t": TIMES, "reg": list(REG), "solved": SOLVED} | coordinates(SIGNALS, "signal"),
         {"symmetrize": int(symmetrize), "loss": "square"},
-    )
-
-
-def _finite(csbm: CSBM, symmetrize: bool) -> Any:
-    """Accuracies at each regularization; one call for each time, whose networks have like numbers of layers."""
-    each = [predict(csbm, GCN(Diffusion(t), reg=REG, symmetrize=symmetrize), throw=False) for t in SOLVED]
-    return np.stack(
-        [np.where(np.less_equal(p.status, Status.CONVERGED), p.test_accuracy, np.nan) for p in each], axis=-1
     )
 
 
@@ -77,37 +69,38 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies."""
     network = GCN(Diffusion(1.0), symmetrize=bool(dataset.symmetrize))
     axes = {"t": DOTS, "reg": REG}
-    measured = [simulation.measure(CSBM(*signal), network, axes, "test_accuracy") for signal in SIGNALS]
+    signals = zip(*SIGNALS.values(), strict=True)
+    measured = [simulation.measure(CSBM(*signal), network, axes, "test_accuracy") for signal in signals]
     return xarray.concat(measured, "signal").rename(t="dot")
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """A panel for two signals; colour and marker show the regularization."""
-    colours = shades(len(REG))
-    for k, panel in enumerate(axes):
-        for signal in (2 * k, 2 * k + 1):
-            here = dataset.isel(signal=signal)
-            for reg, colour, marker in zip(dataset.reg.values, colours, MARKERS, strict=False):
-                if np.isinf(reg):
-                    panel.plot(here.t, here.limit, color=colour)
-                else:
-                    draw_smooth(panel, here.solved, here.test_accuracy.sel(reg=reg), color=colour, linewidth=0.9)
-                panel.plot([], [], color=colour, marker=marker, label=name_value("r", reg))
-                draw_dots(panel, here.sel(reg=reg), "test_accuracy", color=colour, marker=marker)
-            place = float(here.limit.sel(t=2.6, method="nearest"))
-            panel.annotate(
-                rf"$\lambda={float(here.lam):g},\ \mu={float(here.mu):g}$",
-                (2.95, place),
-                xytext=(0, 15),
-                textcoords="offset points",
-                ha="right",
-                fontsize=8,
-            )
+    panels = [panel for panel in axes for _ in range(2)]
+    for panel, here in each_panel(panels, dataset, "signal"):
+        for reg, colour, marker in zip(REG, shades(len(REG)), MARKERS, strict=False):
+            one = here.sel(reg=reg)
+            if math.isinf(reg):
+                panel.plot(here.t, here.limit, color=colour)
+            else:
+                _draw_smooth(panel, one.test_accuracy, color=colour, linewidth=0.9)
+            panel.plot([], [], color=colour, marker=marker, label=named(r=reg))
+            draw_dots(panel, one, "test_accuracy", color=colour, marker=marker)
+        end = (2.95, float(here.limit.sel(t=2.6, method="nearest")))
+        text = named(lam=float(here.lam), mu=float(here.mu))
+        panel.annotate(text, end, xytext=(0, 15), textcoords="offset points", ha="right", fontsize=8)
         panel.margins(y=0.12)
         panel.set(xlabel="$t$", xlim=(0, 3))
-    axes[0].set_ylabel(TEST_ACCURACY)
-    label_panels(axes, [rf"$\alpha={s[0]:g},\ \rho={s[3]:g}$" for s in SIGNALS[::2]])
-    legend_below(axes, columns=4)
+    finish(axes, titles({name: SIGNALS[name][::2] for name in ("alpha", "rho")}), columns=4)
+
+
+def _draw_smooth(panel: Axes, curve: xarray.DataArray, **style: Any) -> None:
+    """A cubic curve through few, precise points."""
+    known = curve.dropna("solved")
+    times = known.solved.values
+    if times.size > 3:
+        fine = np.linspace(times[0], times[-1], 100)
+        panel.plot(fine, CubicSpline(times, known.values)(fine), **style)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -128,7 +121,7 @@ def _figure(name: str, graph: str, symmetrize: bool) -> PaperFigure:
         panels=(1, 3),
         size=(9.6, 3.6),
         dots=dots,
-        curves=len(SIGNALS),
+        curves=6,
         statements=statements,
     )
 
