@@ -33,9 +33,9 @@ AGREEMENT = """## How theory and simulation agree, and what the paper states
 
 Distances of the dots to the theory are in standard errors: those of accuracies by the theory of their \
 [scatter](../learn/transfer.md#eq-10-22), those of training errors from the trials. The standard error of a few trials is \
-itself uncertain, so it gives normal deviates of the same probability by Student's law. Dots that differ only in the regularization share their \
-graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of accuracy, *a few percent* \
-below 5, *nearly optimal* within 0.2.
+itself uncertain, so it gives normal deviates of the same probability by Student's law. Dots that differ only in the \
+regularization share their graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of \
+accuracy, *a few percent* below 5, *nearly optimal* within 0.2.
 
 """
 
