@@ -47,7 +47,8 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
         pre_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.problem = as_problems(name)[0]
-        self.size, self.graphs = size, graphs
+        self.size = size
+        self.graphs = graphs
         super().__init__(root, transform, pre_transform)
         self.load(self.processed_paths[0])
 
