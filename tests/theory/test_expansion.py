@@ -47,27 +47,6 @@ def test_the_remainder_is_of_the_next_order(filter, symmetrize, loss):
     assert np.allclose(exact, sum(z[:, n] * reg**-n for n in range(6)), rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("classes, loss", [((0.2, 0.8), "logistic"), (3, "softmax"), (6, "softmax")])
-def test_the_remainder_is_of_the_next_order_for_any_classes(classes, loss):
-    data = gl.CSBM(alpha=2.0, lam=1.0, mu=1.5, rho=0.3, classes=classes)
-    gcn = gl.GCN(gl.Residual([1.0, 0.4]), loss)
-    z, reg = gl.theory.large_reg_expansion(data, gcn, order=6), np.array([300.0, 600.0])
-    exact = gl.predict(data, gcn.replaced(reg=reg), tol=1e-13).order_parameters.test_margin
-    assert z[0] == pytest.approx(gl.predict(data, gcn).order_parameters.test_margin, rel=1e-12)
-    for kept in range(3):
-        error = exact - sum(z[n] * reg**-n for n in range(kept + 1))
-        assert np.allclose(error, z[kept + 1] * reg ** -(kept + 1.0) + z[kept + 2] * reg ** -(kept + 2.0), rtol=0.05)
-    assert np.allclose(exact, sum(z[n] * reg**-n for n in range(7)), rtol=0, atol=1e-10)
-
-
-def test_softmax_of_two_unequal_classes_has_the_orders_of_the_logistic_loss_at_half_the_reg():
-    data = gl.CSBM(alpha=2.0, lam=1.0, mu=1.5, rho=0.3, classes=(0.2, 0.8))
-    softmax, logistic = (
-        gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(0.7), loss), 4) for loss in ("softmax", "logistic")
-    )
-    assert np.allclose(softmax, logistic * 2.0 ** np.arange(5), rtol=1e-9)
-
-
 class Shifted(gl.Loss):
     """Logistic loss of the margin less a constant."""
 

@@ -24,8 +24,6 @@ class Series:
     array([1., 1., 1., 1., 1.])
     >>> (1.0 + x).sqrt().c.tolist()
     [1.0, 0.5, -0.125, 0.0625, -0.0390625]
-    >>> (2.0 * x).exp().c.tolist()
-    [1.0, 2.0, 2.0, 1.3333333333333333, 0.6666666666666666]
     """
 
     c: Array
@@ -107,13 +105,6 @@ class Series:
     def lowered(self) -> Series:
         """Quotient by the variable of a series that begins at 0; its highest order is 0."""
         return Series(np.concatenate([self.c[1:], np.zeros_like(self.c[:1])]))
-
-    def exp(self) -> Series:
-        """Exponential: its derivative is its product with that of the series."""
-        values = [np.exp(self.c[0])]
-        for k in range(1, len(self.c)):
-            values.append(sum(j * self.c[j] * values[k - j] for j in range(1, k + 1)) / k)
-        return Series(np.stack(values))
 
     def __call__(self, inner: Series) -> Series:
         """Composition with a series that begins at 0."""

@@ -4,9 +4,8 @@ r"""Orders in 1/reg around infinite regularization: the self-consistent equation
 spectrum; on a directed one the matrix equation of the chain (theory page, §3) is solved order by order: each is a linear equation
 with the same nilpotent matrix.
 
-*The loss*, for small outputs, from its Taylor series at the output of an infinite regularization: 0, beside the free bias of two
-unequal classes. The pull on a labelled node is :math:`f = \varphi(\omega + v f)` with :math:`\varphi = -\ell'`. By Lagrange's
-inversion
+*The loss*, for small outputs, from its Taylor series at 0. The pull on a labelled node is :math:`f = \varphi(\omega + v f)` with
+:math:`\varphi = -\ell'`. By Lagrange's inversion
 
 .. math::
     f = \sum_b \frac{v^b}{(b+1)!}\, \partial_\omega^b\, \varphi(\omega)^{b+1}, \qquad
@@ -16,8 +15,6 @@ inversion
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
@@ -27,13 +24,11 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.base import resting_bias
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.numerics.series import Series, cauchy
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.decision import two_codes
 from gcnlimit.theory.finite_reg.averages import slope_at_zero
-from gcnlimit.theory.finite_reg.class_losses import Biased, node_loss
 from gcnlimit.theory.finite_reg.directed import backwards, outer
 from gcnlimit.theory.finite_reg.equations import (
     Number,
@@ -43,7 +38,6 @@ from gcnlimit.theory.finite_reg.equations import (
     output_of,
     weights_of,
 )
-from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, class_averages, softmax_series
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
@@ -58,18 +52,10 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
 
     .. math:: Acc_{test} = \Phi\Big( \sum_n z_n r^{-n} \Big)
 
-    for two equal classes, with :math:`\Phi_C` for more (Eq. 8.3).
-    The self-consistent equations are solved as power series in :math:`1/r`: what a coefficient depends on is known from those
-    before it. Nothing is fitted: the relative error of each :math:`z_n` is below :math:`10^{-9}` (in units in which the mean
-    squared gain of the filter is 1, and of the largest of the :math:`z_n`). The loss must be smooth at 0, or at the bias of two
-    unequal classes. The hinge loss is linear at 0, so that its :math:`z_n` vanish for :math:`n \ge 1`: its corner shows in terms
-    smaller than any power of :math:`1/r`; the bias of unequal classes sits at the corner, and there is no series. The `reg` of
-    `gcn` is not used. Losses and classes are those that `predict` takes at finite regularization.
-
-    Parameters
-    ----------
-    order
-        Highest power of :math:`1/r`, at most 8.
+    for two equal classes, with :math:`\Phi_C` for more (Eq. 8.3). Nothing is fitted: the relative error of each :math:`z_n` is
+    below :math:`10^{-9}`, in units in which the mean squared gain of the filter is 1 and of the largest :math:`z_n`. The loss
+    must be smooth at 0, and the square loss unless there are two equal classes. The hinge loss is linear at 0, so that its
+    :math:`z_n` vanish for :math:`n \ge 1`. The `reg` of `gcn` is not used. `order` is the highest power, at most 8.
 
     Examples
     --------
@@ -89,6 +75,10 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
+    if not points.classes.two and points.loss.form is not Form.CODES:
+        raise ParameterError(
+            f"loss = {points.loss!r} has no expansion in 1/reg for classes = {points.classes}; take loss='square'"
+        )
     averages, gain = (_symmetric_averages if points.symmetric else _directed_averages)(points, order)
     mean, variance = _output(points, averages, order + 2)  # of orders 1 and 2 themselves
     with np.errstate(over="ignore", invalid="ignore"):  # an order that vanishes times a power that overflows is NaN
@@ -107,12 +97,12 @@ def _output(points: Points, averages: Transforms, order: int) -> tuple[Series, S
 
     Each application of the equations makes one more order right. The first, without an output, gives the leading ones.
     """
-    eta = _expansion_of(points, order)
+    terms = _inverted(pull_at_zero(points.loss, order), order)
     zero = Series(np.zeros((order + 1, points.size)))
     mean, variance, v = zero, (zero + 1.0).raised(2), zero
     V_w = _weight_gain(points, zero).response
     for _ in range(order - 1):
-        pulls = answer_of(eta(mean, variance, v), points.rho, (mean, variance, v), V_w)
+        pulls = answer_of(_eta_series(terms, mean, variance, v), points.rho, (mean, variance, v), V_w)
         s: Number = pulls.product
         graph = Transforms(*(part(s) if isinstance(part, Series) else part for part in averages))
         weights = weights_of(pulls, graph, _weight_gain(points, pulls.stiffness * graph.W), points.mu)
@@ -259,20 +249,21 @@ def _entry(series: Series, row: int, column: int) -> Series:
     return Series(series.c[:, :, row, column])
 
 
-def pull_at(loss: Loss, place: float, order: int) -> Polynomial:
-    r"""Taylor polynomial of :math:`\varphi = -\ell'` around a margin.
+def pull_at_zero(loss: Loss, order: int) -> Polynomial:
+    r"""Taylor polynomial of :math:`\varphi = -\ell'`.
 
     At :math:`x = \mathrm{prox}_\ell(\omega)` the curvature is :math:`\ell''(x) = 1/\mathrm{prox}'_\ell(\omega) - 1`, which is
-    interpolated between points around it.
+    interpolated between points around 0.
 
     >>> from gcnlimit import Logistic
-    >>> pull_at(Logistic(), 0.0, 3).coef.round(10) * 48  # 1/2 - x/4 + x^3/48
+    >>> pull_at_zero(Logistic(), 3).coef.round(10) * 48  # 1/2 - x/4 + x^3/48
     array([ 24., -12.,   0.,   1.])
     """
-    slope = slope_at_zero(loss) if place == 0.0 else float(loss.derivatives(place)[0])
+    slope = slope_at_zero(loss)
     for reach in _REACHES:
-        omega = place + slope + reach * np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-        x, rise = np.asarray(loss.prox(omega, 1.0)) - place, np.asarray(loss.prox_derivative(omega, 1.0))
+        omega = slope + reach * np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
+        x = np.asarray(loss.prox(omega, 1.0))
+        rise = np.asarray(loss.prox_derivative(omega, 1.0))
         if np.any(rise <= 0.0):  # a corner
             continue
         curvature = 1.0 / rise - 1.0
@@ -281,49 +272,7 @@ def pull_at(loss: Loss, place: float, order: int) -> Polynomial:
         if small[-4:].all():
             kept = Chebyshev(np.where(small, 0.0, fit.coef), fit.domain).convert(kind=Polynomial)
             return Polynomial(np.pad(-kept.integ().coef, (0, order))[: order + 1] - slope * np.eye(order + 1)[0])
-    raise ParameterError(f"loss = {loss!r} has no Taylor series at {place:g}; an expansion in 1/reg needs one")
-
-
-LossAverages = tuple[Series, Series, Series]
-Expansion = Callable[[Series, Series, Series], LossAverages]
-"""The averages of a loss from mean, variance and response of an output, which begin at orders 1, 2 and 1."""
-
-
-def _expansion_of(points: Points, order: int) -> Expansion:
-    r"""Return the function that gives :math:`\eta_1, \eta_2, \eta_3` of the points as series (Eqs. 3.7, 8.6 and 8.14)."""
-    loss = node_loss(points)
-    if isinstance(loss, SoftmaxOf):
-        return partial(_softmax_series, loss.classes)
-    if not isinstance(loss, Biased):
-        return partial(_eta_series, _inverted(pull_at(loss, 0.0, order), order))
-    bias = resting_bias(loss.loss, float(loss.fractions[0]))
-    terms = [_inverted(pull_at(loss.loss, place, order), order) for place in (bias, -bias)]
-    return partial(_biased_series, loss.fractions, terms)
-
-
-def _biased_series(
-    fractions: Array, terms: list[tuple[Terms, Terms, Terms]], mean: Series, variance: Series, v: Series
-) -> LossAverages:
-    """Averages of two unequal classes; the change of the bias by Newton's method for series."""
-    (p, other), (first, second) = fractions, two_codes(fractions)
-    bias = mean * 0.0
-    for _ in range(mean.order.bit_length() + 2):  # each doubles the number of orders that are right
-        above = _eta_series(terms[0], first * mean + bias, variance, v)
-        below = _eta_series(terms[1], -1.0 * (second * mean + bias), variance, v)
-        bias = bias + (p * above[0] - other * below[0]) / (p * above[2] + other * below[2])
-    return (
-        p * first * above[0] - other * second * below[0],
-        p * above[1] + other * below[1],
-        p * above[2] + other * below[2],
-    )
-
-
-def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> LossAverages:
-    """Averages of the cross-entropy of equal classes, at each point by itself."""
-    columns = [[Series(x.c[:, k]) for x in (mean, variance, v)] for k in range(mean.c.shape[1])]
-    parts = [class_averages(classes, *softmax_series(classes, *column)) for column in columns]
-    first, second, third = (Series(np.stack([x.c for x in each], axis=1)) for each in zip(*parts, strict=True))
-    return first, second, third
+    raise ParameterError(f"loss = {loss!r} has no Taylor series at 0; an expansion in 1/reg needs one")
 
 
 Terms = list[Array]
@@ -332,7 +281,8 @@ Terms = list[Array]
 
 def _inverted(pull: Polynomial, order: int) -> tuple[Terms, Terms, Terms]:
     """Terms of the pull at the proximal point, of its square, and of minus its derivative, by Lagrange's inversion."""
-    f, square = [], []
+    f = []
+    square = []
     for b in range(order + 1):
         once, twice = (Polynomial((pull ** (b + k)).coef[: order + 1]) for k in (1, 2))
         f.append(once.deriv(b) / math.factorial(b + 1))
@@ -344,7 +294,7 @@ def _inverted(pull: Polynomial, order: int) -> tuple[Terms, Terms, Terms]:
     return kept(f), kept(square), kept([-part.deriv() for part in f])
 
 
-def _eta_series(terms: tuple[Terms, Terms, Terms], mean: Series, variance: Series, v: Series) -> LossAverages:
+def _eta_series(terms: tuple[Terms, Terms, Terms], mean: Series, variance: Series, v: Series) -> tuple[Series, ...]:
     r"""Averages :math:`\eta_1, \eta_2, \eta_3` of a loss whose pull is a polynomial in the output."""
     moments = np.stack([moment.c for moment in _moments(mean, variance)])
 
@@ -355,8 +305,7 @@ def _eta_series(terms: tuple[Terms, Terms, Terms], mean: Series, variance: Serie
             power = power * v
         return total
 
-    first, second, third = (average(parts) for parts in terms)
-    return first, second, third
+    return tuple(average(parts) for parts in terms)
 
 
 def _moments(mean: Series, variance: Series) -> list[Series]:

@@ -114,14 +114,6 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     return test, train
 
 
-def expected_envelope(loss: Loss, output: Output) -> Array:
-    r"""Return the average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
-    omega, weight = _grid(loss, output)
-    v = output.v[:, None]
-    x = loss.prox(omega, v)
-    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v))
-
-
 def slope_at_zero(loss: Loss) -> float:
     r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0.
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,6 @@ from scipy.special import expit, gammaln, ndtri, wrightomega
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.numerics.series import Series
 
 _NARROW = {4: 0.1, 6: 0.35, 16: 0.5}  # deviation of the output below which a Gauss-Hermite rule of so many nodes serves
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
@@ -76,7 +75,7 @@ class SoftmaxOf(Loss):
         missed, square, other, trace = (
             np.array([getattr(a, name) for a in found]) for name in _ClassAverages._fields[:4]
         )
-        return class_averages(C, missed, square, other, trace)
+        return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages of the cross-entropy at the output and at its proximal point."""
@@ -119,36 +118,13 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
     return L, first, rest
 
 
-def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
-    r"""The first four of `_ClassAverages` for small outputs, as series in :math:`\epsilon`.
-
-    `mean`, `variance` and `v` begin at orders 1, 2 and 1. At a node of the Gauss-Hermite rule the
-    probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
-    higher degree than its order, so that the rule is exact.
-    """
-    order = mean.order
-    place, count, weight = _counts(C, order // 2 + 1)
-    omega = _differences(C, place, mean, variance.lowered().lowered().sqrt().raised())
-    first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
-    for _ in range(order):  # each time one more order is right
-        own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
-        inverse = 1.0 / (own + (count * others) @ np.ones(count.shape[1]))
-        first, rest = own * inverse, others * Series(inverse.c[..., None])
-    return [Series(term.c @ weight) for term in _terms(C, count, first, rest, v)]
-
-
-def class_averages(C: int, missed: Any, square: Any, other: Any, trace: Any) -> tuple[Any, Any, Any]:
-    """Averages of Eq. 8.6 from those of the probabilities."""
-    return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
-
-
-def _differences(C: int, place: Array, mean: Any, deviation: Any) -> Any:
-    """Outputs of the other classes less that of a node's own, at the places of the rule; numbers, or series of them."""
+def _differences(C: int, place: Array, mean: float, deviation: float) -> Array:
+    """Outputs of the other classes less that of a node's own, at the places of the rule."""
     return deviation * place - mean * np.full_like(place, np.sqrt(C))
 
 
-def _terms(C: int, count: Array, first: Any, rest: Any, v: Any) -> tuple[Any, Any, Any, Any]:
-    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
+def _terms(C: int, count: Array, first: Array, rest: Array, v: float) -> tuple[Array, ...]:
+    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there."""
     each = np.ones(count.shape[1])
     q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
     total = q_first + (count * q_rest) @ each
