@@ -13,9 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
+from gcnlimit.errors import ConvergenceError
 from gcnlimit.filters import Chain
+from gcnlimit.results.performance import Status
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
@@ -60,3 +63,12 @@ def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterati
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
     return kind(points, chain).asymptote(points, chain)
+
+
+def checked(status: npt.NDArray[np.int64]) -> None:
+    """Raise `ConvergenceError` if the equations of some points have no solution."""
+    failed = int(np.count_nonzero(status != Status.CONVERGED))
+    if failed:
+        raise ConvergenceError(
+            f"the equations did not converge at {failed} of {len(status)} points; take a larger reg or fewer layers"
+        )

@@ -1,0 +1,150 @@
+r"""Order functions of the continuous network from the solution of the self-consistent equations.
+
+On a symmetric graph the states :math:`h(x) = e^{txa} z` and the signals :math:`q(x) = e^{t(1-x)a} f` are functions of the
+operator, and everything is an average over its spectrum. On a directed graph the network is discretized by collocation: states
+at :math:`n` Gauss-Legendre depths,
+
+.. math:: h(x_i) = h(0) + t \sum_j \Big( \int_0^{x_i} \ell_j(x)\, dx \Big)\, a\, h(x_j),
+
+with :math:`\ell_j` Lagrange's polynomials, approach the continuous network faster than any power of :math:`1/n`. They obey the
+equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.polynomial import legendre
+
+from gcnlimit._values import Array
+from gcnlimit.errors import ConvergenceError
+from gcnlimit.filters import Chain
+from gcnlimit.numerics.spectral import SpikedSemicircle
+from gcnlimit.results.order_parameters import OrderFunctions
+from gcnlimit.theory.depth.resolvents import kappa
+from gcnlimit.theory.finite_reg.class_losses import node_loss
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium, relative_stiffness
+from gcnlimit.theory.finite_reg.directed_solution import directed_layers
+from gcnlimit.theory.finite_reg.equations import GraphSide, Pulls, pulls_of
+from gcnlimit.theory.finite_reg.solution import Solution, follow, scaled_chain, status_of
+from gcnlimit.theory.finite_reg.symmetric import Passage, spectral_functions
+from gcnlimit.theory.points import Points
+from gcnlimit.theory.solve import asymptote, checked, solve
+
+_TOLERANCE = 1e-11
+_STEADY = 1e-10  # relative change when the nodes are doubled at which an average over the spectrum is accepted
+_FINEST = 1 << 16
+
+
+def symmetric_functions(points: Points, x: Array) -> OrderFunctions:
+    """Order functions on a symmetric graph at depths `x`; without powers of the regularization if it is infinite."""
+    infinite = bool(np.isinf(points.reg).all())
+    if infinite:
+        found, reg = asymptote(points)
+    else:
+        found = solve(points, tol=_TOLERANCE, max_iterations=5000)
+        checked(found.status)
+    nodes = 2 * int(np.max(points.filter.quadrature_nodes())) + 32
+    functions = _on_spectrum(found, x, nodes)
+    while nodes < _FINEST:
+        nodes *= 2
+        before = functions
+        functions = _on_spectrum(found, x, nodes)
+        if _close(functions, before):
+            return functions.without_powers(reg) if infinite else functions
+    raise ConvergenceError("the averages over the spectrum did not settle; take a larger reg")
+
+
+def _on_spectrum(found: Solution, x: Array, nodes: int) -> OrderFunctions:
+    points = found.points
+    measure = SpikedSemicircle.of(points.signal, nodes)
+    t = points.filter.values[:, None, None]
+    ahead = x - x[:, None]
+    divisor = points.divisor()[:, None, None]
+    passage = Passage(
+        x=x,
+        P=np.exp(t * x[:, None] * measure.x[:, None]),
+        after=t * np.exp(t * (1.0 - x[:, None]) * measure.x[:, None]) / divisor,
+        gain=np.exp(t * measure.x[:, None]) / divisor,
+        response=np.where(ahead > 0.0, t * kappa(ahead, t=t, symmetric=True), 0.0),
+        signal=points.signal,
+    )
+    pulls = pulls_of(node_loss(points), points.rho, GraphSide(found.output, found.weights))
+    return spectral_functions(passage, measure, pulls, found.weights, points.mu)
+
+
+def _close(new: OrderFunctions, old: OrderFunctions) -> bool:
+    return all(
+        np.max(np.abs(a - b)) <= _STEADY * np.max(np.abs(a))
+        for a, b in zip(new.as_dict().values(), old.as_dict().values(), strict=True)
+    )
+
+
+def directed_functions(points: Points, x: Array) -> OrderFunctions:
+    """Order functions on a directed graph at depths `x`, at finite regularization."""
+    t = points.filter.values[:, None, None]
+    depths, weight = legendre.leggauss(int(np.ceil(12 + np.max(np.abs(points.filter.values) * points.radius))))
+    equations = _Collocation.on(points, depths)
+    found = follow(equations, tol=_TOLERANCE, max_iterations=5000)
+    checked(status_of(found))
+    f = directed_layers(equations, found.state)
+    smooth = f.V_qh - t * equations.back[:, :-1, 1:].mT  # less a step, which no polynomial follows
+    read = legendre.legvander(2.0 * x - 1.0, depths.size - 1) @ _to_legendre(depths)
+    back = read / (0.5 * weight)  # conjugates are densities
+    return OrderFunctions(
+        x=x,
+        m=f.m @ read.T,
+        Q=read @ f.Q @ read.T,
+        V=read @ f.V @ read.T,
+        m_hat=f.m_hat @ back.T,
+        Q_hat=back @ f.Q_hat @ back.T,
+        V_hat=back @ f.V_hat @ back.T,
+        Q_qh=back @ f.Q_qh @ read.T,
+        V_qh=back @ smooth @ read.T + np.where(x > x[:, None], t, 0.0),
+        weights=f.weights,
+    )
+
+
+def _to_legendre(depths: Array) -> Array:
+    """Matrix from values at the depths, in [-1, 1], to coefficients of Legendre's polynomials."""
+    return np.linalg.inv(legendre.legvander(depths, depths.size - 1))
+
+
+def _integrals(depths: Array) -> Array:
+    """Matrix from a start and values at the depths to the values of the integral at the depths, of [0, 1], and at the end."""
+    n = depths.size
+    upper = legendre.legvander(np.append(depths, 1.0), n)
+    lower = np.concatenate([-np.ones((n + 1, 1)), upper[:, : n - 1]], axis=1)
+    areas = (upper[:, 1:] - lower) / (2.0 * np.arange(n) + 1.0)
+    return np.concatenate([np.ones((n + 1, 1)), 0.5 * areas @ _to_legendre(depths)], axis=1)
+
+
+@dataclass(frozen=True)
+class _Collocation(DirectedEquations):
+    """Equations of the collocated network."""
+
+    @classmethod
+    def on(cls, points: Points, depths: Array) -> Self:
+        """Network of the points at these depths, in [-1, 1]."""
+        size = points.size, depths.size + 1
+        scaled = scaled_chain(points, None)
+        b = np.repeat(points.filter.values[:, None], depths.size, axis=1)
+        readout = np.zeros(size)
+        readout[:, -1] = np.exp(-points.filter.log_gain(symmetric=False))
+        return cls(
+            **cls.shared(points, scaled.gain, scaled.spike),
+            signal=points.signal,
+            chain=Chain(b, np.zeros_like(b), readout),
+            layers=np.ones(size),
+            back=np.broadcast_to(_integrals(depths), (*size, size[1])),
+        )
+
+    def rest(self, pulls: Pulls) -> Array:
+        """Initial layers, those of the limit reg → ∞: their equations are linear, and converge in a few sweeps."""
+        s = relative_stiffness(pulls)
+        medium = Medium(*(np.zeros((len(s), self.chain.depth, self.chain.depth)) for _ in range(4)))
+        for _ in range(4 * self.chain.depth):
+            medium = self.sweep(medium, s)[2]
+        return medium.pack(self.far)
