@@ -243,7 +243,7 @@ class Layered(Protocol):
     """Where the order functions of the layers of some points come from."""
 
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers, None if there are too many."""
+        """Order functions at the layers, None of a filter without layers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,11 +293,7 @@ class OrderParameters:
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers, worked out when first asked for.
-
-        They are those of a discrete network, or of the series that stands for a continuous one, if it is a single point and
-        the series is short; None elsewhere.
-        """
+        """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
         parts = [(rows, found) for rows, source in self.sources if (found := source.layers()) is not None]
         if not parts:
             return None

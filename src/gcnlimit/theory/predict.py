@@ -302,7 +302,7 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         weights=weights,
         bias=None if bias is None else scalar_or_array(bias),
         nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
-        sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
+        sources=tuple(solved) if points.filter.deep else (),
     )
     status = column("status")
     return Prediction(

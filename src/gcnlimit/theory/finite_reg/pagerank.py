@@ -14,15 +14,12 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain, PageRank
-from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
 
 _NEWTON = 60  # steps at most; they fall monotonically to the root
 _COST = 64  # numbers that the search keeps for a point
-_TOL = 1e-10  # of the solution in layers, which only the order functions need
 
 
 def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
@@ -122,9 +119,3 @@ class PageRankSolution(FollowedSolution):
     def prepare(points: Points, chain: Chain | None) -> PageRankEquations:
         """Equations of the points."""
         return PageRankEquations.of(points)
-
-    def chain_layers(self) -> OrderFunctions:
-        """Order functions at the layers of the geometric series, whose own equations are solved for them."""
-        if np.isinf(self.points.reg).any():  # the solution is the explicit one
-            return DirectedSolution.asymptote(self.points, None)[0].chain_layers()
-        return DirectedSolution.solve(self.points, None, tol=_TOL, max_iterations=5000).chain_layers()

@@ -30,7 +30,6 @@ FAR = 1e15
 ACCURACY = 1e-12
 """Of the chain that stands for a filter."""
 
-_LONGEST = 200  # layers of the longest series whose order functions are given
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows: there is no way down
@@ -64,15 +63,13 @@ class Solution(ABC):
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
 
-    @abstractmethod
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
+        raise NotImplementedError
 
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if the filter has none, or too long a series."""
-        filter = self.points.filter
-        long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
-        return None if long else self.chain_layers()
+        """Order functions at the layers of a network; None if the filter has no layers of its own."""
+        return self.chain_layers() if self.points.filter.deep else None
 
 
 @dataclass(frozen=True, eq=False)
