@@ -190,9 +190,6 @@ def log_error(margin: Array, classes: int) -> Array:
 
     Two classes: :math:`\log\Phi(-m)`. More: a table, less :math:`\frac C4 m^2` if :math:`m > 0`; beyond its end
     :math:`\log\Phi(-m\sqrt{C/2}) + \log(C - 1)`.
-
-    >>> np.exp(log_error(np.array([0.0, 1.0]), 5)).round(8)
-    array([0.8       , 0.16121368])
     """
     if classes == 2:
         return np.asarray(log_ndtr(-margin))
@@ -216,11 +213,7 @@ def best_log_error(margin: Array, classes: Classes) -> Array:
 
 
 def balanced_log_error(margin: Array, classes: Classes) -> Array:
-    """Logarithm of one minus the best average over the classes of the accuracy in each.
-
-    >>> bool(np.isclose(balanced_log_error(np.array([0.7]), Classes.of([0.2, 0.8]))[0], log_ndtr(-0.7 / 0.8)))
-    True
-    """
+    """Logarithm of one minus the best average over the classes of the accuracy in each."""
     if classes.equal:
         return log_error(margin, classes.count)
     if classes.count == 2:
@@ -245,9 +238,6 @@ def own_log_error(margin: Array, push: Array | float, offset: Array, fractions: 
     It is one minus the sum of :math:`p\,\Phi(m\eta_+ + \beta + \text{push})` and
     :math:`(1-p)\,\Phi(-m\eta_- - \beta + \text{push})`, with the codes :math:`\eta_\pm` (Eq. 8.13);
     `offset` :math:`\beta` is the bias and `push` what training adds to the margin of a train node, over :math:`\sigma`.
-
-    >>> np.exp(own_log_error(np.array([1.0]), 0.0, np.array([np.inf]), np.array([0.7, 0.3]))).round(12)  # the bias decides
-    array([0.3])
     """
     upper, lower = two_codes(fractions)
     first = log_ndtr(-(margin * upper + offset + push))

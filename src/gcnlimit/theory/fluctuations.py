@@ -10,10 +10,9 @@ covariance is (Eq. 10.20)
 sums over :math:`k \ge 1`. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
 a grid on the spectrum would lose the digits that the tails amplify.
 
-The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23). The
-weights at infinite regularization are :math:`w = X^T q`, :math:`q = g(a) R y`; of the noise of the features, the rows along the
-vectors :math:`q` and the columns along the weights are written out, and the rest is a uniform direction. Margins are
-differentiated by an imaginary step in all that fluctuates.
+The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23): of the
+noise of the features, the rows along the vectors :math:`q = g(a) R y` and the columns along the weights are written out, and the
+rest is a uniform direction. Margins are differentiated by an imaginary step in all that fluctuates.
 """
 
 from __future__ import annotations
@@ -73,13 +72,7 @@ def symmetric_series(coefficients: Array) -> Array:
 
 
 def profile(series: Array, signal: float, length: int | None = None) -> Profile:
-    """Profile of a function given by its Laurent series, filled with zeros to a length.
-
-    >>> from gcnlimit import PageRank
-    >>> p = profile(laurent(PageRank(0.4), 0.5), 0.5)  # (1 + p^2) p^k with p/(1 + p^2) = 0.4
-    >>> np.allclose(p.f[:3], 1.25 * 0.5 ** np.arange(3)), np.allclose(p.J[0], 1.25 / (1 - 0.5 * 0.5))
-    (True, True)
-    """
+    """Profile of a function given by its Laurent series, filled with zeros to a length."""
     upper = np.concatenate([series[len(series) // 2 :], np.zeros(2)])
     f = upper[:-2] - upper[2:]
     f = np.concatenate([f, np.zeros((length or f.size) - f.size)])

@@ -56,11 +56,10 @@ def predict(
 ) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
-    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
-    since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (Eqs. 3.11 to 3.19), for all points together. Under a law of degrees each propensity has its margin, and the accuracy is the
-    mean over them (Eqs. 11.5 to 11.11). With a `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12; at
-    finite regularization on symmetric operators only), and labelled nodes as in training.
+    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`, since the outputs
+    vanish, but their signs do not. At finite regularization self-consistent equations are solved (Eqs. 3.11 to 3.19), for all
+    points together. Under a law of degrees the accuracy is the mean over the propensities (Eqs. 11.5 to 11.11). With a
+    `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12), and labelled nodes as in training.
 
     Parameters
     ----------
@@ -74,8 +73,7 @@ def predict(
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
     progress
-        Whether to draw a progress bar on standard error (with rich) while equations are solved, batch by batch; by default
-        only if it is a terminal.
+        Whether to draw a progress bar on standard error (with rich), by default only if it is a terminal.
 
     Examples
     --------

@@ -60,7 +60,5 @@ def test_value_is_the_training_objective_and_its_slope_the_training_loss(gcn):
     p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
     energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
     assert free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
-    up, down = (
-        free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5)
-    )
+    up, down = (free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5))
     assert -(up - down) / 2e-5 == pytest.approx(WELL_LABELLED.rho * p.train_loss, rel=1e-6)

@@ -221,7 +221,7 @@ class DirectedEquations(Equations):
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
         along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
         across = q.mT @ X @ q + h.mT @ Y @ h
-        WW_bulk = np.vecdot(pull_h, _apply(Y, pull_h)) + np.vecdot(pull_q, _apply(X, pull_q))
+        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1) + np.sum(pull_q * _apply(X, pull_q), axis=1)
         stretch = 1.0 + s * free.v
         return Transforms(
             W=stiff.v,
@@ -251,7 +251,7 @@ class DirectedEquations(Equations):
             ],
             axis=1,
         )
-        source = np.empty((len(b), 2 * K, 2))
+        source = np.empty((len(b), 2 * K, 2), M.dtype)
         source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         # q and h may differ by many orders of magnitude: the system is solved in units of their noise

@@ -217,12 +217,12 @@ class SymmetricSolution(Solution):
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
-        scaled = scaled_chain(points, chain)
-        grids = Grids.of(points, scaled, cls.kind).even()
-        reg = FAR * grids.equations().far
-        grids = replace(grids, reg=reg)
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind).even()
+        equations = grids.equations()
+        far = replace(grids, reg=FAR * equations.far)
         status = np.full(points.size, Status.CONVERGED)
-        return cls._at(points, grids, explicit(grids.equations().start()), status), reg * scaled.gain**2
+        found = explicit(equations.at(FAR * equations.far).start())
+        return cls._at(points, far, found, status), FAR * equations.far * equations.gain**2
 
     @classmethod
     def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
