@@ -8,10 +8,9 @@ The output on a node of class :math:`k` is :math:`h = \bar\omega\,y_k + \sigma z
     \sum_l w_l \int Dz \prod_{k \ne l} \Phi\Big( \sqrt{p_k} \Big[ \frac m{2p_l} + \frac m{2p_k} + \frac z{\sqrt{p_l}}
     + \frac1m \log\frac{w_l}{w_k} \Big] \Big)
 
-if a fraction :math:`w_l` of the nodes is of class :math:`l` (Eq. 8.4). With :math:`w = p`, the fractions of the classes, it is
-the best accuracy, with equal :math:`w` the best balanced one; for :math:`C` equal classes both are
-:math:`\Phi_C(m) = \int Dz\, \Phi(z + \sqrt C m)^{C-1}` (Eq. 8.3), and :math:`\Phi(m)` for two. Errors are integrals of positive
-terms, taken in logarithms.
+if a fraction :math:`w_l` of the nodes is of class :math:`l` (Eq. 8.4): with the fractions :math:`w = p` the best accuracy, with
+equal :math:`w` the best balanced one. For :math:`C` equal classes both are :math:`\Phi_C(m)` (Eq. 8.3), and :math:`\Phi(m)` for
+two. Errors are integrals of positive terms, taken in logarithms.
 """
 
 from __future__ import annotations

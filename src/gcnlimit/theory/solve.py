@@ -1,11 +1,7 @@
 r"""Finite regularization: from data and network to the solution of the self-consistent equations.
 
-On a symmetric graph the filter enters through its values on the spectrum alone
-(`gcnlimit.theory.finite_reg.symmetric`); on a directed one it is written as a chain of layers
-(`gcnlimit.theory.finite_reg.directed`), but PageRank is closed there (`gcnlimit.theory.finite_reg.pagerank`). Each filter
-is first brought to gain 1, the regularization is measured in units of :math:`\tau(g^2)`, and the solution is followed down
-from a large regularization, where it is explicit. Heterogeneous degrees under the symmetric normalization take the same
-equations with one more number; other normalizations, and directed operators, those of `gcnlimit.theory.degrees.layers`.
+The one place that chooses between the kinds of graphs and filters. Each filter is first brought to gain 1, the regularization is
+measured in units of :math:`\tau(g^2)`, and the solution is followed down from a large one, where it is explicit.
 """
 
 from __future__ import annotations

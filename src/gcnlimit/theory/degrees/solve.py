@@ -8,17 +8,9 @@ with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
 :math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
 
 *Others*: the equations of the layers (`gcnlimit.theory.degrees.layers`) with a unit pull on all labelled nodes and no response
-:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`. What a node sends on of what it receives is
-:math:`U = lr\,\mathbf D^{-1} b`. With sources that are known by then,
-
-.. math::
-    V &= \mathbb E[U V U^T] + \dots, & \hat m &= \lambda_e \mathbb E[\theta U^T]\,\hat m + \dots, &
-    \hat Q &= \mathbb E[U^T \hat Q U] + \dots, \\
-    m &= \lambda_e \mathbb E[\theta U]\,m + \dots, & Q_{qh} &= \mathbb E[U^T Q_{qh} U^T] + \dots, &
-    Q &= \mathbb E[U Q U^T] + \dots
-
-A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division. The search for a fixed
-point of the same equations finds the same numbers, about ten times more slowly.
+:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`: with :math:`U = lr\,\mathbf D^{-1} b`, what
+a node sends on of what it receives, each is linear in itself, like :math:`V = \mathbb E[U V U^T] + \dots`, with sources that are
+known by then. A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 r"""Order functions of the continuous network from the solution of the self-consistent equations.
 
 On a symmetric graph the states :math:`h(x) = e^{txa} z` and the signals :math:`q(x) = e^{t(1-x)a} f` are functions of the
-operator, and everything is an average over its spectrum. On a directed graph the network is discretized by collocation: states
-at :math:`n` Gauss-Legendre depths,
-
-.. math:: h(x_i) = h(0) + t \sum_j \Big( \int_0^{x_i} \ell_j(x)\, dx \Big)\, a\, h(x_j),
-
-with :math:`\ell_j` Lagrange's polynomials, approach the continuous network faster than any power of :math:`1/n`. They obey the
-equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
+operator, and everything is an average over its spectrum. On a directed graph the network is discretized by collocation at
+Gauss-Legendre depths, :math:`h(x_i) = h(0) + t \sum_j (\int_0^{x_i} \ell_j)\, a\, h(x_j)` with Lagrange's polynomials, which obeys
+the equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
 """
 
 from __future__ import annotations

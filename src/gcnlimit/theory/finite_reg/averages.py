@@ -1,14 +1,8 @@
-r"""Averages of a loss over a Gaussian output: three for the equations (Eq. 3.7), and the test and train losses (Eq. 3.12).
+r"""Averages of a loss over a Gaussian output (Eqs. 3.7 and 3.12), and of a penalty over a weight in its field (Eq. 3.31).
 
-The averages of the penalty over one weight in its Gaussian field (Eq. 3.31).
-
-A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field
-:math:`B = \sqrt{\hat Q_w}\,\varsigma + \hat m_w u` of variance :math:`\hat Q_w + \hat m_w^2`. By Stein's lemma, in
-:math:`\varsigma` and in :math:`u`,
-
-.. math::
-    V_w = \frac1\alpha \mathbb E \frac{\partial w^*}{\partial B}, \qquad m_w = \hat m_w V_w, \qquad
-    Q_w = \frac1\alpha \mathbb E (w^*)^2 .
+A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field :math:`B` of variance
+:math:`\hat Q_w + \hat m_w^2`. By Stein's lemma :math:`V_w = \frac1\alpha \mathbb E \frac{\partial w^*}{\partial B}`,
+:math:`m_w = \hat m_w V_w` and :math:`Q_w = \frac1\alpha \mathbb E (w^*)^2`.
 """
 
 from __future__ import annotations

@@ -4,11 +4,6 @@ There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + 
 spectrum. The layers :math:`h_k = (b_k a + c_k) h_{k-1}` and their conjugates :math:`q_k` give them: the response :math:`V` of
 the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that depends on :math:`s` only.
 Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matrix that may be singular is inverted.
-
-Responses of the layers of a directed graph in the limit reg → ∞: the start of the continuation (Eq. 3.25).
-
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output, all are
-traces of polynomials in the operator and its transpose, that is, overlaps of Taylor coefficients.
 """
 
 from __future__ import annotations
@@ -28,9 +23,10 @@ from gcnlimit.theory.points import Points
 
 
 def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
-    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and a stiffness :math:`s \to 0`.
+    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and :math:`s \to 0` (Eq. 3.25).
 
-    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`.
+    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`: overlaps of the Taylor
+    coefficients of :math:`P_k`, the layers up to :math:`k`, and :math:`R_k`, the map from layer :math:`k` to the output.
     """
     K = chain.depth
     P, R = chain.coefficients()

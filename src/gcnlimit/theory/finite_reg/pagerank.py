@@ -25,13 +25,8 @@ _COST = 64  # numbers that the search keeps for a point
 def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
     r"""Averages of :math:`\mathcal U` and :math:`\mathcal W` at :math:`s` (Eq. 3.30), every sum of positive terms.
 
-    The resolvent of the noise gives :math:`\tau(\mathcal W) = x/(1 + s x^2)`, with :math:`x \ge 1` the root of
-
-    .. math:: (x - 1)(1 + s x^2) = \theta^2 x,
-
-    and the Sherman-Morrison formula for the spike, with :math:`\kappa_\theta = 1 - \theta\lambda_e`,
-    :math:`e(\mathcal W) = x/(\kappa_\theta^2 + s x^2)` and :math:`e(\mathcal U) = \kappa_\theta/(\kappa_\theta^2 + s x^2)`.
-    The second moments are derivatives of these in :math:`s`.
+    The resolvent of the noise gives :math:`\tau(\mathcal W)`, the Sherman-Morrison formula for the spike :math:`e(\mathcal W)` and
+    :math:`e(\mathcal U)`; the second moments are derivatives of these in :math:`s`.
 
     >>> graph = pagerank_transforms(np.array([0.6]), np.array([0.5]), np.array([0.0]))
     >>> (graph.W * (1 - 0.6**2)).round(12), (graph.U * (1 - 0.3)).round(12)

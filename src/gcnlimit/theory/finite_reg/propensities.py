@@ -12,7 +12,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
-from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of
+from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of, weight_gain
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
@@ -72,7 +72,8 @@ class PropensityEquations(SymmetricEquations):
         pulls = self.pulls(rows)
         graph, rest = self.respond(pulls, rows[:, NUMBERS:])
         tilt = rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter)
-        weights = self.checked_weights(pulls, graph, self.weight_gain(pulls.stiffness * graph.W), tilt)
+        gain = weight_gain(self.features, self.alpha, self.reg, pulls.stiffness * graph.W)
+        weights = self.checked_weights(pulls, graph, gain, tilt)
         # an axis over the propensities behind that over the points
         sources = Pulls(*(x[:, None] for x in pulls)), Transforms(*(x[:, None] for x in graph))
         inner, root = Weights(*(x[:, None] for x in weights)), np.sqrt(self.law.theta)

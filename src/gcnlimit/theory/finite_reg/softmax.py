@@ -7,16 +7,12 @@ A part common to all outputs changes nothing, so that the outputs of a node may 
 *Narrow outputs*: the Gauss-Hermite rule in the :math:`C - 1` differences of outputs. The other classes are exchangeable, so
 that only the number of them at each node counts: a few thousand terms for any :math:`C`.
 
-*Wide outputs*: at given :math:`L` the :math:`\pi_j` are independent, with the distribution function
-:math:`\Phi((vx + \log x + L - \bar\omega_j)/\sigma)`, and
+*Wide outputs*: at given :math:`L` the :math:`\pi_j` are independent, and with :math:`q = \pi/(1 + v\pi)`
 
-.. math::
-    \mathbb E\, G = \int dL\; \mathbb E\Big[ G\, \delta\Big( \sum_j \pi_j - 1 \Big) \sum_j q_j \Big], \qquad
-    q = \frac\pi{1 + v\pi},
+.. math:: \mathbb E\, G = \int dL\; \mathbb E\Big[ G\, \delta\Big( \sum_j \pi_j - 1 \Big) \sum_j q_j \Big]
 
 is a sum of convolutions of densities on [0, 1], taken by fast Fourier transforms: a one-dimensional integral for every
-:math:`C`. The last average of Eq. 8.6 needs no division: its :math:`G \sum_j q_j` is :math:`\sum_{i \ne j} q_i q_j`.
-Relative errors are about 1e-8; that of :math:`\mathbb E\,1` is divided out.
+:math:`C`. Relative errors are about 1e-8; that of :math:`\mathbb E\,1` is divided out.
 """
 
 from __future__ import annotations

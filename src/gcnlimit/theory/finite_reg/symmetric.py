@@ -1,19 +1,8 @@
 r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (Eq. 3.20).
 
-Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
-
-Order parameters of the layers on a symmetric graph, from the solution on its spectrum.
-
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output (Eq. 3.21),
-
-.. math::
-    h_k = P_k(a)\, z, \qquad q_k = R_k(a)\, f, \qquad (1 + \kappa V_w g^2)\, z = z_0 + V_w\, g \beta, \qquad
-    f = \beta - \kappa\, g z.
-
-All are functions of the operator applied to the labels, to :math:`\beta` and to the noise :math:`\zeta` of the features:
-overlaps are averages over the spectrum, and so are the responses of layers to forces and of conjugates to displacements.
-
-Solving the equations of a symmetric graph, on grids over its spectrum that are refined until they do not matter.
+:math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator. So are the states
+of the layers and their conjugates, applied to the labels, to :math:`\beta` and to the noise :math:`\zeta` of the features
+(Eq. 3.21): overlaps and responses are averages over the spectrum, on grids that are refined until they do not matter.
 """
 
 from __future__ import annotations
@@ -195,12 +184,12 @@ class SymmetricSolution(Solution):
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
-        return 16 * Grids.of(points, None).nodes
+        return 16 * _first_nodes(points, None)
 
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind).even()
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(found)
         rough = np.flatnonzero(found.converged)
@@ -217,7 +206,7 @@ class SymmetricSolution(Solution):
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
-        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind).even()
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
         equations = grids.equations()
         far = replace(grids, reg=FAR * equations.far)
         status = np.full(points.size, Status.CONVERGED)
@@ -226,12 +215,13 @@ class SymmetricSolution(Solution):
 
     @classmethod
     def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
-        outputs, weights = [], []
-        for rows, equations in grids.blocks(_BLOCK):
-            side, _ = equations.evaluate(found.state[rows])
-            outputs.append((rows, side.output))
-            weights.append((rows, side.weights.in_units(equations.gain)))
-        output, inner = gathered(outputs, points.size), gathered(weights, points.size)
+        sides = [
+            (rows, equations, equations.evaluate(found.state[rows])[0]) for rows, equations in grids.blocks(_BLOCK)
+        ]
+        output = gathered(((rows, side.output) for rows, _, side in sides), points.size)
+        inner = gathered(
+            ((rows, side.weights.in_units(equations.gain)) for rows, equations, side in sides), points.size
+        )
         return cls(points, found.state, output, inner, found.residual, found.iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
@@ -263,13 +253,9 @@ class Grids:
     def of(
         cls, points: Points, scaled: ScaledChain | None, kind: type[SymmetricEquations] = SymmetricEquations
     ) -> Self:
-        r"""Grids to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more nodes than powers."""
-        nodes = 2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32
-        return cls(points, np.asarray(nodes, np.int64), scaled, kind)
-
-    def even(self) -> Self:
-        """Same grids, all as fine as the finest."""
-        return replace(self, nodes=np.full_like(self.nodes, np.max(self.nodes)))
+        """Grids to begin with, all as fine as the finest."""
+        nodes = np.full(points.size, np.max(_first_nodes(points, scaled)))
+        return cls(points, nodes, scaled, kind)
 
     def equations(self, rows: npt.NDArray[np.intp] | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
@@ -285,3 +271,8 @@ class Grids:
             together = max(1, int(budget / n))
             for part in (rows[block] for block in batches(rows.size, together)):
                 yield part, self.equations(part)
+
+
+def _first_nodes(points: Points, scaled: ScaledChain | None) -> npt.NDArray[np.int64]:
+    r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
+    return np.asarray(2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32, np.int64)
