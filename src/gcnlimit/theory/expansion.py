@@ -10,6 +10,7 @@ which the trapezoidal rule gives to rounding.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -119,7 +120,7 @@ class _Chain:
         self.unit = points.units(scaled.gain)
         # the noise xi of the operator has powers of norm |xi^i|^2 < e (i + 1)
         g, _ = points.filter.directed_chain(points.signal).taylor(points.signal)
-        norm = np.sqrt(np.e * np.arange(1.0, len(g) + 1.0)) @ np.abs(g)
+        norm = np.sqrt(math.e * np.arange(1.0, len(g) + 1.0)) @ np.abs(g)
         self.peak = np.maximum(norm**2 / np.sum(g**2, axis=0), scaled.spike)
 
     def at(self, s: Any) -> Transforms:

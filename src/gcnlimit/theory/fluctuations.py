@@ -1,13 +1,9 @@
 r"""Fluctuations over graphs of :math:`N` nodes: of overlaps with functions of a symmetric operator, and of margins.
 
 Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels and the others ignorant of the graph, have means
-:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations. With the coefficients :math:`f_k` of
-:math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of these, :math:`N` times their
-covariance is (Eq. 10.20)
-
-.. math:: [e_{00}]: 2\sum K_k K'_k, \quad [e_{0j}]: \sum J_k J'_k, \quad [e_{jj}]: 2\sum f_k f'_k, \quad [e_{ij}]: \sum f_k f'_k,
-
-sums over :math:`k \ge 1`. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
+:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations (Eq. 10.20). Their covariances are sums of products of
+the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of
+these. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
 a grid on the spectrum would lose the digits that the tails amplify.
 
 The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23): of the

@@ -141,9 +141,7 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     .. math:: \gamma_{PCA} = 2 \log \frac{|s + c|}{b + |c|}, \qquad
               s = \lambda_e,\; b = 1 \text{ (directed)}, \qquad s = \lambda_e + \lambda_e^{-1},\; b = 2 \text{ (symmetric)},
 
-    or 0 if the bulk leads. `pca_distance` falls like :math:`e^{-\gamma_{PCA} K}` times a power of :math:`K`; `pca_gap`, linear
-    in the output, at :math:`\gamma_{PCA}/2` if symmetric and :math:`\mu > 0`, and at
-    :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
+    or 0 if the bulk leads. `pca_distance` falls like :math:`e^{-\gamma_{PCA} K}` times a power of :math:`K`.
 
     >>> pca_rate([0.5, 2.0], 0.0, symmetric=False).round(4)
     array([0.    , 1.3863])

@@ -66,11 +66,11 @@ class Points(NamedTuple):
         alpha, mu, rho, reg, signal = (
             np.full(shape, column).ravel() for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
         )
-        operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
-        network = (gcn.loss, gcn.normalize, gcn.penalty)
+        operator = SpikedOperator(signal, symmetric)
+        network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
-        points = cls(alpha, mu, rho, reg, operator, filter, *network, *laws, gcn.normalization)
-        return points if gcn.test_filter is None else points._replace(test_filter=gcn.test_filter.ravel(shape))
+        read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
+        return cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -140,11 +140,10 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        alpha, mu, rho, reg = (column[index] for column in self[:4])
+        columns = {name: getattr(self, name)[index] for name in ("alpha", "mu", "rho", "reg", "filter")}
         operator = SpikedOperator(self.signal[index], self.symmetric)
-        columns = {"alpha": alpha, "mu": mu, "rho": rho, "reg": reg, "operator": operator, "filter": self.filter[index]}
         read = None if self.test_filter is None else self.test_filter[index]
-        return self._replace(**columns, test_filter=read)
+        return self._replace(**columns, operator=operator, test_filter=read)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""

@@ -65,10 +65,8 @@ def predict(
     ----------
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape.
-    tol
-        Scaled residual of the self-consistent equations at which a point has converged.
-    max_iterations
-        Iterations after which a point is given up.
+    tol, max_iterations
+        Scaled residual of the equations at which a point has converged, and iterations after which it is given up.
     throw
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.

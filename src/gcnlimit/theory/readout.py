@@ -79,8 +79,7 @@ def read_outputs(found: Solution) -> Output:
 class BestReadout(Filter):
     r"""Best filter at test given that of the training, on a symmetric operator at infinite regularization (Eq. 10.14).
 
-    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at
-    the outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`. Its parameter is the number of the point.
+    Its parameter is the number of the point.
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=1, lam=[1.0, 0.7], mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4))

@@ -28,7 +28,10 @@ _STRONG = (
 )
 
 
-def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
+Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
+
+
+def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
     if PageRankSolution.applies(points, chain):
         return PageRankSolution

@@ -40,12 +40,9 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
     The class means of the features are the same on both graphs, whose nodes are read through `gcn.test_filter`, by default
     `gcn.filter`. `test_accuracy` and what follows from it are those on all nodes of the new graph, `train_accuracy` and
     `train_loss` those of the training. The order parameters have the margin of the features alone, `feature_margin` :math:`c`,
-    and `effective_labels` :math:`q`: the fraction of labels with which training without a graph at infinite regularization
-    would align the weights as well.
-
-    The `rho` of the new graph has no effect, its `mu` and `alpha` are its own: only the distance :math:`2\sqrt{\mu/\alpha}` of
-    the class means counts, and the same features on a graph of twice as many nodes have twice both. ``"joining"`` is for a few
-    nodes that join the training graph after the training; `tol` as in `predict`.
+    and `effective_labels` :math:`q` (Eqs. 10.1 and 10.5). The `rho` of the new graph has no effect, its `mu` and `alpha` are its
+    own: the same features on a graph of twice as many nodes have twice both. ``"joining"`` is for a few nodes that join the
+    training graph after the training; `tol` as in `predict`.
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.2, mu=2.0, rho=0.1, directed=False), gl.GCN(gl.Diffusion(t=1.0))
@@ -186,8 +183,7 @@ def best_margin(c: Any, signal: Any) -> Any:
 def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
     r"""Return estimates of :math:`\lambda'` and :math:`c^2` of a graph from the inputs :math:`z = X'w` alone, without labels.
 
-    With :math:`x_1 = z \cdot a'z/|z|^2` and :math:`x_2 = |a'z|^2/|z|^2 - 1` (Eq. 10.10), :math:`\lambda' = x_2/x_1` and
-    :math:`c^2 = x_1^2/(x_2 - x_1^2)`. `operator` is anything with ``@``, scaled like the library's. Where :math:`x_1` is within
+    From the two overlaps of Eq. 10.10. `operator` is anything with ``@``, scaled like the library's. Where the first is within
     its scatter of 0 the graph says nothing, and the answer is ``(0.0, inf)``: the best filter is then none.
 
     >>> rng = np.random.default_rng(1)

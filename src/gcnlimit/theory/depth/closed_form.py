@@ -12,7 +12,7 @@ functions are their overlaps. With several classes they are those of each direct
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -21,43 +21,32 @@ from scipy.special import hyp1f1
 from gcnlimit._values import Array
 from gcnlimit.filters import Diffusion
 from gcnlimit.numerics.linear import hankel
-from gcnlimit.results.order_parameters import AnyRecord, OrderFunctions, Weights
+from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.points import Points
 
 _ONE = np.ones(1)
-_DIVIDED = {"m": 1, "m_hat": 1, "Q": 2, "Q_hat": 2, "V_hat": 2, "Q_qh": 2}  # powers of a divisor of the filter
 
 
 def closed_functions(points: Points, x: Array) -> OrderFunctions:
     """Order functions of each point at depths `x`; powers of the regularization are dropped."""
-    columns = (points.filter.values, points.signal, points.alpha, points.mu, points.rho)
+    columns = (points.filter.values, points.signal, points.alpha, points.mu, points.rho, points.divisor())
     found = [
-        _closed_form(DirectedDepth(t, signal), x, alpha, mu, rho, moments=points.features.moments)
-        for t, signal, alpha, mu, rho in zip(*(map(float, column) for column in columns), strict=True)
+        _closed_form(DirectedDepth(t, signal), x, *rest, divisor=divisor, moments=points.features.moments)
+        for t, signal, *rest, divisor in zip(*(map(float, column) for column in columns), strict=True)
     ]
     functions = {name: np.stack([each[name] for each, _ in found]) for name in found[0][0]}
     weights = Weights(*(np.array(column) for column in zip(*(each for _, each in found), strict=True)))
-    return _divided(OrderFunctions(x=x, **functions, weights=weights), points.divisor())
-
-
-def _divided(f: OrderFunctions, divisor: Array) -> OrderFunctions:
-    """Order functions of a network whose filter is divided, in its weights and in its output."""
-
-    def divided(record: AnyRecord) -> AnyRecord:
-        names = (name for name in record.names() if name in _DIVIDED)
-        return replace(record, **{name: (getattr(record, name).T / divisor ** _DIVIDED[name]).T for name in names})
-
-    return replace(divided(f), weights=divided(f.weights))
+    return OrderFunctions(x=x, **functions, weights=weights)
 
 
 def _closed_form(
-    g: DirectedDepth, x: Array, alpha: float, mu: float, rho: float, *, moments: tuple[float, float, float]
+    g: DirectedDepth, x: Array, alpha: float, mu: float, rho: float, *, divisor: float, moments: tuple[float, ...]
 ) -> tuple[dict[str, Array], Weights]:
     r"""Order functions and weights as overlaps of :math:`h(x)` and :math:`q(x)`.
 
     By Eq. 4.3 an overlap of :math:`R y` with itself is that of the labels with weight :math:`\rho^2` plus that of noise with
-    weight :math:`\rho(1-\rho)`. The moments are those of the features (Eq. 8.15).
+    weight :math:`\rho(1-\rho)`. The moments are those of the features (Eq. 8.15), the `divisor` is that of the filter.
     """
     s1, s2, g1 = moments
     t = g.t
@@ -67,31 +56,31 @@ def _closed_form(
     between = (1.0 + ahead).ravel()  # 1 - x + z
 
     def masked(labels: Array, noise: Array) -> Array:
-        return rho**2 * labels + rho * (1.0 - rho) * noise
+        return (rho**2 * labels + rho * (1.0 - rho) * noise) / divisor**2
 
-    s = rho * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
+    known = rho / divisor
+    s = known * g.phi(end)[0]  # y . q_0 / N, Eq. 4.5
     Q_hat_w = masked(g.E(end, end), g.Phi(end, end))[0, 0]
     Q_w = (s2 * Q_hat_w + g1 * mu * s**2) / alpha  # Eq. 4.2
     pull = mu * s / alpha
     E3 = g.E3(x, x)
     returned = masked(g.E(between, end), g.Phi(between, end)).reshape(ahead.shape)
     functions = {
-        "m": rho / alpha * (s1 * g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
+        "m": known / alpha * (s1 * g.E(x, end)[:, 0] + mu * g.phi(x) * g.phi(end)),
         "Q": pull**2 * g.E(x, x)
-        + pull * rho * s1 / alpha * (E3 + E3.T)
+        + pull * known * s1 / alpha * (E3 + E3.T)
         + masked(g.E4(x, x), g.Phi4(x, x)) * (s1 / alpha) ** 2
         + Q_w * g.Phi(x, x),
         "V": s1 * g.Phi(x, x) / alpha,
-        "Q_qh": t * (pull * rho * g.phi(between).reshape(ahead.shape) + s1 * returned / alpha),
+        "Q_qh": t * (pull * known * g.phi(between).reshape(ahead.shape) + s1 * returned / alpha),
         "V_qh": np.where(ahead > 0.0, t, 0.0),
-        "m_hat": rho * g.signal * t * g.phi(back),
+        "m_hat": known * g.signal * t * g.phi(back),
         "Q_hat": t**2 * masked(g.E(back, back), g.Phi(back, back)),
-        "V_hat": rho * t**2 * g.Phi(back, back),
+        "V_hat": rho * t**2 * g.Phi(back, back) / divisor**2,
     }
     root = np.sqrt(mu)
-    return functions, Weights(
-        root * s / alpha, Q_w, np.asarray(s1 / alpha), root * s, Q_hat_w, rho * g.Phi(end, end)[0, 0]
-    )
+    V_hat_w = rho * g.Phi(end, end)[0, 0] / divisor**2
+    return functions, Weights(root * s / alpha, Q_w, np.asarray(s1 / alpha), root * s, Q_hat_w, V_hat_w)
 
 
 @dataclass(frozen=True)
@@ -103,8 +92,8 @@ class DirectedDepth:
         E_3(x,z) &= g_x y \cdot g_z g_1^T y, & E_4(x,z) &= g_x g_1^T y \cdot g_z g_1^T y,
         & \Phi_4(x,z) &= \mathrm{tr}\, g_x g_1^T g_1\, g_z^T .
 
-    :math:`a^i y` and :math:`a^i (a^T)^j y` are spanned by orthonormal vectors, one for each word (product of factors) in the
-    noise and its transpose (Eqs. 4.8 to 4.12). With the coefficients :math:`G^x_i = (tx)^i/i!` of :math:`g_x` and their tails
+    They are sums over words in the noise and its transpose (Eqs. 4.8 to 4.12). With the coefficients
+    :math:`G^x_i = (tx)^i/i!` of :math:`g_x` and their tails
     :math:`F^x_i = \sum_k \lambda^k G^x_{i+k} = G^x_i\, {}_1F_1(1; i+1; \lambda t x)`,
 
     .. math::

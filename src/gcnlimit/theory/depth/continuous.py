@@ -2,8 +2,8 @@ r"""Order functions of the continuous network from the solution of the self-cons
 
 On a symmetric graph the states :math:`h(x) = e^{txa} z` and the signals :math:`q(x) = e^{t(1-x)a} f` are functions of the
 operator, and everything is an average over its spectrum. On a directed graph the network is discretized by collocation at
-Gauss-Legendre depths, :math:`h(x_i) = h(0) + t \sum_j (\int_0^{x_i} \ell_j)\, a\, h(x_j)` with Lagrange's polynomials, which obeys
-the equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
+Gauss-Legendre depths, :math:`h(x_i) = h(0) + t \sum_j (\int_0^{x_i} \ell_j)\, a\, h(x_j)` with Lagrange's polynomials: it
+obeys the equations of a chain whose matrix :math:`D^{-1}` is that of the integrals.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def directed_functions(points: Points, x: Array) -> OrderFunctions:
 
 def _to_legendre(depths: Array) -> Array:
     """Matrix from values at the depths, in [-1, 1], to coefficients of Legendre's polynomials."""
-    return np.linalg.inv(legendre.legvander(depths, depths.size - 1))
+    return np.asarray(np.linalg.inv(legendre.legvander(depths, depths.size - 1)))
 
 
 def _integrals(depths: Array) -> Array:

@@ -30,16 +30,13 @@ def order_functions(
 
     Three descriptions, in one labelled answer:
 
-    - ``Diffusion`` and `depths`: the continuous network at any depths in [0, 1], to about ten digits at finite `reg` and to
-      about twelve at ``reg=math.inf``.
-    - ``Diffusion`` and `layers` :math:`K`: the paper's discretization :math:`h_k = (1 + \frac tK a) h_{k-1}`,
-      scaled as the continuous functions (:math:`\hat m \to K\hat m`, :math:`\hat Q_h \to K^2 \hat Q_h`, ...), which it
-      approaches like :math:`1/K`.
+    - ``Diffusion`` and `depths`: the continuous network at any depths in [0, 1], to about ten digits.
+    - ``Diffusion`` and `layers` :math:`K`: the paper's discretization :math:`h_k = (1 + \frac tK a) h_{k-1}`, scaled as the
+      continuous functions (:math:`\hat m \to K\hat m`, :math:`\hat Q_h \to K^2 \hat Q_h`, ...).
     - ``Residual`` or ``Polynomial``: the layers :math:`k = 0 \dots K-1` of the network itself.
 
     `reg` must be all finite or all infinite; at infinite regularization powers of it are left out, and the loss must be the
-    square loss (another multiplies the functions by powers of its slope at 0). Of correlated features :math:`Q_w` and
-    :math:`V_w` are the law and the response of :math:`Xw/\sqrt N` (Eq. 8.16).
+    square loss. Of correlated features :math:`Q_w` and :math:`V_w` are those of :math:`Xw/\sqrt N` (Eq. 8.16).
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)

@@ -257,11 +257,7 @@ class _Cells(NamedTuple):
 
     @property
     def damping(self) -> Array:
-        """Factor exp(-d x) of the densities that are transformed.
-
-        Sums of probabilities exceed 1, and a transform of period 2 adds what lies at x + 2k to what is wanted at x. The factor
-        commutes with convolution and leaves of that a part exp(-2 k d).
-        """
+        """Factor exp(-d x) of the densities; a transform of period 2 adds what lies at x + 2k, of which it leaves exp(-2 k d)."""
         return np.exp(-_DAMPING * np.arange(self.size + 1.0) / self.size)
 
     def negligible(self, L: Array, deviation: float, v: float, span: float = 1.0) -> int:

@@ -37,7 +37,7 @@ _FURTHER = 10.0  # factor above the first regularization at which the explicit s
 
 
 @dataclass(frozen=True, eq=False)
-class Solution(ABC):
+class Solution:
     """Output and weights of a batch of points at the solution, and how the search for it ended."""
 
     points: Points
@@ -47,21 +47,6 @@ class Solution(ABC):
     residual: Array
     iterations: npt.NDArray[np.int64]
     status: npt.NDArray[np.int64]
-
-    @staticmethod
-    @abstractmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
-        """Numbers that the search keeps at a time, for each point."""
-
-    @classmethod
-    @abstractmethod
-    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
-        """Solve the equations of each point; a `chain` takes the place of its filter."""
-
-    @classmethod
-    @abstractmethod
-    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
 
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
@@ -73,7 +58,7 @@ class Solution(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedSolution(Solution):
+class FollowedSolution(Solution, ABC):
     """Solution of equations that all points share, followed down from a large regularization."""
 
     equations: Equations
@@ -128,9 +113,8 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     """Solve the equations of each point by continuation in the regularization.
 
     It starts where the loss is negligible and comes down by factors of ten, each solution extrapolated to the next; where a
-    step fails it is made smaller and the search more thorough, and at last slow, with strong damping. A point that is still
-    not solved is tried once more from further away, in small steps. A penalty other than the squared weights is turned on
-    step by step at the last regularization.
+    step fails it is made smaller and the search more thorough. A point that is still not solved is tried once more from further
+    away. A penalty other than the squared weights is turned on step by step at the last regularization.
     """
     if not isinstance(equations.penalty, L2):
         return _turn_on(
