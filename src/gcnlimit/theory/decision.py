@@ -66,9 +66,10 @@ def from_margins(
     else:
         log_test_error, accuracies = _unequal_decision(classes, test_margin, train_margin, offset)
         balanced = _balanced_accuracy(test_margin, classes)
+    curve = None
     if weight is None:
         best = _best_accuracy(test_margin, classes, accuracies[0])
-    curve = roc_auc(test_margin, classes) if weight is None else None
+        curve = roc_auc(test_margin, classes)
     return Performance(
         test_accuracy=scalar_or_array(accuracies[0]),
         train_accuracy=scalar_or_array(accuracies[1]),
@@ -102,7 +103,8 @@ def ceiling_prediction(
 
     With the `weight` of nodes of different degrees the margin has a last axis over them.
     """
-    shape, known = cross_entropy.shape, np.full(margin.shape, np.inf)
+    shape = cross_entropy.shape
+    known = np.full(margin.shape, np.inf)
     performance = from_margins(classes, margin, known, cross_entropy, np.zeros(shape), weight=weight)
     if weight is not None:
         margin, known = mean_margin(performance)
@@ -277,7 +279,8 @@ def _two_bounds(
     margin: Array, fractions: Sequence[float] | Array, prior: Sequence[float] | Array
 ) -> tuple[Array, Array]:
     r"""Bounds :math:`\frac{m\Delta}2 \pm \frac{L_0}{m\Delta}` below which a normal variable leaves each of two classes right."""
-    half, odds = 0.5 * margin * _distance(fractions), np.log(prior[0] / prior[1])
+    half = 0.5 * margin * _distance(fractions)
+    odds = np.log(prior[0] / prior[1])
     with np.errstate(divide="ignore", invalid="ignore"):
         lead = np.where(odds == 0.0, 0.0, 0.5 * odds / half)
     return np.asarray(half + lead), np.asarray(half - lead)

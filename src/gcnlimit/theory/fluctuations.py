@@ -56,11 +56,7 @@ def laurent(filter: Filter, signal: float) -> Array:
 
 
 def symmetric_series(coefficients: Array) -> Array:
-    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`.
-
-    >>> symmetric_series(np.array([1.0, 0.0, 2.0]))  # 2 x^2 - 1
-    array([2., 0., 3., 0., 2.])
-    """
+    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`."""
     half = coefficients.copy()
     for k in range(len(half) - 3, -1, -1):
         half[k] += half[k + 2]

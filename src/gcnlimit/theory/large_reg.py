@@ -32,11 +32,6 @@ class Readout(NamedTuple):
     coherent: Array
     scattered: Array
 
-    @classmethod
-    def same(cls, a: Averages) -> Readout:
-        """Output through the filter of the training."""
-        return cls(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
-
 
 def margins(
     averages: Averages,
@@ -52,7 +47,8 @@ def margins(
     Correlated features enter by three moments; the averages are then those at :math:`\mu/s_1`, `s_1` the mean variance.
     Without a `readout` the filter of the training is that of the test.
     """
-    a, out = averages, readout or Readout.same(averages)
+    a = averages
+    out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
     mean = s1 * out.excess + mu * (a.e_g * out.e)

@@ -1,7 +1,4 @@
-"""The points of a calculation: data and network broadcast together and laid out along one axis.
-
-Answers for estimated models get their standard errors here, from models nearby.
-"""
+"""The points of a calculation, data and network along one axis; and the standard errors of answers for estimated models."""
 
 from __future__ import annotations
 
@@ -97,6 +94,10 @@ class Points(NamedTuple):
         except ParameterError:
             return False
         return True
+
+    def cost(self, filter: Filter) -> npt.NDArray[np.int64]:
+        """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
+        return filter.quadrature_nodes() if self.symmetric else filter.layers(accuracy=1e-18, radius=self.radius)
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""

@@ -48,11 +48,7 @@ class PairedScatter(NamedTuple):
     deviation: float
 
     def graphs(self, sigmas: float = 2.0) -> float:
-        """Return the number of graphs after which the mean difference is that many of its standard errors.
-
-        >>> PairedScatter(difference=0.005, deviation=0.0049).graphs()
-        4.0
-        """
+        """Return the number of graphs after which the mean difference is that many of its standard errors."""
         if self.difference == 0.0:
             return math.inf
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
@@ -80,7 +76,8 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     limit = gcn.replaced(reg=math.inf)
     if to is None:
         gcn.require_one_filter("scatter on the training graph")
-        accuracy, count = float(predict(data, gcn).test_accuracy), (1.0 - float(data.rho)) * nodes
+        accuracy = float(predict(data, gcn).test_accuracy)
+        count = (1.0 - float(data.rho)) * nodes
         limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
         F, own, training = float(limits[0]), covariance[0, 0] * (1.0 - data.rho), 0.0
         exact = not finite and data.operator(gcn.symmetrize).symmetric
@@ -118,7 +115,8 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
             raise ParameterError(
                 "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
             )
-    nodes, signal = whole("nodes", nodes, low=2), float(data.operator(symmetrize=True).signal)
+    nodes = whole("nodes", nodes, low=2)
+    signal = float(data.operator(symmetrize=True).signal)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
         if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
             return PairedScatter(0.0, 0.0)

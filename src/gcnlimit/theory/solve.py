@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ConvergenceError
-from gcnlimit.filters import Chain
+from gcnlimit.filters import Chain, PageRank
 from gcnlimit.results.performance import Status
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
@@ -33,9 +33,9 @@ Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
 
 def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
-    if PageRankSolution.applies(points, chain):
-        return PageRankSolution
-    return SymmetricSolution if points.symmetric else DirectedSolution
+    if points.symmetric:
+        return SymmetricSolution
+    return PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
 
 
 def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:

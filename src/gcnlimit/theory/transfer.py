@@ -91,9 +91,10 @@ def _elsewhere(data: CSBM, gcn: GCN, to: CSBM, tol: float) -> Prediction:
     there = Points.unchecked(to, gcn.replaced(filter=gcn.read_filter, test_filter=None, reg=1.0)).checked()
     outside = broadcast(to=to.shape, test_filter=gcn.read_filter.shape)
     shape = broadcast(data=data.shape, network=gcn.shape, there=outside)
-    means, classes = feature_signal(data, to), common_classes(data.classes, to.classes)
+    means = feature_signal(data, to)
+    classes = common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, tol)
-    graph = graph_averages(there).reshape(outside)
+    graph = GraphAverages(*(column.reshape(outside) for column in graph_averages(there)))
     c = np.broadcast_to(np.sqrt(means) * here.slope, shape)
     margin = np.broadcast_to(graph.margin(c), shape)
     loss, bias = _read(here, graph, there, c)
@@ -173,10 +174,10 @@ def best_margin(c: Any, signal: Any) -> Any:
     True
     """
     c = np.asarray(c, float)
-    square, b = c**2, np.square(signal) + c**2 - 1.0
+    b = np.square(signal) + c**2 - 1.0
     root = np.hypot(b, 2.0 * c)
     with np.errstate(divide="ignore", invalid="ignore"):
-        m2 = np.where(b >= 0.0, 0.5 * (b + root), 2.0 * square / (root - b))
+        m2 = np.where(b >= 0.0, 0.5 * (b + root), 2.0 * c**2 / (root - b))
     return scalar_or_array(np.sign(c) * np.sqrt(m2))
 
 
@@ -200,7 +201,8 @@ def label_free_signals(operator: Any, inputs: Array) -> tuple[float, float]:
 
 def input_overlaps(operator: Any, inputs: Array) -> tuple[float, float]:
     r"""Overlaps :math:`x_1` and :math:`x_2` of inputs with an operator (Eq. 10.10), over all columns if there are several."""
-    carried, size = np.asarray(operator @ inputs), float(np.vdot(inputs, inputs))
+    carried = np.asarray(operator @ inputs)
+    size = float(np.vdot(inputs, inputs))
     return float(np.vdot(inputs, carried)) / size, float(np.vdot(carried, carried)) / size - 1.0
 
 
@@ -210,10 +212,6 @@ class GraphAverages(NamedTuple):
     e: Array
     spread: Array
     tau2: Array
-
-    def reshape(self, shape: tuple[int, ...]) -> GraphAverages:
-        """The same with the shape of the points."""
-        return GraphAverages(*(column.reshape(shape) for column in self))
 
     def margin(self, c: Array) -> Array:
         """Margin of the output, for inputs of margin `c` (Eq. 10.3)."""
@@ -226,12 +224,11 @@ class GraphAverages(NamedTuple):
 
 def graph_averages(points: Points) -> GraphAverages:
     """Return the averages of the filter of each point on its own graph."""
-    symmetric, filter = points.symmetric, points.filter
-    cost = filter.quadrature_nodes() if symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
+    cost = points.cost(points.filter)
     columns = np.empty((3, points.size))
     with np.errstate(all="ignore"):  # out-of-range points are reported as such
         for where, chunk in points.chunks(cost, _CHUNK):
-            columns[:, where] = _spectral(chunk, int(cost[where[0]])) if symmetric else _by_coefficients(chunk)
+            columns[:, where] = _spectral(chunk, int(cost[where[0]])) if points.symmetric else _by_coefficients(chunk)
     return GraphAverages(*columns)
 
 
@@ -274,7 +271,8 @@ class Trained(NamedTuple):
             rows = np.flatnonzero(~infinite)
             m, Q, *law = (np.ravel(x)[rows] for x in (weights.m, weights.Q, *output))
             found = points.take(rows)
-            slope[rows], labels[rows] = m / np.sqrt(Q), _labels_of(found, m / np.sqrt(Q))
+            slope[rows] = m / np.sqrt(Q)
+            labels[rows] = _labels_of(found, slope[rows])
             bias[rows] = offset(points.class_loss, node_loss(found), Output(*law)) * np.sqrt(law[1] / Q)
         shape = broadcast(data=data.shape, network=gcn.shape)
         return cls(prediction, slope.reshape(shape), labels.reshape(shape), bias.reshape(shape))
@@ -304,7 +302,8 @@ def _labels_of(points: Points, slope: Array) -> Array:
 @np.errstate(all="ignore")  # points at infinite regularization are left out
 def _read(here: Trained, graph: GraphAverages, there: Points, c: Array) -> tuple[Array, Array]:
     """Loss on the new graph, and the trained bias over the deviation of the output there."""
-    loss, bias = np.full(c.shape, there.class_loss.at_rest), np.array(np.broadcast_to(here.bias, c.shape))
+    loss = np.full(c.shape, there.class_loss.at_rest)
+    bias = np.array(np.broadcast_to(here.bias, c.shape))
     weights = here.prediction.order_parameters.weights
     if weights is None:
         return loss, bias

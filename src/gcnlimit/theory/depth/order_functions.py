@@ -8,15 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import broadcast, real, whole
-from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Chain, Diffusion
 from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory.depth.closed_form import closed_functions
-from gcnlimit.theory.depth.continuous import directed_functions, symmetric_functions
+from gcnlimit.theory.depth.continuous import closed_functions, directed_functions, symmetric_functions
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.solve import asymptote, checked, solve
 
@@ -63,7 +61,10 @@ def order_functions(
         raise ParameterError("a diffusion needs either depths (the continuous network) or layers (its discretization)")
     if layers is not None:
         return _euler_functions(points, whole("layers", layers, low=1)).reshape(shape)
-    x = _depths(depths)
+    assert depths is not None
+    x = np.atleast_1d(real("depths", depths, low=0, high=1))
+    if x.ndim != 1:
+        raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
     _check_times(points)
     if points.symmetric:
         return symmetric_functions(points, x).reshape(shape)
@@ -80,13 +81,6 @@ def _regularization(points: Points) -> bool:
     if infinite.any() and points.loss.form is not Form.CODES:
         raise ParameterError(f"at reg = inf order functions are those of the square loss, got loss = {points.loss!r}")
     return bool(infinite.any())
-
-
-def _depths(depths: npt.ArrayLike | None) -> Array:
-    x = np.atleast_1d(real("depths", depths if depths is not None else 0.0, low=0, high=1))
-    if x.ndim != 1:
-        raise ParameterError(f"depths must be a one-dimensional array, got shape {x.shape}")
-    return x
 
 
 def _check_times(points: Points) -> None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
-from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
@@ -160,12 +160,8 @@ class DirectedEquations(Equations):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        K = self.chain.depth
-        return (
-            {"max_iterations": 100 + 5 * K, "memory": _memory(K)},
-            {"max_iterations": 200 + 10 * K, "memory": _memory(K)},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
+        quick = {"max_iterations": (level + 1) * (100 + 5 * self.chain.depth), "memory": _memory(self.chain.depth)}
+        return CAREFUL if level == 2 else quick
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
@@ -189,7 +185,7 @@ class DirectedEquations(Equations):
         """Sweep a few times through the layers, and average."""
         s = relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
-        for _ in range(_sweeps(self.chain.depth)):
+        for _ in range(min(5, 2 + self.chain.depth // 2)):  # information moves one layer a sweep
             free, stiff, medium = self.sweep(medium, s)
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 
@@ -255,11 +251,6 @@ class DirectedEquations(Equations):
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
         mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
-
-
-def _sweeps(depth: int) -> int:
-    """Inner sweeps per update of the nodes; information moves one layer per sweep."""
-    return min(5, 2 + depth // 2)
 
 
 def _memory(depth: int) -> int:

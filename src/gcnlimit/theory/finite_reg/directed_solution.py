@@ -28,9 +28,11 @@ _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
     """Order functions at the layers of a chain at a solution; NaN where they were not found."""
-    chain, back = equations.chain, equations.back
+    chain = equations.chain
     b = chain.b
-    pulls, medium = equations.pulls(state), equations.medium(state)
+    back = equations.back
+    pulls = equations.pulls(state)
+    medium = equations.medium(state)
     weights = equations.evaluate(state)[0].weights
     V_w = pulls.V_w[:, None]
     V = V_w[:, :, None] * medium.V

@@ -31,6 +31,9 @@ from gcnlimit.theory.points import Points
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
 _LAWS = 200  # updates of the law of the weights
+CAREFUL = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
+"""Settings of the slowest search."""
+
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
 
@@ -223,11 +226,7 @@ class Equations(ABC):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        return (
-            {"max_iterations": 60, "memory": 5},
-            {"max_iterations": 150, "memory": 5},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
+        return ({"max_iterations": 60, "memory": 5}, {"max_iterations": 150, "memory": 5}, CAREFUL)[level]
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain, PageRank
+from gcnlimit.filters import Chain
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
@@ -94,11 +94,6 @@ class PageRankSolution(FollowedSolution):
     """Solution for PageRank on a directed graph."""
 
     equations: PageRankEquations
-
-    @staticmethod
-    def applies(points: Points, chain: Chain | None) -> bool:
-        """Whether the points are PageRank on a directed graph, and no chain takes its place."""
-        return chain is None and not points.symmetric and type(points.filter) is PageRank
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:

@@ -58,7 +58,8 @@ class PropensityEquations(SymmetricEquations):
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum, with those for labels across the spike."""
         U = self.g / (1.0 + pulls.product[:, None] * self.g**2)
-        W, mean = self.g * U, U @ self.tau
+        W = self.g * U
+        mean = U @ self.tau
         off_U, off_W = U - mean[:, None], W - (W @ self.tau)[:, None]
         return super().respond(pulls, rest)[0]._replace(
             U_bulk=mean,
@@ -76,7 +77,8 @@ class PropensityEquations(SymmetricEquations):
         weights = self.checked_weights(pulls, graph, gain, tilt)
         # an axis over the propensities behind that over the points
         sources = Pulls(*(x[:, None] for x in pulls)), Transforms(*(x[:, None] for x in graph))
-        inner, root = Weights(*(x[:, None] for x in weights)), np.sqrt(self.law.theta)
+        inner = Weights(*(x[:, None] for x in weights))
+        root = np.sqrt(self.law.theta)
         output = output_of(*sources, inner, self.mu[:, None], b=self.b, tilt=tilt[:, None], root=root)
         return GraphSide(Output(*np.broadcast_arrays(*output)), weights), rest
 
@@ -85,7 +87,8 @@ class PropensityEquations(SymmetricEquations):
         root, weight = np.sqrt(self.law.theta), self.law.weight
         mean, variance, v = graph.output.mean, graph.output.variance[:, 0], graph.output.v[:, 0]
         pull, square, slope = eta_by_degree(self.loss, graph.output)
-        rho, slope = self.rho, slope @ weight
+        rho = self.rho
+        slope = slope @ weight
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean

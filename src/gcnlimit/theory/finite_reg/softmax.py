@@ -92,7 +92,7 @@ class SoftmaxOf(Loss):
 def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
     place, count, weight = _counts(C, _nodes(C))
-    _, first, rest = _proximal(_differences(C, place, mean, deviation), count, v)
+    _, first, rest = _proximal(deviation * place - np.sqrt(C) * mean, count, v)
     terms = (*_terms(C, count, first, rest, v), -np.log(first))
     return _ClassAverages(*(float(weight @ term) for term in terms))
 
@@ -112,11 +112,6 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
         if np.max(np.abs(step)) < 1e-13 * (1.0 + np.max(np.abs(L))):
             break
     return L, first, rest
-
-
-def _differences(C: int, place: Array, mean: float, deviation: float) -> Array:
-    """Outputs of the other classes less that of a node's own, at the places of the rule."""
-    return deviation * place - mean * np.full_like(place, np.sqrt(C))
 
 
 def _terms(C: int, count: Array, first: Array, rest: Array, v: float) -> tuple[Array, ...]:

@@ -236,11 +236,6 @@ class ScaledChain(NamedTuple):
         step = layers[:, 1:] / layers[:, :-1]
         return cls(Chain(chain.b / step, chain.c / step, chain.g * layers / gain[:, None]), layers, gain, spike)
 
-    @property
-    def nodes(self) -> Array:
-        r"""Quadrature nodes that average :math:`g^4` exactly, for each point."""
-        return np.full(len(self.gain), 4 * self.chain.depth + 1)
-
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Chains of some of the points."""
         return type(self)(self.chain.take(rows), self.layers[rows], self.gain[rows], self.spike[rows])

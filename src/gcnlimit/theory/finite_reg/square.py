@@ -51,12 +51,7 @@ class FeatureGain(NamedTuple):
 
 
 def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
-    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature.
-
-    >>> gain = feature_gain(Spectrum([0.5, 1.5]), np.array([0.0, 0.5]))
-    >>> gain.response.round(4), gain.noise.round(4)
-    (array([1.   , 0.433]), array([1.25  , 1.0718]))
-    """
+    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature."""
     if features.is_white:
         return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
     variance, signal = features.variance, features.signal

@@ -63,12 +63,12 @@ class SymmetricEquations(Equations):
         d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
         U = self.g * d
         W = self.g * U
-        W_bulk, U_labels = W @ self.tau, self._e(U)
+        U_labels = self._e(U)
         uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
         excess = np.einsum("bn,bn->b", self.excess, uneven)
         U_across, W_across = U - U_labels[:, None], uneven - self._e(uneven)[:, None]
         return Transforms(
-            W=W_bulk,
+            W=W @ self.tau,
             UU=U**2 @ self.tau,
             WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
             stretch=1.0 / (d @ self.tau),
@@ -123,44 +123,42 @@ def spectral_functions(
     """Order functions of a network between given weights and pulls, as averages over the spectrum."""
     x, P, after, gain, response, signal = passage
     V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
-    start, noise = ((p[:, None, None]) for p in (np.sqrt(mu) * weights.m, weights.Q))
+    start, noise = (p[:, None, None] for p in (np.sqrt(mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
-
-    # linear responses of z and f to z_0 and to beta, Eq. 3.21
-    z_from_z, z_from_beta, f_from_z, f_from_beta = d, V_w * gain * d, -kappa * gain * d, d
-    h_labels, q_labels = P * (start * z_from_z + drive * z_from_beta), after * (start * f_from_z + drive * f_from_beta)
-    h_noise, q_noise = P * z_from_z, after * f_from_z
-    h_beta, q_beta = P * z_from_beta, after * f_from_beta
     e, tau = measure.e[:, None], measure.tau
 
-    # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
-    def second(i: int, j: int) -> Array:
-        (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[i], sides[j]
-        return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
+    # states and conjugates from z_0 and from beta, Eq. 3.21; labels are in both
+    h_noise, h_beta = P * d, P * (V_w * gain * d)
+    q_noise, q_beta = after * (-kappa * gain * d), after * d
+    h_labels, q_labels = start * h_noise + drive * h_beta, start * q_noise + drive * q_beta
+    h = h_labels, h_noise, h_beta
+    q = q_labels, q_noise, q_beta
 
-    sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
+    # the three are uncorrelated: labels are averaged along y, the others over the bulk
+    def second(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
+        return np.asarray(
+            sum((a * w) @ b.mT for a, b, w in zip(left, right, (e, noise * tau, scatter * tau), strict=True))
+        )
+
     return OrderFunctions(
         x=x,
         m=np.sum(h_labels * e, axis=2),
-        Q=second(0, 0),
-        V=V_w * _overlap(P * d * tau, P),
+        Q=second(h, h),
+        V=V_w * (h_noise * tau @ P.mT),
         m_hat=signal[:, None] * np.sum(q_labels * e, axis=2),
-        Q_hat=second(1, 1),
-        V_hat=kappa * _overlap(after * d * tau, after),
-        Q_qh=second(1, 0),
-        V_qh=response - kappa * V_w * _overlap(after * gain * d * tau, P),
+        Q_hat=second(q, q),
+        V_hat=kappa * (q_beta * tau @ after.mT),
+        Q_qh=second(q, h),
+        V_qh=response + V_w * (q_noise * tau @ P.mT),
         weights=weights,
     )
-
-
-def _overlap(x: Array, y: Array) -> Array:
-    return np.asarray(x @ y.mT)
 
 
 def _between(layer: Array, tau: Array) -> Array:
     """Average over the bulk of the product of the layers after k and up to l: rows k = 1 .. K, columns l = 0 .. K - 1."""
     points, K, nodes = layer.shape
-    product, average = np.zeros((points, K, nodes)), np.zeros((points, K, K))
+    product = np.zeros((points, K, nodes))
+    average = np.zeros((points, K, K))
     for k in range(1, K):
         product[:, : k - 1] *= layer[:, k - 1, None]
         product[:, k - 1] = 1.0
@@ -275,4 +273,5 @@ class Grids:
 
 def _first_nodes(points: Points, scaled: ScaledChain | None) -> npt.NDArray[np.int64]:
     r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
-    return np.asarray(2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32, np.int64)
+    nodes = np.full(points.size, 4 * scaled.chain.depth + 1) if scaled else points.filter.quadrature_nodes()
+    return np.asarray(2 * nodes + 32, np.int64)
