@@ -29,9 +29,7 @@ def test_correlations_and_responses_are_those_of_sampled_networks(graph, gcn):
     depths = X if isinstance(gcn.filter, gl.Diffusion) else None
     predicted = gl.depth.order_functions(data, gcn, depths).as_dict()
     runs = [
-        measure_order_functions(
-            gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k
-        ).as_dict()
+        measure_order_functions(gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k).as_dict()
         for k in range(16)
     ]
     for name, expected in predicted.items():

@@ -35,7 +35,7 @@ from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.sample import Seed, seed_sequence
-from gcnlimit.simulation.train.rows import training_rows
+from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
 

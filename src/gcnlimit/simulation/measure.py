@@ -22,13 +22,12 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.base import Form
+from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.network import GCN
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
-from gcnlimit.simulation.train.minimise import balancing_bias
 
 FIELDS = (
     "test_accuracy",
@@ -179,7 +178,8 @@ class _Classifier:
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
             return float(0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2))
-        bias = balancing_bias(self.loss, self.known)
+        first = float(np.mean(self.known == 0))
+        bias = resting_bias(self.loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
         return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 

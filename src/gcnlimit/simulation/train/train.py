@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +19,9 @@ from gcnlimit.penalties import L2
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.observation import Observation, streamed
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.minimise import Minimum, Training, best_bias, penalized
-from gcnlimit.simulation.train.products import Products, train_by_products
-from gcnlimit.simulation.train.rows import rows_by_filter
-from gcnlimit.simulation.train.smooth import Slopes, at_best_bias, cross_entropy, of_margins
+from gcnlimit.simulation.train.descent import CrossEntropy
+from gcnlimit.simulation.train.minimise import Minimum, Training, penalized
+from gcnlimit.simulation.train.products import Products, rows_by_filter, train_by_products
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
@@ -54,6 +52,7 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
+    _check_classes(observation, gcn)
     gcn.require_gain(observation.data)
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
@@ -62,6 +61,16 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
             return trained
         read = read_outputs(observation, gcn, trained.weights, observation.nodes)
         return trained._replace(outputs=np.where(observation.train_mask[:, None], trained.outputs, read))
+
+
+def _check_classes(observation: Observation, gcn: GCN) -> None:
+    """Refuse a free bias that has no minimum, since a class has no labelled node."""
+    free = observation.biased and gcn.loss.form is not Form.CODES and bool(np.isfinite(gcn.reg).any())
+    if free and np.unique(observation.train_class_index).size < observation.classes.count:
+        raise ParameterError(
+            "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
+            "loss='square'"
+        )
 
 
 def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], nodes: int) -> npt.NDArray[Any]:
@@ -87,11 +96,11 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
         products = Products.of(observation, operator, device)
         codes = _centred_codes(observation)[observation.train_mask]
         check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
-        slopes = _slopes(observation, gcn.loss)
+        entropy = CrossEntropy.of(gcn.loss, observation.train_class_index, observation.classes)
         weights, outputs, signal, gap = train_by_products(
-            products, filters, slopes, reg * gain**2, codes, tol, biased=observation.biased
+            products, filters, entropy, reg * gain**2, codes, tol, biased=observation.biased
         )
-        bias = _biases(observation, gcn.loss, reg, outputs[:, observation.train_mask])
+        bias = _biases(observation, gcn.loss, entropy, reg, outputs[:, observation.train_mask])
     else:
         weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
         outputs, signal = _outputs(observation, operator, filters, weights)
@@ -110,19 +119,9 @@ def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
 def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
     loss = gcn.loss.on(classes)
-    smooth = (loss.form is Form.LOGITS and classes.equal) or (gcn.loss.has_descent and classes.count == 2)
+    smooth = loss.form is Form.LOGITS or (gcn.loss.has_descent and classes.count == 2)
     explicit = bool(np.isinf(gcn.reg).all()) and not loss.is_pinned
     return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
-
-
-def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
-    """Smooth loss of the labelled nodes; None for the square loss."""
-    if loss.form is Form.CODES:
-        return None
-    if loss.form is Form.LOGITS:
-        return cross_entropy(observation.train_class_index, observation.classes.one_hot_basis)
-    slopes = of_margins(loss, _signs(observation))
-    return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
 
 
 def _signs(observation: Observation) -> Array:
@@ -130,20 +129,21 @@ def _signs(observation: Observation) -> Array:
     return np.asarray(np.sign(observation.train_codes[observation.train_mask]))
 
 
-def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArray[Any]) -> Array:
+def _biases(
+    observation: Observation, loss: Loss, entropy: CrossEntropy | None, reg: Array, outputs: npt.NDArray[Any]
+) -> Array:
     """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
     bias = np.zeros((reg.size, outputs.shape[2]))
     if not observation.biased:
         return bias
     bias[:] = _limiting_bias(observation)
     finite = np.flatnonzero(np.isfinite(reg))
-    if loss.form is Form.CODES:
+    if entropy is None:
         targets = loss.on(observation.classes).targets[observation.train_class_index]
         bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
     else:
-        slopes = of_margins(loss, _signs(observation))
         for k in finite:
-            bias[k] = best_bias(slopes, np.asarray(outputs[k], float))
+            bias[k] = entropy.bias(np.asarray(outputs[k], float))
     return bias
 
 
