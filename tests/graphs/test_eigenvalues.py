@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcnlimit.graphs.eigenvalues import largest_eigenvalue, quadrature, top_eigenvalues
-from gcnlimit.graphs.operator import SparsePlusRankOne, centred, normalized
+from gcnlimit.graphs.operator import (
+    SparsePlusRankOne,
+    centred,
+    largest_eigenvalue,
+    normalized,
+    quadrature,
+    top_eigenvalues,
+)
 
 rng = np.random.default_rng(0)
 BLOCKS = np.kron(np.eye(6), np.ones((50, 50))) - np.eye(300)

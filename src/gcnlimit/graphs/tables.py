@@ -21,8 +21,7 @@ from gcnlimit._validation import plain_array, real, whole
 from gcnlimit.errors import GCNLimitError, ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
-from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.graphs.npz import Location
+from gcnlimit.graphs.dataset import Dataset, Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")

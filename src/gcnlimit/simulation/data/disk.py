@@ -15,7 +15,7 @@ from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.npz import (
+from gcnlimit.graphs.dataset import (
     Location,
     Stored,
     assembling,

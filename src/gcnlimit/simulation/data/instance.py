@@ -15,12 +15,10 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, is_complete
-from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.npz import Location
+from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.operator import weight_unit
 from gcnlimit.graphs.packages import to_networkx, to_pyg
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import StandardizedGraph, from_labels
 from gcnlimit.simulation.data import disk
 from gcnlimit.simulation.data.observation import (
     Features,
@@ -77,7 +75,7 @@ def estimate(
 ) -> EstimatedCSBM:
     r"""The model and its standard errors, from the labelled nodes: those of `gcnlimit.estimate`.
 
-    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.graphs.from_labels.from_labels`; a
+    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.graphs.standard.from_labels`; a
     negative estimate of :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl

@@ -13,8 +13,7 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.filters.action import norm
-from gcnlimit.graphs.eigenvalues import largest_eigenvalue
-from gcnlimit.graphs.operator import SparsePlusRankOne, centring
+from gcnlimit.graphs.operator import SparsePlusRankOne, centring, largest_eigenvalue
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 
