@@ -9,8 +9,7 @@ from typing import Any
 
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.dataset import Dataset, load, save
-from gcnlimit.graphs.npz import Location, check_path, read_arrays
+from gcnlimit.graphs.dataset import Dataset, Location, check_path, load, read_arrays, save
 from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
