@@ -57,7 +57,7 @@ def test_random_vectors_give_the_moments_of_the_spectrum():
         assert abs(np.mean(moments) - exact) < 4 * np.std(moments, ddof=1) / np.sqrt(20)
 
 
-@pytest.mark.parametrize("u, v", [(None, None), (0.3, None), ("rows", None), ("rows", "columns"), (0.3, "columns")])
+@pytest.mark.parametrize("u, v", [(None, None), (0.3, None), ("rows", "columns")])
 def test_products_and_transposes_are_those_of_the_dense_matrix(u, v):
     matrix = rng.standard_normal((7, 7))
     vectors = {"rows": rng.standard_normal(7), "columns": rng.standard_normal(7)}

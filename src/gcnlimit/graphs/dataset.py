@@ -122,8 +122,7 @@ class Dataset:
 
 def load(path: Location) -> Dataset:
     """Read a file that `save` wrote; nothing in it is executed."""
-    stored = read_arrays(path, "a graph")
-    with assembling(path, "a graph"):
+    with reading(path, "a graph") as stored:
         nodes = stored["indptr"].size - 1
         graph, X = stored_csr(stored, "weights", (nodes, nodes)), stored.get("x_dense")
         if "x_indptr" in stored:
@@ -174,8 +173,9 @@ def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     return names
 
 
-def read_arrays(path: Location, kind: str) -> Stored:
-    """Arrays of an ``.npz`` file by name; it may hold anything, and nothing in it is executed."""
+@contextlib.contextmanager
+def reading(path: Location, kind: str) -> Iterator[Stored]:
+    """Arrays of an ``.npz`` file by name, which may be anything; what is wrong with one of them is said of the file."""
     check_path(path)
     try:
         with open(path, "rb") as opened:
@@ -184,11 +184,13 @@ def read_arrays(path: Location, kind: str) -> Stored:
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
             stored = {name: file[name] for name in file.files}
     except Exception as error:  # a damaged file makes NumPy and zipfile raise errors of fifteen types
-        raise unreadable(path, kind, error) from None
-    for name, array in stored.items():
-        if array.dtype.itemsize == 0:  # whose shape costs nothing, and whose copies cost all memory
-            raise unreadable(path, kind, f"the entries of the field {name!r} have no size")
-    return stored
+        raise _unreadable(path, kind, error) from None
+    try:
+        yield stored
+    except KeyError as missing:
+        raise _unreadable(path, kind, f"the field {missing} is missing") from None
+    except ParameterError as error:
+        raise _unreadable(path, kind, error) from None
 
 
 def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> None:
@@ -196,17 +198,6 @@ def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> N
     check_path(path)
     with writing(path), open(path, "wb") as file:
         (np.savez_compressed if compress else np.savez)(file, **fields)
-
-
-@contextlib.contextmanager
-def assembling(path: Location, kind: str) -> Iterator[None]:
-    """Context in which a field that is missing or refused is said of the file."""
-    try:
-        yield
-    except KeyError as missing:
-        raise unreadable(path, kind, f"the field {missing} is missing") from None
-    except ParameterError as error:
-        raise unreadable(path, kind, error) from None
 
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
@@ -226,20 +217,16 @@ def graph_fields(adjacency: Any) -> Stored:
 
 def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = "") -> Any:
     """CSR matrix of stored arrays, which may be anything; its indices are yet to be checked."""
-    indptr, indices = stored[f"{prefix}indptr"], stored[f"{prefix}indices"]
-    entries = stored.get(data, np.ones(indices.shape))
-    if indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu" or entries.dtype.kind not in "biuf":
-        raise ParameterError(
-            f"{prefix}indptr, {prefix}indices and {data} have dtypes {indptr.dtype}, {indices.dtype} and {entries.dtype}; "
-            "they must be whole, whole and real numbers"
-        )
+    names = (f"{prefix}indices", f"{prefix}indptr")
     try:
-        return sparse.csr_array((entries, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
-    except ValueError as error:
-        raise ParameterError(f"{prefix}indptr and {prefix}indices are no sparse matrix: {error}") from None
+        indices, indptr = (stored[name].astype(np.int64, casting="same_kind") for name in names)
+        entries = stored.get(data, np.ones(indices.shape)).astype(np.float64, casting="same_kind")
+        return sparse.csr_array((entries, indices, indptr), shape=shape)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{' and '.join(names)} are no sparse matrix: {error}") from None
 
 
-def unreadable(path: Location, kind: str, reason: object) -> ParameterError:
+def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     """Error for a file that is not what it should be; NumPy's advice to execute what it holds is not passed on."""
     unsafe = "pickle" in str(reason)
     why = "it is not an .npz file of plain arrays" if unsafe else reason

@@ -22,8 +22,8 @@ _STEPS = 500  # for the largest eigenvalue, at most
 class SparsePlusRankOne:
     r"""Operator :math:`S - u v^T`: a `matrix`, as a rule sparse, plus one of rank one.
 
-    `u` may be one number for all nodes and `v` None for ones; without `u` there is no second part. `symmetric` says that it
-    equals its transpose.
+    Without `v`, `u` is one number for all entries; without `u` there is no second part. `symmetric` says that it equals its
+    transpose.
 
     >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
     >>> a @ np.eye(2)
@@ -59,16 +59,13 @@ class SparsePlusRankOne:
         return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
 
     @cached_property
-    def T(self) -> SparsePlusRankOne:
+    def T(self) -> Self:
         """The transpose."""
         if self.symmetric:
             return self
         matrix = self.matrix.T
         matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
-        if self.u is None or (self.v is None and np.ndim(self.u) == 0):
-            return SparsePlusRankOne(matrix, self.u)
-        rows = np.broadcast_to(self.u, self.shape[0])
-        return SparsePlusRankOne(matrix, np.ones(self.shape[1]) if self.v is None else self.v, rows)
+        return replace(self, matrix=matrix) if self.v is None else replace(self, matrix=matrix, u=self.v, v=self.u)
 
 
 def weight_unit(adjacency: Any) -> float:

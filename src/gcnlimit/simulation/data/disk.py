@@ -18,10 +18,9 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.dataset import (
     Location,
     Stored,
-    assembling,
     field,
     graph_fields,
-    read_arrays,
+    reading,
     stored_csr,
     write_arrays,
 )
@@ -39,7 +38,6 @@ from gcnlimit.simulation.data.observation import (
     check_model,
     feature_levels,
     noise_scale,
-    revealed,
     streamed,
 )
 from gcnlimit.spectrum import Spectrum
@@ -88,8 +86,7 @@ def _law(data: CSBM) -> Stored:
 
 def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
-    stored = read_arrays(path, "an instance")
-    with assembling(path, "an instance"):
+    with reading(path, "an instance") as stored:
         return _assemble(stored)
 
 
@@ -101,7 +98,7 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     adjacency, degree = _graph(stored, nodes)
     data = check_model(model, adjacency)
     features = _features(stored, labels, data)
-    seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
+    seen = Observation.of(data, degree, adjacency, features, mask, labels)
     directions = data.fractions.size - 1
     centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
     unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()

@@ -31,52 +31,13 @@ from gcnlimit.simulation.data.observation import (
     check_labels,
     check_mask,
     check_model,
-    revealed,
 )
-
-
-def observe(  # noqa: PLR0917
-    adjacency: Any, features: Any, labels: Any, train_mask: Any, data: CSBM | None, degree: float | None
-) -> tuple[Observation, Latents]:
-    """Check the parts of an instance, and separate what is seen from what is hidden; see `Instance.of`."""
-    adjacency = as_adjacency(adjacency, name="adjacency")
-    nodes = adjacency.shape[0]
-    if is_complete(adjacency):
-        raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
-    features = check_features(features, nodes)
-    train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
-    data = None if data is None else _check_law(check_model(data, adjacency))
-    classes = Classes(2) if data is None else data.classes
-    labels = check_labels(labels, train_mask, classes)
-    if not train_mask.any():
-        raise ParameterError(
-            "train_mask is False everywhere; a network needs labels to train on: label at least one node"
-        )
-    own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
-    degree = own if degree is None else check_degree(degree, nodes)
-    data = estimate(adjacency, features, labels, train_mask) if data is None else data
-    seen = Observation(data, degree, adjacency, features, train_mask, revealed(labels, train_mask, classes))
-    directions = data.fractions.size - 1
-    return seen, Latents(labels, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
-
-
-def _check_law(data: CSBM) -> CSBM:
-    """Refuse correlated features, whose law does not say which column of the user's features has which noise."""
-    if not data.features.is_white:
-        raise ParameterError(
-            "data has correlated features, and which column has which noise is not known; multiply the features by the inverse "
-            "root of their covariance, and leave out features"
-        )
-    return data
 
 
 def estimate(
     adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
-    r"""The model and its standard errors, from the labelled nodes: those of `gcnlimit.estimate`.
-
-    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.graphs.standard.from_labels`; a
-    negative estimate of :math:`\mu` counts as 0.
+    r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=1.0), nodes=2000, degree=30, seed=0)
@@ -102,11 +63,6 @@ def estimate(
         mu_error=found.mu_error,
         counts=np.bincount(given.labels.codes),
     )
-
-
-def _known(labels: Any) -> Mask:
-    array = plain_array("labels", labels)
-    return ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +102,7 @@ class Instance(Brief):
         Parameters
         ----------
         adjacency
-            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph. Self-loops are dropped. Weights are
-            positive, in any unit: the operator divides them by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that its noise has unit
-            variance and equal weights count as 1; entries given twice add up.
+            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph; see `gcnlimit.graphs`.
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
@@ -159,8 +113,7 @@ class Instance(Brief):
         data
             The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
         degree
-            Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, divided as above, over the
-            number of nodes.
+            Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, in their unit, per node.
 
         Examples
         --------
@@ -173,7 +126,32 @@ class Instance(Brief):
         >>> print(f"{p.test_accuracy:.2f} +- {p.standard_error.test_accuracy:.2f}")
         0.97 +- 0.09
         """
-        return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
+        adjacency = as_adjacency(adjacency, name="adjacency")
+        nodes = adjacency.shape[0]
+        if is_complete(adjacency):
+            raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
+        features = check_features(features, nodes)
+        if train_mask is None:
+            given = plain_array("labels", labels)
+            train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
+        mask = check_mask(train_mask, nodes)
+        data = None if data is None else check_model(data, adjacency)
+        known = check_labels(labels, mask, Classes(2) if data is None else data.classes)
+        if not mask.any():
+            raise ParameterError(
+                "train_mask is False everywhere; a network needs labels to train on: label at least one node"
+            )
+        own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
+        degree = own if degree is None else check_degree(degree, nodes)
+        data = estimate(adjacency, features, known, mask) if data is None else data
+        if not data.features.is_white:
+            raise ParameterError(
+                "data has correlated features, and which column has which noise is not known; multiply the features by the "
+                "inverse root of their covariance, and leave out features"
+            )
+        directions = data.fractions.size - 1
+        latents = Latents(known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
+        return Instance(Observation.of(data, degree, adjacency, features, mask, known), latents)
 
     @property
     def data(self) -> CSBM:

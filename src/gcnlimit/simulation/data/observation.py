@@ -59,6 +59,14 @@ class Observation(Brief):
     train_mask: Mask
     train_labels: Array
 
+    @staticmethod
+    def of(  # noqa: PLR0917
+        data: CSBM, degree: float | None, adjacency: Graph, features: Features, train_mask: Mask, labels: Array
+    ) -> Observation:
+        """Observation of nodes of all `labels`, of which those outside of the mask are hidden."""
+        shown = np.where(train_mask, labels, 0.0 if data.classes.two else np.nan)
+        return Observation(data, degree, adjacency, features, train_mask, shown)
+
     @property
     def nodes(self) -> int:
         """Number of nodes :math:`N`."""
@@ -149,11 +157,6 @@ class Latents(Brief):
 def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
     """Whether the features are regenerated instead of stored."""
     return isinstance(features, StreamedFeatures)
-
-
-def revealed(labels: Array, train_mask: Mask, classes: Classes) -> Array:
-    """Labels of the labelled nodes, and on the others what stands for an unknown one; see `Observation`."""
-    return np.where(train_mask, labels, 0.0 if classes.two else np.nan)
 
 
 def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:

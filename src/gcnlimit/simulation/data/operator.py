@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -107,19 +107,6 @@ class Operator(SparsePlusRankOne):
         edges = np.linspace(0, nodes, count + 1).astype(int)
         return [(int(i), self.matrix[:, i:j].tocsr()) for i, j in itertools.pairwise(edges)]
 
-    @property
-    def _exchanged(self) -> dict[str, Any]:
-        """Vectors of the transpose."""
-        return {"u": self.u, "v": None} if self.v is None else {"u": self.v, "v": self.u}
-
-    @cached_property
-    def T(self) -> Operator:
-        """The transpose."""
-        if self.symmetric:
-            return self
-        matrix = self.matrix.T
-        return replace(self, matrix=matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), **self._exchanged)
-
     @cached_property
     def radius(self) -> float | None:
         r"""Bound of the spectrum of a symmetric operator, None for one that is not.
@@ -157,11 +144,12 @@ class DeviceOperator(Operator):
         out += float(factor) * (self @ block)
 
     @cached_property
-    def T(self) -> Operator:
+    def T(self) -> Self:
         """The transpose."""
         if self.symmetric:
             return self
-        return replace(self, matrix=self.transpose, transpose=self.matrix, **self._exchanged)
+        u, v = (self.u, None) if self.v is None else (self.v, self.u)
+        return replace(self, matrix=self.transpose, transpose=self.matrix, u=u, v=v)
 
     def _random_vector(self) -> Any:
         assert self.backend is not None

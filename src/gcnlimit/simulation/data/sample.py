@@ -24,7 +24,6 @@ from gcnlimit.simulation.data.observation import (
     feature_count,
     feature_levels,
     noise_scale,
-    revealed,
 )
 from gcnlimit.simulation.data.size import Size, edge_probabilities, labelled_count
 
@@ -141,14 +140,8 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array |
             edges = backend.rng(streams[1])
             adjacency = bernoulli_graph(kinds, probabilities, data.directed, edges, backend, theta=theta)
     centroid, features = _draw_features(data, size, codes, streams[2:], centroid)
-    observation = Observation(
-        data=data,
-        degree=size.degree,
-        adjacency=adjacency,
-        features=features if size.streamed else np.asarray(features),
-        train_mask=mask,
-        train_labels=revealed(labels, mask, data.classes),
-    )
+    held = features if size.streamed else np.asarray(features)
+    observation = Observation.of(data, size.degree, adjacency, held, mask, labels)
     return Instance(observation, Latents(labels, centroid[:, 0] if centroid.shape[1] == 1 else centroid, theta))
 
 
