@@ -124,7 +124,8 @@ def load(path: Location) -> Dataset:
     """Read a file that `save` wrote; nothing in it is executed."""
     with reading(path, "a graph") as stored:
         nodes = stored["indptr"].size - 1
-        graph, X = stored_csr(stored, "weights", (nodes, nodes)), stored.get("x_dense")
+        graph = stored_csr(stored, "weights", (nodes, nodes))
+        X = stored.get("x_dense")
         if "x_indptr" in stored:
             rows, columns = field(stored, "x_shape", 2).tolist()
             X = stored_csr(stored, "x_data", (whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)), "x_")

@@ -90,7 +90,8 @@ def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]
     It is :math:`a = (A/w - p)/\sqrt{Np(1-p)}` with the unit :math:`w` of the weights and the density :math:`p = d/N`: centred,
     with noise of unit variance. The mean `degree` :math:`d`, in that unit, is by default that of the graph itself.
     """
-    nodes, unit = adjacency.shape[0], weight_unit(adjacency)
+    nodes = adjacency.shape[0]
+    unit = weight_unit(adjacency)
     if degree is None:
         degree = float(adjacency.data.sum()) / unit / nodes
     density = degree / nodes
@@ -141,7 +142,8 @@ def without_degrees(graph: Any, least: float = 0.0, tau: float = 0.0) -> SparseP
     """
     degrees = np.asarray(graph.sum(axis=1))
     factor = _inverse_power(np.maximum(degrees, least) + tau * degrees.mean(), 0.5)
-    scale, mean = sparse.diags_array(factor), degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
+    scale = sparse.diags_array(factor)
+    mean = degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
     return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
 
 
@@ -200,7 +202,10 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
     >>> round(largest_eigenvalue(np.diag([1.0, -3.0, 2.0]), np.ones(3)), 6)
     3.0
     """
-    before, v, diagonal, beside = 0.0 * start, start / norm(start), [], [0.0]
+    before = 0.0 * start
+    v = start / norm(start)
+    diagonal: list[float] = []
+    beside = [0.0]
     for k in range(1, _STEPS + 1):
         w = operator @ v - beside[-1] * before
         diagonal.append(float((v * w).sum()))

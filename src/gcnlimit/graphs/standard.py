@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import chdtrc
 
@@ -172,7 +171,8 @@ def from_labels(given: StandardizedGraph) -> Signals:
     :math:`\tau(2N\alpha/D + (4\alpha\mu/n + 2\mu^2/M)/(C-1))`, with :math:`\tau = \mathrm{tr}\,\Sigma^2/M` for the correlations
     of the features, 1 if there are none.
     """
-    Y, R, N = given.codes, given.labels.labelled, given.nodes
+    Y = given.codes
+    N = given.nodes
     n, axes = Y.shape
     norms = np.sum(Y**2, axis=1)
     D = _pairs(given.labels)[0]
@@ -183,9 +183,11 @@ def from_labels(given: StandardizedGraph) -> Signals:
     if given.features is None:
         return Signals(lam, 0.0, lam_error, 0.0)
     M = given.width
-    rows = _rows(given, R)
+    Z = given.features
+    rows = np.asarray(dense(Z.matrix[given.labels.labelled]) - Z.v)
     mu = N / M * (float(np.sum((rows.T @ Y) ** 2)) - float(norms @ np.sum(rows**2, axis=1))) / D
-    signal, alpha = max(mu, 0.0), N / M
+    signal = max(mu, 0.0)
+    alpha = N / M
     variance = 2.0 * N * alpha / D + (4.0 * alpha * signal / n + 2.0 * signal**2 / M) / axes
     return Signals(lam, mu, lam_error, math.sqrt(_correlation(rows) * variance))
 
@@ -208,18 +210,12 @@ def _pairs(labels: Labels) -> tuple[float, float]:
 
 def _between(given: StandardizedGraph) -> float:
     r"""Sum :math:`\sum_{i \ne j} (y_i \cdot y_j) (A_{ij} - D_iD_j/2m)/\nu` over labelled nodes."""
-    A, Y = given.operator.matrix, np.zeros((given.nodes, given.codes.shape[1]))
+    A = given.operator.matrix
+    Y = np.zeros((given.nodes, given.codes.shape[1]))
     Y[given.labels.labelled] = given.codes
     out, into = A.sum(axis=1), A.sum(axis=0)
     by_chance = (Y.T @ out) @ (Y.T @ into) - np.sum(Y**2, axis=1) @ (out * into)
     return float(np.sum(Y * (A @ Y)) - by_chance / A.sum())
-
-
-def _rows(given: StandardizedGraph, R: npt.NDArray[np.int64]) -> Array:
-    """Standardized features of the labelled nodes."""
-    Z = given.features
-    assert Z is not None
-    return np.asarray(dense(Z.matrix[R]) - Z.v)
 
 
 def _correlation(rows: Array) -> float:

@@ -194,9 +194,9 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
         return {str(name): frame[name].tolist() for name in frame.columns}
-    suffix, shown = Path(source).suffix.lower(), _shown(source, kind)
+    shown = _shown(source, kind)
     try:
-        with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
+        with (gzip.open if Path(source).suffix.lower() == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
             return _without_counter(_csv(file, shown, headed), kind)
     except UnicodeDecodeError:
         raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None

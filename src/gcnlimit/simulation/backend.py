@@ -112,6 +112,6 @@ def backend_of(device: Device) -> Backend:
             f"device = {device!r} is not allowed; it must be 'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
         )
     need(f"device = {device!r}", "gpu", "torch")
-    from gcnlimit.simulation.torch_backend import TorchBackend
+    from gcnlimit.simulation.torch_backend import torch_backend
 
-    return cast("Backend", TorchBackend.of(device))
+    return cast("Backend", torch_backend(device.removeprefix("torch:")))

@@ -47,7 +47,8 @@ _LAWS: dict[str, Callable[..., DegreeLaw]] = {kind.__name__: kind for kind in (G
 
 def save(observation: Observation, latents: Latents, path: Location) -> None:
     """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
-    o, data = observation, observation.data
+    o = observation
+    data = o.data
     fields: dict[str, Any] = {
         "model": np.array([data.alpha, data.lam, data.mu, data.rho]),
         "directed": np.array(data.directed),

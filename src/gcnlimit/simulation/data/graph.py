@@ -41,8 +41,11 @@ def bernoulli_graph(
            [0., 0., 1.]])
     """
     backend = backend or backend_of("cpu")
-    nodes, classes, largest = len(kinds), len(probabilities), float(np.max(probabilities))
-    own, table = backend.place(kinds), backend.place(probabilities.ravel())
+    nodes = len(kinds)
+    classes = len(probabilities)
+    largest = float(np.max(probabilities))
+    own = backend.place(kinds)
+    table = backend.place(probabilities.ravel())
     weight = None if theta is None else backend.place(theta)
     rows, columns = [], []
     for (first, high), (second, other) in _pairs_of_groups(theta, nodes, directed):
@@ -118,7 +121,8 @@ def _successes(trials: int, probability: float, rng: Any, backend: Backend) -> P
     """Places of the successes among independent trials, from the geometric law of the gaps between them."""
     if probability <= 0.0:
         return backend.place(np.empty(0, np.int64))
-    found, last = [], -1
+    found = []
+    last = -1
     while last < trials:
         expected = (trials - last) * probability
         gaps = rng.geometric(probability, size=int(expected + 4.0 * np.sqrt(expected) + 16.0))

@@ -17,7 +17,6 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, is_complete
 from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.operator import weight_unit
-from gcnlimit.graphs.packages import to_networkx, to_pyg
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
 from gcnlimit.simulation.data import disk
 from gcnlimit.simulation.data.observation import (
@@ -190,24 +189,16 @@ class Instance(Brief):
     def to_dataset(self) -> Dataset:
         """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
 
+        `gcnlimit.real` writes it to tables, to NetworkX and to PyTorch Geometric.
+
         >>> import gcnlimit as gl
         >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), nodes=200, degree=20, seed=0)
         >>> data = i.to_dataset()
         >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
         (200, 20, [0, 1, 2])
         """
-        return self._dataset(np.asarray(self.features))
-
-    def to_networkx(self) -> Any:
-        r"""NetworkX graph with ``label``, 0 and 1 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
-        return to_networkx(self._dataset(None))
-
-    def to_pyg(self) -> Any:
-        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 0 and 1 (needs torch and torch_geometric)."""
-        return to_pyg(self.to_dataset())
-
-    def _dataset(self, features: Any) -> Dataset:
         if isinstance(self.adjacency, np.ndarray):
             raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
-        y, train = self.data.classes.index_of(self.labels), self.train_mask
-        return Dataset(self.adjacency, features, y, train[None], None, (~train & (y >= 0))[None])
+        y = self.data.classes.index_of(self.labels)
+        train = self.train_mask
+        return Dataset(self.adjacency, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None])

@@ -112,7 +112,8 @@ class Observation(Brief):
 
         The normalization, symmetric by default, counts where the model has heterogeneous degrees.
         """
-        both, given = symmetrize and self.data.directed, normalization or as_normalization("symmetric")
+        both = symmetrize and self.data.directed
+        given = normalization or as_normalization("symmetric")
         key = (both, device, None if self.theta is None else given)
         if key not in self._operators:
             settings = both, not self.data.directed, self.features.dtype, device
@@ -192,7 +193,8 @@ def check_features(features: Any, nodes: int, name: str = "features") -> npt.NDA
 
 def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     r"""Return the labels as floats, :math:`\pm 1` or :math:`0 \dots C - 1`; NaN where unknown, which no labelled node may be."""
-    array, nodes = plain_array("labels", labels), train_mask.size
+    array = plain_array("labels", labels)
+    nodes = train_mask.size
     if array.shape != (nodes,):
         raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)

@@ -118,7 +118,8 @@ class Operator(SparsePlusRankOne):
     @cached_property
     def growth(self) -> float:
         """Factor by which a random vector grows in the last of 12 products: about the spectral radius, symmetric or not."""
-        v, size = self._random_vector(), 1.0
+        v = self._random_vector()
+        size = 1.0
         for _ in range(12):
             v = self @ (v / size)
             size = norm(v) or 1.0
@@ -182,7 +183,8 @@ def normalized_operator(  # noqa: PLR0917
     >>> bool(np.abs(a @ np.ones(3)).max() < 1e-12)  # the modularity matrix: rows sum to 0
     True
     """
-    nodes, mean = adjacency.shape[0], float(adjacency.sum()) / adjacency.shape[0]
+    nodes = adjacency.shape[0]
+    mean = float(adjacency.sum()) / nodes
     left, right = (scale[0] for scale in normalization.scales(theta, np.array([signal])))
     unit = 1.0 / np.sqrt(mean * (1.0 - mean / nodes))
     both = symmetrize and not symmetric

@@ -66,13 +66,14 @@ class Inference(Brief):
         instance: Instance | Observation,
         scores: Array,
         means: Array,
-        centroid: Array,
+        features: FeatureMessages,
         ended: Ended,
         entropy: float,
     ) -> Self:
-        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of codes and centroids."""
+        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of the codes."""
         logs = log_softmax(scores, axis=1)
         performance = _measured(instance, logs) if isinstance(instance, Instance) else None
+        centroid = features.centroids * features.deviation
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
         return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy)
 
@@ -131,20 +132,13 @@ class FeatureMessages:
         b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y V .
 
     Features of noise :math:`\sigma_\nu^2` and signal :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their
-    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1.
-
-    Several graphs may share the centroids: each has a rate :math:`\mu/N` of its own, and the sums are over all nodes (Eq. 10.16).
-
-    Parameters
-    ----------
-    observations
-        Features and model of each graph, one after the other.
-    device
-        Where to compute.
+    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1. The graphs of
+    several `observations` share the centroids: each has its own rate :math:`\mu/N`, and sums are over all nodes (Eq. 10.16).
     """
 
     def __init__(self, observations: Sequence[Observation], device: Device) -> None:
-        self.codes, self.backend = [o.classes.codes for o in observations], backend_of(device)
+        self.codes = [o.classes.codes for o in observations]
+        self.backend = backend_of(device)
         self.rates = [float(o.data.mu) / o.nodes for o in observations]
         self.rate = max(self.rates)
         self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
@@ -152,8 +146,10 @@ class FeatureMessages:
         X = observations[0].features
         if len(observations) > 1:
             X = np.concatenate([np.asarray(o.features) for o in observations])
-        self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
-        (nodes, width), directions = X.shape, self.codes[0].shape[1]
+        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
+        self.dtype = X.dtype
+        nodes, width = X.shape
+        directions = self.codes[0].shape[1]
         variance, signal = feature_levels(observations[0].data.features, width)
         self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
         self.centroids = np.zeros((width, directions))  # over the noise of their features
@@ -216,8 +212,10 @@ def _half_log_odds(logs: Array) -> Array:
 
 def _measured(instance: Instance, logs: Array) -> Performance:
     """Performance of a posterior, given by its logarithms."""
-    test, classes = measurable(instance), instance.data.classes
-    class_index, prior = classes.index_of(instance.labels)[test], classes.fractions
+    test = measurable(instance)
+    classes = instance.data.classes
+    class_index = classes.index_of(instance.labels)[test]
+    prior = classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
     right = float(np.mean(hits)) if hits.size else math.nan

@@ -105,7 +105,8 @@ class Training:
     def _binary(self, reg: Array, tol: float) -> Minimum:
         """A loss of the margin; each regularization starts where the last ended."""
         rows = TrainingRows(self._signs[:, None] * self.F)
-        found, start = self._empty(reg.size), None
+        found = self._empty(reg.size)
+        start = None
         for place in np.argsort(-reg):
             try:
                 if self.biased:

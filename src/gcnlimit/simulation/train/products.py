@@ -73,7 +73,8 @@ def rows_by_filter(
 
 
 def _backward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
-    X, labelled = observation.features, np.flatnonzero(observation.train_mask)
+    X = observation.features
+    labelled = np.flatnonzero(observation.train_mask)
     width = WIDTH * max(1, PROPAGATED_AT_ONCE // (math.prod(filters.shape) * observation.nodes * WIDTH))
     for part in column_blocks(labelled.size, labelled.size if streamed(X) else width):
         indicators = np.zeros((observation.nodes, part.stop - part.start), X.dtype)
@@ -96,7 +97,8 @@ def _multiply(propagated: Block, X: Features, out: Block) -> None:
 
 
 def _forward(observation: Observation, operator: Operator, filters: Filter, out: Block) -> None:
-    X, radius = np.asarray(observation.features), operator.radius
+    X = np.asarray(observation.features)
+    radius = operator.radius
 
     def one(part: slice) -> None:
         out[:, :, part] = filters.apply(operator, X[:, part], radius=radius)[:, observation.train_mask]
@@ -117,7 +119,8 @@ class Products:
     @staticmethod
     def of(observation: Observation, operator: Operator, device: Device) -> Products:
         """Products of an observation, whose features are placed on the device if they are stored."""
-        X, backend = observation.features, backend_of(device)
+        X = observation.features
+        backend = backend_of(device)
         here: Any = X if isinstance(X, StreamedFeatures) else backend.place(X)
         return Products(operator, here, observation.train_mask, backend, X.dtype)
 
@@ -266,7 +269,8 @@ def train_by_products(  # noqa: PLR0917
     points = _Points(products, filters, entropy, reg, codes, max(tol, FINEST[products.dtype.itemsize]), biased)
     duals, gap = points.solve()
     explicit, rest = (np.flatnonzero(where) for where in (np.isinf(reg), np.isfinite(reg)))
-    order, count = np.concatenate([explicit, rest]), codes.shape[1]
+    order = np.concatenate([explicit, rest])
+    count = codes.shape[1]
     parts = [products.spread_alike(codes, filters[explicit])] if explicit.size else []
     if rest.size:
         columns = np.concatenate(list(duals[rest] * reg[rest, None, None]), axis=1)

@@ -94,7 +94,8 @@ class TrainingRows:
         """
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
-        gap, patience = problem.gap(f), 10
+        gap = problem.gap(f)
+        patience = 10
         while gap > tol and patience:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
@@ -106,7 +107,9 @@ class _Problem:
     """One loss and regularization on given rows."""
 
     def __init__(self, rows: TrainingRows, loss: Loss, reg: float) -> None:
-        self.rows, self.loss, self.reg = rows, loss, reg
+        self.rows = rows
+        self.loss = loss
+        self.reg = reg
         self.v = max(rows.size / reg, 1e-300)
 
     def margins(self, f: Array) -> Array:

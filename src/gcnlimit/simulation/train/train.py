@@ -149,10 +149,13 @@ def _biases(
 
 def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
     """Weights, bias and gap of each point, from the training rows of its filter."""
-    filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    filters = gcn.filter.ravel(gcn.shape)
+    reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     width, directions = observation.features.shape[1], observation.train_codes.shape[1]
     weights = np.empty((reg.size, width, directions), observation.features.dtype)
-    bias, gap, infinite = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
+    bias = np.zeros((reg.size, directions))
+    gap = np.zeros(reg.size)
+    infinite = np.isinf(reg)
     explicit = infinite & (not gcn.loss.on(observation.classes).is_pinned)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
@@ -167,8 +170,8 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         else:
             signed = _signs(observation) * F
             for k in where:
-                rows, least = signed / gain[k], max(tol, 1e-8)
-                weights[k, :, 0], gap[k] = penalized(rows, gcn.loss, gcn.penalty, float(reg[k]), least)
+                found = penalized(signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8))
+                weights[k, :, 0], gap[k] = found
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
 
@@ -218,7 +221,8 @@ def _check_outputs(
 
 def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
     """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
-    codes, mask = observation.train_codes, observation.train_mask
+    codes = observation.train_codes
+    mask = observation.train_mask
     centred = codes - mask[:, None] * codes[mask].mean(axis=0) if observation.biased else codes
     return np.ascontiguousarray(centred.astype(observation.features.dtype))
 
