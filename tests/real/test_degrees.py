@@ -6,7 +6,7 @@ import pytest
 import gcnlimit as gl
 from gcnlimit.degrees import Gamma
 from gcnlimit.graphs.standard import StandardizedGraph, from_labels
-from gcnlimit.simulation.data.graph import bernoulli_graph
+from gcnlimit.simulation.data.sample import bernoulli_graph
 
 NODES, DEGREE, LAM = 2000, 40.0, 1.3
 

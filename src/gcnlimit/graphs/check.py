@@ -1,4 +1,4 @@
-"""What a graph and features may be: the one check behind every door. See the page of this room, `gcnlimit.graphs`."""
+"""What a graph and features may be: the one check behind every door; docs/reference/real.md says it in words."""
 
 from __future__ import annotations
 

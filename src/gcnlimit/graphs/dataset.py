@@ -30,7 +30,7 @@ class Dataset:
     Parameters
     ----------
     graph
-        Adjacency matrix, kept in CSR form without self-loops; see `gcnlimit.graphs`.
+        Adjacency matrix, kept in CSR form without self-loops.
     X
         Features, dense or sparse (then kept in CSR form), or None.
     y

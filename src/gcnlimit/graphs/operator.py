@@ -33,7 +33,7 @@ class SparsePlusRankOne:
 
     matrix: Any
     u: Array | float | None = None
-    v: Array | None = None
+    v: Any = None
     symmetric: bool = False
 
     @property

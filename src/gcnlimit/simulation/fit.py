@@ -29,8 +29,7 @@ from gcnlimit.simulation.train.train import holds_rows, train
 class Fit(Brief):
     r"""A trained network; each field has the shape of the network's parameters, then its own.
 
-    With :math:`C \ge 3` classes weights, outputs and bias have a last axis more, of length :math:`C - 1`, along the codes of the
-    classes (Eq. 8.1); the score of class :math:`k` is :math:`h \cdot y_k` if the classes are equal.
+    With :math:`C \ge 3` classes weights, outputs and bias have one more axis, the :math:`C - 1` codes of the classes (Eq. 8.1).
 
     Parameters
     ----------
@@ -39,11 +38,9 @@ class Fit(Brief):
     outputs
         :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
     bias
-        What is added to the outputs: 0 for equal classes. At infinite regularization the outputs vanish beside it, and it is
-        infinite for two unequal classes.
+        What is added to the outputs: 0 for equal classes, infinite for two unequal ones at infinite regularization.
     performance
-        Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. Ties are split evenly.
+        Accuracies and losses on the labelled nodes, and on the others where their labels are known; ties are split evenly.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """

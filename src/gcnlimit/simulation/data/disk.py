@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +27,6 @@ from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.data.observation import (
     Features,
-    Graph,
     Latents,
     Observation,
     check_degree,
@@ -52,15 +50,14 @@ def save(observation: Observation, latents: Latents, path: Location) -> None:
     fields: dict[str, Any] = {
         "model": np.array([data.alpha, data.lam, data.mu, data.rho]),
         "directed": np.array(data.directed),
-        "degree": np.array(np.nan if o.degree is None else o.degree),
+        "degree": np.array(o.degree),
         "train_mask": o.train_mask,
         "labels": latents.labels,
         "centroid": latents.centroid,
     } | _law(data)
     if latents.theta is not None:
         fields["theta"] = latents.theta
-    A = o.adjacency
-    fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
+    fields |= graph_fields(o.graph)
     if isinstance(data, EstimatedCSBM):
         fields["model_error"] = np.array([data.lam_error, data.mu_error])
         fields |= {} if data.counts is None else {"model_counts": np.array(data.counts)}
@@ -96,7 +93,8 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     mask = check_mask(stored["train_mask"], nodes)
     model = _model(stored)
     labels = check_labels(stored["labels"], mask, model.classes)
-    adjacency, degree = _graph(stored, nodes)
+    adjacency = as_adjacency(stored_csr(stored, "weights", (nodes, nodes)), name="adjacency", loops=True)
+    degree = check_degree(field(stored, "degree").item(), nodes)
     data = check_model(model, adjacency)
     features = _features(stored, labels, data)
     seen = Observation.of(data, degree, adjacency, features, mask, labels)
@@ -130,17 +128,6 @@ def _degrees(stored: Stored) -> DegreeLaw | None:
             f"degrees_law = {name!r} is not known; it must be one of {', '.join(_LAWS)}, with its numbers"
         )
     return _LAWS[name](*stored["degrees"])
-
-
-def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
-    """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
-    degree = field(stored, "degree").item()
-    if isinstance(degree, float) and math.isnan(degree):
-        if "adjacency" not in stored:
-            raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
-        return np.asarray(check_features(field(stored, "adjacency", nodes, nodes), nodes, "adjacency"), float), None
-    csr = stored_csr(stored, "weights", (nodes, nodes))
-    return as_adjacency(csr, name="adjacency", loops=True), check_degree(degree, nodes)
 
 
 def _features(stored: Stored, labels: Array, data: CSBM) -> Features:

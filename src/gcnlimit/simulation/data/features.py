@@ -147,12 +147,12 @@ class StreamedFeatures:
         """Answers of a function of the place of `size` features and of their noise, block after block."""
         width = self.shape[1]
         parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
-        return self.backend.ordered_map(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
 
-    def _noise(self, part: slice) -> Any:
-        """Noise of some features, from the first of a tile on, one row for each of them."""
-        shape = part.stop - part.start, self.shape[0]
-        return self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype)
+        def one(part: slice) -> R:
+            shape = part.stop - part.start, self.shape[0]
+            return function(part, self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype))
+
+        return self.backend.ordered_map(one, parts, math.prod(self.shape))
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,12 +101,11 @@ class Instance(Brief):
         Parameters
         ----------
         adjacency
-            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph; see `gcnlimit.graphs`.
+            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph. Self-loops are dropped, weights are kept.
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
-            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; NaN where
-            it is unknown. Only those of the labelled nodes are observed; the others measure.
+            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes; NaN where it is unknown.
         train_mask
             Which nodes are labelled: booleans; by default those of known label.
         data
@@ -197,8 +196,8 @@ class Instance(Brief):
         >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
         (200, 20, [0, 1, 2])
         """
-        if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
         y = self.data.classes.index_of(self.labels)
         train = self.train_mask
-        return Dataset(self.adjacency, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None])
+        return Dataset(
+            self.observation.graph, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None]
+        )

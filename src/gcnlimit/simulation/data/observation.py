@@ -38,18 +38,15 @@ class Observation(Brief):
     data
         The model.
     degree
-        Mean degree :math:`d` of the graph, weights in their unit (`gcnlimit.graphs.operator.weight_unit`); None if the graph is
-        the Gaussian-equivalent one.
+        Mean degree :math:`d` of the graph, weights in their unit; None if the graph is the Gaussian-equivalent one.
     adjacency
-        SciPy CSR matrix, :math:`A_{ij}` the weight of the edge from :math:`i` to :math:`j`, 1 on a sampled graph; or a dense
-        Gaussian matrix.
+        SciPy CSR matrix, :math:`A_{ij}` the weight of the edge from :math:`i` to :math:`j`; or a dense Gaussian matrix.
     features
         Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
     train_mask
         Which nodes are labelled.
     train_labels
-        Labels of the labelled nodes: :math:`\pm 1`, and 0 on the others, for two equal classes; :math:`0 \dots C - 1`, and NaN
-        on the others, otherwise.
+        Labels of these: :math:`\pm 1`, 0 on others, for two equal classes; else :math:`0 \dots C - 1`, NaN on others.
     """
 
     data: CSBM
@@ -71,6 +68,13 @@ class Observation(Brief):
     def nodes(self) -> int:
         """Number of nodes :math:`N`."""
         return int(self.train_mask.size)
+
+    @property
+    def graph(self) -> Any:
+        """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
+        if isinstance(self.adjacency, np.ndarray):
+            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
+        return self.adjacency
 
     @property
     def classes(self) -> Classes:
@@ -146,8 +150,7 @@ class Observation(Brief):
 class Latents(Brief):
     r"""What a learner must not see: the labels of all nodes, the directions :math:`u` of the features, and propensities.
 
-    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known, such as the
-    labels that the owner of a real graph has yet to find.
+    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known.
     """
 
     labels: Array
@@ -184,11 +187,11 @@ def feature_count(nodes: int, alpha: float) -> int:
     return max(1, math.floor(nodes / alpha + 0.5))
 
 
-def check_features(features: Any, nodes: int, name: str = "features") -> npt.NDArray[Any]:
+def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if features is None:
         raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
-    return dense(as_features(features, nodes, name=name, single=True))
+    return dense(as_features(features, nodes, name="features", single=True))
 
 
 def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:

@@ -54,7 +54,7 @@ class Size:
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
         nodes = whole("nodes", nodes, low=2, high=10**12)
-        precision = next((kind for kind in LARGEST if kind == dtype), None)
+        precision: Any = next((kind for kind in LARGEST if kind == dtype), None)
         if precision is None:
             raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)

@@ -29,14 +29,11 @@ class Inference(Brief):
     Parameters
     ----------
     probabilities
-        Posterior probability of each class, :math:`N \times C`; the largest is the Bayes-optimal classification. For two equal
-        classes the first column is that of :math:`+1`.
+        Posterior probability of each class, :math:`N \times C`; for two equal classes the first column is that of :math:`+1`.
     labels
-        Posterior means :math:`\hat y_i` of the codes of the labels (Eq. 8.1): in :math:`[-1, 1]` for two equal classes, of
-        :math:`C - 1` columns for three classes or more.
+        Posterior means :math:`\hat y_i` of the codes of the labels (Eq. 8.1), of :math:`C - 1` columns for three classes or more.
     log_odds
-        Half of the posterior log-odds: of the first of two classes, :math:`\mathrm{artanh}\, \hat y_i` if they are equal, and of
-        each class, in columns, for more; infinite on labelled nodes.
+        Half of the posterior log-odds of the first of two classes, or of each of more, in columns; infinite on labelled nodes.
     centroid
         Posterior mean :math:`\hat u` of the directions of the features, one column for each of :math:`C - 1` of them.
     status, iterations, change
@@ -45,9 +42,8 @@ class Inference(Brief):
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
         classes of equal size can be exchanged, and the best assignment counts.
     free_entropy
-        Logarithm of the probability of graph and features given the labels of the labelled nodes, over that of a graph and
-        features without classes, per node, in Bethe's approximation (Eq. 9.5). Of two states that different starts lead to, the
-        one with the larger is Bayes-optimal; on large graphs it is that of `bayes_optimal` (Eqs. 8.11 and 8.19).
+        Bethe free entropy per node (Eq. 9.5). Of two states that different starts lead to, the one with the larger is
+        Bayes-optimal; on large graphs it is that of `bayes_optimal` (Eqs. 8.11 and 8.19).
     """
 
     probabilities: Array

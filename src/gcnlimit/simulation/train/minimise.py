@@ -104,7 +104,7 @@ class Training:
 
     def _binary(self, reg: Array, tol: float) -> Minimum:
         """A loss of the margin; each regularization starts where the last ended."""
-        rows = TrainingRows(self._signs[:, None] * self.F)
+        rows = TrainingRows(self.signed)
         found = self._empty(reg.size)
         start = None
         for place in np.argsort(-reg):
@@ -131,6 +131,11 @@ class Training:
     @property
     def _signs(self) -> Array:
         return np.where(self.class_index == 0, 1.0, -1.0)
+
+    @property
+    def signed(self) -> Array:
+        """Rows of two classes, each times the sign of its node."""
+        return self._signs[:, None] * self.F
 
     def _shifted(self, bias: float) -> Shifted:
         return Shifted(self.loss, self._signs * bias)

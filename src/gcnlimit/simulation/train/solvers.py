@@ -124,15 +124,14 @@ class _Problem:
         omega = z - self.v * f
         return z - self.loss.prox(omega, self.v), omega
 
-    def feasible(self, f: Array) -> tuple[Array, Array]:
-        r"""Pair :math:`x = \mathrm{prox}(\omega)`, :math:`-\ell'(x)` next to `f`, where Fenchel's inequality is an equality."""
+    def gap(self, f: Array) -> float:
+        r"""Duality gap :math:`\sum_i \ell(z_i) + z_i f_i + \ell^*(-f_i)` over the objective.
+
+        It is that of the pulls at :math:`x = \mathrm{prox}(\omega)`, next to `f`, where Fenchel's inequality is an equality.
+        """
         omega = self.margins(f) - self.v * f
         x = self.loss.prox(omega, self.v)
-        return x, (x - omega) / self.v
-
-    def gap(self, f: Array) -> float:
-        r"""Duality gap :math:`\sum_i \ell(z_i) + z_i f_i + \ell^*(-f_i)` over the objective."""
-        x, f = self.feasible(f)
+        f = (x - omega) / self.v
         z = self.margins(f)
         loss = self.loss.value(z)
         gap = np.sum(loss - self.loss.value(x) + f * (z - x))

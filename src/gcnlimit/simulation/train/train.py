@@ -124,11 +124,6 @@ def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
 
 
-def _signs(observation: Observation) -> Array:
-    """Labels of the labelled nodes of two classes, as a column of signs."""
-    return np.asarray(np.sign(observation.train_codes[observation.train_mask]))
-
-
 def _biases(
     observation: Observation, loss: Loss, entropy: CrossEntropy | None, reg: Array, outputs: npt.NDArray[Any]
 ) -> Array:
@@ -163,14 +158,13 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         strong = np.where(infinite[where], _strong(F), 1.0)
         scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
+        task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
         if isinstance(gcn.penalty, L2):
-            task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
             weights[where] *= strong[:, None, None]
         else:
-            signed = _signs(observation) * F
             for k in where:
-                found = penalized(signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8))
+                found = penalized(task.signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8))
                 weights[k, :, 0], gap[k] = found
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
