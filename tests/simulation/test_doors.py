@@ -1,5 +1,6 @@
 """Whatever a file or a caller brings is refused in a sentence, or counts for what it says: nothing crashes, nothing is silent."""
 
+import json
 import math
 
 import numpy as np
@@ -69,7 +70,7 @@ def dense_outputs(stored):
     A /= np.abs(A).max() or 1.0
     A /= np.sum(A**2) / np.sum(A) if A.any() else 1.0
     centred = (A - degree / nodes) / np.sqrt(degree / nodes * (1 - degree / nodes))
-    if stored["directed"]:
+    if json.loads(str(stored["model"]))["directed"]:
         centred = (centred + centred.T) / np.sqrt(2)
     g = linalg.expm(0.7 * centred / np.sqrt(nodes))
     if "features" in stored:

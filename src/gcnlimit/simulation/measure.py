@@ -131,12 +131,12 @@ class _Classifier:
         tested, class_index = parts[0]
         law = _Law.of(tested, codes[class_index])
         hits = [hits_of(self.scores(own, bias, known, limit), known) for own, known in parts]
-        accuracy = [float(np.mean(right)) if right.size else np.nan for right in hits]
+        best = hits_of(law.scores(tested, codes, p), class_index)
+        accuracy = [float(np.mean(right)) if right.size else np.nan for right in (*hits, best)]
         losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
-        best = hit_rate(law.scores(tested, codes, p), class_index)
         balanced = balanced_rate(law.scores(tested, codes, None), class_index, p.size)
         area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
-        return [*accuracy, *losses, best, balanced, area], hits[0]
+        return [*accuracy[:2], *losses, accuracy[2], balanced, area], hits[0]
 
     def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
@@ -212,15 +212,6 @@ class _Law:
         return np.asarray(steep * scores + np.log(prior))
 
 
-def hit_rate(scores: Array, class_index: Indices) -> float:
-    """Fraction of nodes whose class has the largest score; ties are split evenly.
-
-    >>> hit_rate(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
-    0.75
-    """
-    return float(np.mean(hits_of(scores, class_index))) if class_index.size else float("nan")
-
-
 def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
     """Average over the classes of the fraction of their nodes that are right; NaN if a class has no node.
 
@@ -233,7 +224,11 @@ def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
 
 
 def hits_of(scores: Array, class_index: Indices) -> Array:
-    """1 for a node whose class has the largest score, 0 for another; a tie is shared."""
+    """1 for a node whose class has the largest score, 0 for another; a tie is shared.
+
+    >>> hits_of(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
+    array([1. , 0.5])
+    """
     if scores.shape[1] == 2:  # ten times faster
         own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))

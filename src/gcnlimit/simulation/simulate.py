@@ -88,7 +88,10 @@ def simulate(  # noqa: PLR0917
     """
     check_problem("simulate", data, gcn)
     size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
-    to = None if to is None else _deployment(data, to)
+    if to is not None:  # whose labels are not used; its features and classes must be those of the training
+        check_types("simulate", data=(data, CSBM), to=(to, CSBM))
+        feature_signal(data, to)
+        to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
     trials = whole("trials", trials, low=1, high=10**6)
     if flag("throw", throw):
         size.check_signals(data)
@@ -113,16 +116,10 @@ def simulate(  # noqa: PLR0917
     ]
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
-    blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
+    tiles = math.ceil(size.features / backend_of(size.device).tile)
+    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
     return labelled(_assemble(groups, results, trials, shape, to or data, nodes=size.nodes), data, gcn, to)
-
-
-def _deployment(data: CSBM, to: CSBM) -> CSBM:
-    """The graph to test on, without labels; its features and classes must be those of the training."""
-    check_types("simulate", data=(data, CSBM), to=(to, CSBM))
-    feature_signal(data, to)
-    return replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
 
 
 def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
+from gcnlimit._runtime.memory import available
 from gcnlimit.errors import GCNLimitError, ParameterError
 
 A = TypeVar("A")
@@ -113,8 +114,6 @@ class TorchBackend:
     def free(self) -> float:
         """Bytes that the device has left, what PyTorch keeps for later included."""
         if self.device.type != "cuda":
-            from gcnlimit._runtime.memory import available
-
             return available()
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return float(torch.cuda.mem_get_info(self.device)[0] + kept)

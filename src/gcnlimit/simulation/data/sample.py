@@ -28,7 +28,7 @@ from gcnlimit.simulation.data.observation import (
     feature_levels,
     noise_scale,
 )
-from gcnlimit.simulation.data.size import Size, edge_probabilities, labelled_count
+from gcnlimit.simulation.data.size import Size, edge_probabilities
 
 Seed = int | np.random.SeedSequence
 Placed = Any  # integers on the device of the backend
@@ -117,7 +117,7 @@ def draw(data: CSBM, size: Size, seed: np.random.SeedSequence, centroid: Array |
     rng = np.random.default_rng(streams[0])
     kinds = _draw_classes(data.fractions, nodes, rng)
     mask = np.zeros(nodes, bool)
-    mask[rng.choice(nodes, size=labelled_count(nodes, float(data.rho)), replace=False)] = True
+    mask[rng.choice(nodes, size=math.floor(float(data.rho) * nodes + 0.5), replace=False)] = True
 
     codes = data.classes.codes[kinds]
     lam = float(data.lam)

@@ -94,11 +94,6 @@ class Size:
             held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
         return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
 
-    @property
-    def tiles(self) -> int:
-        """Number of tiles of streamed features."""
-        return math.ceil(self.features / backend_of(self.device).tile)
-
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
         block = backend_of(self.device).blocks()[0]
@@ -148,8 +143,3 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
             f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {remedy} or a weaker signal"
         )
     return np.clip(density + lam * spread * overlap, 0.0, 1.0)
-
-
-def labelled_count(nodes: int, rho: float) -> int:
-    r"""Number of labelled nodes :math:`\rho N`, rounded."""
-    return math.floor(rho * nodes + 0.5)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
@@ -17,7 +18,7 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
@@ -146,12 +147,12 @@ class _Iteration:
 
     def means(self) -> Array:
         """Posterior means of the codes."""
-        parts = zip(self.split(normalized(self.prior + self.evidence)), self.graphs, strict=True)
+        parts = zip(self.split(softmax(self.prior + self.evidence)), self.graphs, strict=True)
         return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
-        marginals = normalized(self.prior + self.evidence)
+        marginals = softmax(self.prior + self.evidence)
         means = self.means()
         parts = zip(self.graphs, self.split(marginals), strict=True)
         new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
@@ -165,7 +166,7 @@ class _Iteration:
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
         total = self.prior + self.evidence
-        parts = zip(self.graphs, self.split(normalized(total)), strict=True)
+        parts = zip(self.graphs, self.split(softmax(total)), strict=True)
         entries = sum(graph.free_entropy(marginals) for graph, marginals in parts)
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(total)

@@ -11,6 +11,7 @@ from typing import Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
@@ -19,7 +20,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _TINY = 1e-300  # least factor of an edge, so that differences of logarithms stay finite
 
@@ -100,7 +101,7 @@ class EdgeMessages:
     def step(self, field: Array, keep: float = 0.0) -> Array:
         """Renew the messages, of which a fraction `keep` stays, and return logarithms of the marginals, not normalized."""
         total, factors = self.evidence(field)
-        new = normalized(total.T[:, self.source] - factors[:, self.reverse], axis=0)
+        new = softmax(total.T[:, self.source] - factors[:, self.reverse], axis=0)
         self.messages = new if keep == 0.0 else (1.0 - keep) * new + keep * self.messages
         return total
 
@@ -215,7 +216,7 @@ class _Iteration:
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
-        self.marginals = normalized(self.prior + 1e-2 * noise)
+        self.marginals = softmax(self.prior + 1e-2 * noise)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
         self.edges.start(self.marginals)
         self.logarithms = self.prior
@@ -228,7 +229,7 @@ class _Iteration:
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means that it would make without damping."""
         self.logarithms = self.edges.step(self.field(keep), keep)
-        new = normalized(self.logarithms)
+        new = softmax(self.logarithms)
         if not np.all(np.isfinite(new)):
             raise ParameterError("the messages overflow; take weaker signals lam and mu")
         self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals

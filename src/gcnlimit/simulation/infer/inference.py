@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax, logsumexp
 
 from gcnlimit._values import Array, Brief
@@ -104,16 +103,6 @@ def log_prior(observation: Observation) -> Array:
     prior[mask] = -np.inf
     prior[mask, observation.train_class_index] = 0.0
     return prior
-
-
-def normalized(logarithms: npt.NDArray[Any], axis: int = -1) -> Array:
-    """Probabilities along an axis from their logarithms up to a constant.
-
-    >>> normalized(np.log([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
-    """
-    weights = np.exp(logarithms - np.max(logarithms, axis=axis, keepdims=True))
-    return np.asarray(weights / np.sum(weights, axis=axis, keepdims=True))
 
 
 class FeatureMessages:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
@@ -117,14 +117,14 @@ class CrossEntropy:
 
     def pull(self, h: Array) -> Array:
         r"""Minus the derivative in each output; with a free bias the pulls sum to 0, to the last digit."""
-        f = (self._targets - self._probabilities(h + self.bias(h))) @ self.E
+        f = (self._targets - softmax((h + self.bias(h)) @ self.E.T, axis=1)) @ self.E
         return np.asarray(f - f.mean(axis=0) if self.biased else f)
 
     def bias(self, h: Array) -> Array:
         """Bias at which the pulls sum to 0, by Newton's method; 0 if there is none."""
         bias = np.zeros(self.E.shape[1])
         for _ in range(200 if self.biased else 0):
-            p = self._probabilities(h + bias)
+            p = softmax((h + bias) @ self.E.T, axis=1)
             curvature = self.E.T @ (np.diag(p.sum(axis=0)) - p.T @ p) @ self.E
             step = np.linalg.solve(curvature, np.sum(self._targets - p, axis=0) @ self.E)
             length = float(np.linalg.norm(step))
@@ -132,11 +132,6 @@ class CrossEntropy:
             if not length > 1e-13 * (1.0 + float(np.linalg.norm(bias))):
                 break
         return bias
-
-    def _probabilities(self, h: Array) -> Array:
-        logits = h @ self.E.T
-        p = np.exp(logits - logits.max(axis=1, keepdims=True))  # faster than scipy's softmax on a few hundred rows
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 class Descent(NamedTuple):

@@ -128,16 +128,12 @@ def _biases(
     observation: Observation, loss: Loss, entropy: CrossEntropy | None, reg: Array, outputs: npt.NDArray[Any]
 ) -> Array:
     """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
-    bias = np.zeros((reg.size, outputs.shape[2]))
-    if not observation.biased:
-        return bias
-    bias[:] = _limiting_bias(observation)
-    finite = np.flatnonzero(np.isfinite(reg))
-    if entropy is None:
-        targets = loss.on(observation.classes).targets[observation.train_class_index]
-        bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
-    else:
-        for k in finite:
+    bias = np.full((reg.size, outputs.shape[2]), _limiting_bias(observation))
+    for k in np.flatnonzero(np.isfinite(reg)) if observation.biased else ():
+        if entropy is None:
+            targets = loss.on(observation.classes).targets[observation.train_class_index]
+            bias[k] = targets.mean(axis=0) - outputs[k].mean(axis=0)
+        else:
             bias[k] = entropy.bias(np.asarray(outputs[k], float))
     return bias
 
