@@ -24,8 +24,6 @@ Device = str
 class Backend:
     """Arrays of one device, here NumPy's; arithmetic, ``@``, ``.T`` and slices are those of the arrays themselves.
 
-    PyTorch's has the same methods.
-
     >>> draw = Backend().normals
     >>> np.array_equal(draw(2**64 - 1, 0, (2, 3), np.dtype(float)), draw(2**64 - 1, 0, (5, 3), np.dtype(float))[:2])
     True

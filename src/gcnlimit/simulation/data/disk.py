@@ -77,8 +77,9 @@ def _plain(value: Any) -> Any:
 
 
 def _built(parts: dict[str, Any]) -> Any:
-    """What `_plain` took apart."""
-    return _KINDS[parts.pop("kind")](**parts)
+    """What `_plain` took apart; a law has its numbers in their order."""
+    kind = _KINDS[parts.pop("kind")]
+    return kind(**parts) if issubclass(kind, CSBM) else kind(*parts.values())
 
 
 def load(path: Location) -> tuple[Observation, Latents]:

@@ -66,17 +66,8 @@ def estimate(
 
 @dataclass(frozen=True, eq=False)
 class Instance(Brief):
-    """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph.
+    """One draw of the model, what a learner sees apart from what it must not see; `of` takes your own graph.
 
-    Parameters
-    ----------
-    observation
-        What a learner sees: graph, features, and the labels of some nodes.
-    latents
-        What it must not see: all labels, and the direction of the features.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
     >>> i.features.shape, bool((i.observation.train_labels[~i.train_mask] == 0).all())

@@ -166,8 +166,6 @@ def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
 def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
     r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
 
-    The levels follow each other, each with its fraction of the features.
-
     >>> from gcnlimit import Spectrum
     >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
     array([0.5, 0.5, 0.5, 2. ])

@@ -90,7 +90,8 @@ def amp(
         entropy = iteration.free_entropy()
     scores = iteration.split(iteration.prior + iteration.evidence)[-1]
     means = iteration.split(iteration.means())[-1]
-    return Inference.of(graphs[-1], scores, means, iteration.features, ended, entropy)
+    centroid = iteration.features.centroids * iteration.features.deviation
+    return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
 def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[Instance | Observation]:
@@ -147,12 +148,12 @@ class _Iteration:
 
     def means(self) -> Array:
         """Posterior means of the codes."""
-        parts = zip(self.split(softmax(self.prior + self.evidence)), self.graphs, strict=True)
+        parts = zip(self.split(softmax(self.prior + self.evidence, axis=1)), self.graphs, strict=True)
         return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
-        marginals = softmax(self.prior + self.evidence)
+        marginals = softmax(self.prior + self.evidence, axis=1)
         means = self.means()
         parts = zip(self.graphs, self.split(marginals), strict=True)
         new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
@@ -166,7 +167,7 @@ class _Iteration:
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
         total = self.prior + self.evidence
-        parts = zip(self.graphs, self.split(softmax(total)), strict=True)
+        parts = zip(self.graphs, self.split(softmax(total, axis=1)), strict=True)
         entries = sum(graph.free_entropy(marginals) for graph, marginals in parts)
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(total)

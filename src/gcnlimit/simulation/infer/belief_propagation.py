@@ -1,7 +1,4 @@
-"""Bayes-optimal inference on a sparse graph, by belief propagation.
-
-Pairs of nodes without an edge are many and each says little: they enter by their mean and a reaction term.
-"""
+"""Bayes-optimal inference on a sparse graph, by belief propagation."""
 
 from __future__ import annotations
 
@@ -196,7 +193,8 @@ def belief_propagation(
         iteration = _Iteration(observation, seed, place)
         ended = iterate(lambda: iteration.step(keep), steps, tol)
     means = iteration.marginals @ iteration.codes
-    return Inference.of(instance, iteration.logarithms, means, iteration.features, ended, iteration.free_entropy())
+    centroid = iteration.features.centroids * iteration.features.deviation  # which the free entropy renews
+    return Inference.of(instance, iteration.logarithms, means, centroid, ended, iteration.free_entropy())
 
 
 class _Iteration:
@@ -216,7 +214,7 @@ class _Iteration:
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
-        self.marginals = softmax(self.prior + 1e-2 * noise)
+        self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
         self.edges.start(self.marginals)
         self.logarithms = self.prior
@@ -229,7 +227,7 @@ class _Iteration:
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means that it would make without damping."""
         self.logarithms = self.edges.step(self.field(keep), keep)
-        new = softmax(self.logarithms)
+        new = softmax(self.logarithms, axis=1)
         if not np.all(np.isfinite(new)):
             raise ParameterError("the messages overflow; take weaker signals lam and mu")
         self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals

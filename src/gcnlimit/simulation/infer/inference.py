@@ -61,14 +61,13 @@ class Inference(Brief):
         instance: Instance | Observation,
         scores: Array,
         means: Array,
-        features: FeatureMessages,
+        centroid: Array,
         ended: Ended,
         entropy: float,
     ) -> Self:
-        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of the codes."""
+        """Posterior from its logarithms up to a constant, `scores`, and the posterior means of codes and centroids."""
         logs = log_softmax(scores, axis=1)
         performance = _measured(instance, logs) if isinstance(instance, Instance) else None
-        centroid = features.centroids * features.deviation
         labels, centroid = (x[:, 0] if x.shape[1] == 1 else x for x in (means, centroid))
         return cls(np.exp(logs), labels, _half_log_odds(logs), centroid, *ended, performance, entropy)
 
