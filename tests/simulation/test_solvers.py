@@ -113,7 +113,7 @@ def test_a_descent_and_newtons_method_meet(reg):
     assert np.allclose(Z.T @ descended(Z, reg, 1e-11)[0].beta[:, 0], logistic, atol=1e-8)
 
 
-@pytest.mark.parametrize("far", [0.0, 30.0])
+@pytest.mark.parametrize("far", [0.0, 30.0, -300.0])
 def test_pulls_at_the_best_bias_sum_to_zero_over_each_class(far):
     rng = np.random.default_rng(0)
     classes = Classes.of([0.5, 0.3, 0.2])

@@ -125,7 +125,7 @@ class CrossEntropy:
         bias = np.zeros(self.E.shape[1])
         for _ in range(200 if self.biased else 0):
             p = softmax((h + bias) @ self.E.T, axis=1)
-            curvature = self.E.T @ (np.diag(p.sum(axis=0)) - p.T @ p) @ self.E
+            curvature = self.E.T @ (np.diag(p.sum(axis=0) + ROUNDING * len(h)) - p.T @ p) @ self.E
             step = np.linalg.solve(curvature, np.sum(self._targets - p, axis=0) @ self.E)
             length = float(np.linalg.norm(step))
             bias = bias + step * min(1.0, _LONGEST / max(length, ROUNDING))
