@@ -72,8 +72,8 @@ def test_features_have_the_covariance_and_the_signal_asked_for():
 
 
 @pytest.mark.parametrize("streamed", [True, False])
-@pytest.mark.parametrize("classes, degree", [(2, None), *((kind, 30) for kind in (2, *KINDS))])
-def test_an_instance_comes_back_from_a_file(classes, degree, streamed, tmp_path):
+@pytest.mark.parametrize("classes", [2, *KINDS])
+def test_an_instance_comes_back_from_a_file(classes, streamed, tmp_path):
     i = gl.sample(gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, degree, streamed=streamed)
     i.save(tmp_path / "i.npz")
     j = gl.Instance.load(tmp_path / "i.npz")

@@ -122,7 +122,7 @@ class CrossEntropy:
 
     def bias(self, h: Array) -> Array:
         """Bias at which the pulls sum to 0, by Newton's method; 0 if there is none."""
-        bias = np.zeros(self.E.shape[1])
+        bias = -h.mean(axis=0) if self.biased else np.zeros(self.E.shape[1])
         for _ in range(200 if self.biased else 0):
             p = softmax((h + bias) @ self.E.T, axis=1)
             curvature = self.E.T @ (np.diag(p.sum(axis=0) + ROUNDING * len(h)) - p.T @ p) @ self.E
