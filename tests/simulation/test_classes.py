@@ -74,7 +74,7 @@ def test_features_have_the_covariance_and_the_signal_asked_for():
 @pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize("classes", [2, *KINDS])
 def test_an_instance_comes_back_from_a_file(classes, streamed, tmp_path):
-    i = gl.sample(gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, degree, streamed=streamed)
+    i = gl.sample(gl.CSBM(**PARAMETERS, classes=classes, features=COLOUR), 200, 30, streamed=streamed)
     i.save(tmp_path / "i.npz")
     j = gl.Instance.load(tmp_path / "i.npz")
     assert j.data == i.data
