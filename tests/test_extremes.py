@@ -138,10 +138,6 @@ FUNCTIONS = {
         lambda v: gl.depth.learning_rate(_data(v), _gcn(v), signals=[3.0, v["top"]]),
         DATA | {"t": 1.0, "top": 4.0},
     ),
-    "measure_order_functions": (
-        lambda v: gl.depth.measure_order_functions(_instance(DATA), _gcn(v), [v["x"]], probes=v["probes"]),
-        {"t": 1.0, "x": 0.5, "probes": 4},
-    ),
     "recommend": (lambda v: gl.recommend(*_graph(v)), {"scale": 1.0}),
     "hard_phase": (lambda v: gl.limits.hard_phase(v["classes"]), {"classes": 5}),
     "from_homophily": (
