@@ -31,7 +31,13 @@ from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
-from gcnlimit.theory.ceiling.unequal_posterior import GaussianRule, MatrixPosterior, gaussian_rules, posterior_log_error
+from gcnlimit.theory.ceiling.unequal_posterior import (
+    GaussianRule,
+    MatrixPosterior,
+    gaussian_rules,
+    posterior_log_error,
+    single_rule,
+)
 from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
@@ -216,10 +222,7 @@ class _Curve:
     @classmethod
     def of(cls, fractions: Array) -> Self:
         """Curve of classes of these fractions; several random rules are taken as one."""
-        rules = gaussian_rules(fractions.size - 1)
-        nodes = np.concatenate([rule.nodes for rule in rules])
-        weights = np.concatenate([rule.weights for rule in rules]) / len(rules)
-        return cls(MatrixPosterior(fractions, GaussianRule(nodes, weights)))
+        return cls(MatrixPosterior(fractions, single_rule(fractions.size - 1)))
 
     def sizes(self) -> Array:
         """Places from large to small, so that each point is found from the one before it."""

@@ -51,8 +51,10 @@ class GaussianRule(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def gaussian_rules(dimensions: int) -> tuple[GaussianRule, ...]:
+def gaussian_rules(dimensions: int, fineness: int = 1) -> tuple[GaussianRule, ...]:
     """Rules for the average over independent standard normal variables: one, or several random ones that tell the error.
+
+    The steps of a product rule are divided by `fineness`.
 
     >>> (rule,) = gaussian_rules(2)
     >>> bool(abs(np.cos(rule.nodes[:, 0] + rule.nodes[:, 1]) @ rule.weights - np.exp(-1.0)) < 1e-13)
@@ -62,8 +64,15 @@ def gaussian_rules(dimensions: int) -> tuple[GaussianRule, ...]:
     (4, True)
     """
     if dimensions in _STEP:
-        return (_product(dimensions, _STEP[dimensions], _REACH[dimensions]),)
+        return (_product(dimensions, _STEP[dimensions] / fineness, _REACH[dimensions]),)
     return tuple(_sobol(dimensions, seed) for seed in range(_REPLICAS))
+
+
+def single_rule(dimensions: int, fineness: int = 1) -> GaussianRule:
+    """The rule, or the several random ones as one."""
+    rules = gaussian_rules(dimensions, fineness)
+    nodes = np.concatenate([rule.nodes for rule in rules])
+    return GaussianRule(nodes, np.concatenate([rule.weights for rule in rules]) / len(rules))
 
 
 def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
@@ -148,13 +157,18 @@ class MatrixPosterior:
             yield weight * prior[k] / weight[:, k, None]
 
 
-def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: GaussianRule) -> float:
+def posterior_log_error(
+    m: Array, fractions: Array, prior: Array, rule: GaussianRule, *, mean: Array | None = None
+) -> float:
     """Logarithm of the error of the posterior decision under a prior, averaged over it.
 
     Parameters
     ----------
     m
         Evidence.
+    mean
+        Matrix :math:`B` in place of :math:`m` in the mean :math:`B y_k` of the evidence, whose covariance :math:`m` the
+        decision takes for its strength.
     fractions, prior
         Of the classes: the codes follow from the former, the decision from the latter.
     rule
@@ -175,17 +189,28 @@ def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: Gaussian
     if not np.all(np.isfinite(m)):
         return -np.inf
     codes = simplex_codes(fractions)
-    return float(
-        np.logaddexp.reduce([np.log(w) + _class_log_error(m, codes, prior, k, rule) for k, w in enumerate(prior)])
-    )
+    lead = -log_ratios(codes, m, m if mean is None else mean) + np.log(prior[:, None] / prior)
+    errors = [np.log(w) + _class_log_error(m, codes, lead[k], k, rule) for k, w in enumerate(prior)]
+    return float(np.logaddexp.reduce(errors))
 
 
-def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: GaussianRule) -> float:
-    """Logarithm of the error on the nodes of one class."""
+def log_ratios(codes: Array, m: Array, mean: Array) -> Array:
+    r"""Mean of :math:`\log P(l|b)/P(k|b)` on nodes of class :math:`k`, rows, under equal priors.
+
+    It is :math:`(y_l - y_k)\cdot B y_k - \frac12 y_l^T m\, y_l + \frac12 y_k^T m\, y_k` with `mean` :math:`B`, and
+    :math:`-\frac12 d_{kl}^2` where that is :math:`m`.
+    """
+    toward = codes @ mean.T @ codes.T
+    half = 0.5 * np.sum((codes @ m) * codes, axis=1)
+    return np.asarray(toward - np.diag(toward)[:, None] - half + half[:, None])
+
+
+def _class_log_error(m: Array, codes: Array, lead: Array, true: int, rule: GaussianRule) -> float:
+    """Logarithm of the error on the nodes of one class, with the mean lead of its logit over each of the others."""
     gap = np.delete(codes, true, axis=0) - codes[true]
     covariance = gap @ m @ gap.T
     distance = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    bound = 0.5 * distance + np.log(prior[true] / np.delete(prior, true)) / distance
+    bound = np.delete(lead, true) / distance
     order = np.argsort(bound)
     correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
     bound = bound[order]
