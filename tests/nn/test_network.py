@@ -27,8 +27,18 @@ def with_numbers(data, layers, *numbers):
     return network
 
 
-@pytest.mark.parametrize("numbers", [(2.0**0.5, 2.0, 2.0), (0.9, 1.0, 0.3), (2.2, 1.0, 0.5)])
-@pytest.mark.parametrize("classes, degree", [(2, 30), ((0.25, 0.75), 200), ((0.5, 0.3, 0.2), 200)])
+MATCHED = (2.0**0.5, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "classes, degree, numbers",
+    [
+        (2, 30, MATCHED),
+        (2, 30, (0.9, 1.0, 0.3)),
+        ((0.25, 0.75), 200, (2.2, 1.0, 0.5)),
+        ((0.5, 0.3, 0.2), 200, MATCHED),
+    ],
+)
 def test_layers_are_those_of_the_state_evolution(classes, degree, numbers):
     """Four graphs, four depths: accuracies within four standard errors of the exact ones, matched or not."""
     data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
