@@ -15,8 +15,7 @@ from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
-from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.action import Block, Chain, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
 
 
 class Averages(NamedTuple):
@@ -48,11 +47,6 @@ class SearchScale(NamedTuple):
         Whether `to` and `largest` are meant for :math:`p` times the spectral radius of the operator.
     strict
         Whether the filter exists below `largest` only, so that wider bounds are cut there.
-
-    Examples
-    --------
-    >>> SearchScale().back(SearchScale().to(3.0)).item()
-    3.0
     """
 
     to: Callable[[Any], Any] = np.arcsinh
@@ -114,12 +108,7 @@ class Filter(Value, ABC):
         return shape[:-1] if self.deep else shape
 
     def replaced(self, values: npt.ArrayLike) -> Self:
-        """Same filter with other values of the parameter, which are checked.
-
-        >>> from gcnlimit import Diffusion
-        >>> Diffusion(t=1.0).replaced(2.0)
-        Diffusion(t=2.0)
-        """
+        """Same filter with other values of the parameter, which are checked."""
         return dataclasses.replace(self, **{self.parameter: values})  # type: ignore[type-var]
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
@@ -218,37 +207,23 @@ class Filter(Value, ABC):
         All parameters share the products with the operator; the answer has their shape, followed by that of `block`.
         `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
-        default what the precision of `block` allows. Many columns are shared out among threads (``GCNLIMIT_THREADS``,
-        by default one for each core and at most 4); the result does not depend on their number.
+        default what the precision of `block` allows.
         """
-        flat, count = self.ravel(self.shape), math.prod(self.shape)
+        count = math.prod(self.shape)
+        flat = self.ravel(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
-        if not isinstance(block, np.ndarray):
-            total = flat._sum(operator, columns, radius, accuracy, (count, 1, 1))
-            return total.reshape(*self.shape, *block.shape)
-        out = np.empty((count, *columns.shape), block.dtype)
-
-        def one(part: slice) -> None:
-            piece = np.ascontiguousarray(columns[:, part])
-            out[..., part] = flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
-
-        over_blocks(one, column_blocks(columns.shape[1]), columns.size)
-        return out.reshape(*self.shape, *block.shape)
+        total = _by_columns(
+            lambda _, piece: flat._sum(operator, piece, radius, accuracy, (count, 1, 1)), columns, (count,)
+        )
+        return total.reshape(*self.shape, *block.shape)
 
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
-        if not isinstance(block, np.ndarray):
-            return self._sum(operator, block, radius, None, self.shape)
-        out = np.empty(block.shape, block.dtype)
-
-        def one(part: slice) -> None:
-            piece = np.ascontiguousarray(block[:, part])
-            out[:, part] = self[part]._sum(operator, piece, radius, None, piece.shape[1:])
-
-        over_blocks(one, column_blocks(block.shape[1]), block.size)
-        return out
+        return _by_columns(
+            lambda part, piece: self[part]._sum(operator, piece, radius, None, piece.shape[1:]), block, ()
+        )
 
     def _sum(
         self, operator: Any, block: Block, radius: float | None, accuracy: float | None, shape: tuple[int, ...]
@@ -311,6 +286,19 @@ class Filter(Value, ABC):
             first = np.unravel_index(int(np.argmin(defined)), defined.shape)
             value, wide = (np.broadcast_to(values, defined.shape)[first] for values in (self.values, radius))
             raise ParameterError(self.why_undefined(float(value), float(wide)))
+
+
+def _by_columns(act: Callable[[slice, Block], Block], block: Block, lead: tuple[int, ...]) -> Block:
+    """Action on all columns of a block, those of NumPy shared out among threads; the answer has the axes `lead` in front."""
+    if not isinstance(block, np.ndarray):
+        return act(slice(None), block)
+    out = np.empty((*lead, *block.shape), block.dtype)
+
+    def one(part: slice) -> None:
+        out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
+
+    over_blocks(one, column_blocks(block.shape[1]), block.size)
+    return out
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from scipy.special import gammainc
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.filters.action import Block, series_sum
+from gcnlimit.filters.action import Block, Chain, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
-from gcnlimit.filters.chain import Chain
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 

@@ -120,28 +120,21 @@ def _layers(  # noqa: PLR0917
         shrunk = 1.0 + s * float(np.trace(q)) / len(q)
         mean = (gain * signal + kappa * mu / alpha / shrunk) * o
         covariance = gain**2 * q + kappa**2 / alpha * (mu * o @ o.T + q) / shrunk**2
-        posterior = _averages(mean, covariance, classes)
+        if classes.equal:
+            posterior = softmax_averages(mean.item(), covariance.item(), classes.count)
+        else:
+            posterior = unequal_averages(mean, covariance, classes)
         o, q = (rho * one + (1.0 - rho) * part for part in (posterior.overlap, posterior.norm))
         found.append(Layer(mean, covariance, o, posterior.loss))
     return found
 
 
 class SoftmaxAverages(NamedTuple):
-    r"""Averages over evidence :math:`b = B\,y_k + \Sigma^{1/2} z` of the posterior that takes :math:`\Sigma` for its strength.
-
-    `overlap` is :math:`\mathbb E\,\hat y\,y^T`, `norm` :math:`\mathbb E\,\hat y\,\hat y^T`, their common diagonal entry for equal
-    classes, and `loss` the cross-entropy in nats.
-    """
+    r"""Averages :math:`\mathbb E\,\hat y\,y^T` and :math:`\mathbb E\,\hat y\,\hat y^T`, and cross-entropy in nats."""
 
     overlap: Array | float
     norm: Array | float
     loss: float
-
-
-def _averages(mean: Array, covariance: Array, classes: Classes) -> SoftmaxAverages:
-    if classes.equal:
-        return softmax_averages(mean.item(), covariance.item(), classes.count)
-    return unequal_averages(mean, covariance, classes)
 
 
 def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> SoftmaxAverages:
@@ -190,23 +183,15 @@ def softmax_averages(mean: float, variance: float, classes: int) -> SoftmaxAvera
     high = max(0.0, lead) + _REACH * deviation + 40.0
     require("a table of the posterior", 64.0 * (high - low) / STEP * max(1.0, deviation), "take weaker signals")
     tau = np.arange(np.ceil((high - low) / STEP) + 1.0) * STEP + low
-    G0, _, G2 = _gaussian_gumbel(tau, deviation)
-    T0, T1, T2 = _gaussian_gumbel(tau - lead, deviation)
+    G0, T0 = (1.0 - smeared(gumbel_tail, x, deviation) for x in (tau, tau - lead))
+    G2, T2 = (smeared(_G2, x, deviation) for x in (tau, tau - lead))
+    T1 = smeared(gumbel_density, tau - lead, deviation)
     rest = G0 ** (C - 2)
     right = STEP * float(np.sum(T1 * rest * G0))
     squares = STEP * float(np.sum((T2 * G0 + (C - 1) * G2 * T0) * rest))
     log_Z = STEP * float(np.sum(np.exp(-np.exp(-tau)) - T0 * rest * G0))
     norm = max((C * squares - 1.0) / (C - 1.0), 0.0)  # rounding of a vanishing signal
     return SoftmaxAverages((C * right - 1.0) / (C - 1.0), norm, log_Z - lead)
-
-
-def _gaussian_gumbel(tau: Array, deviation: float) -> tuple[Array, Array, Array]:
-    r"""Averages :math:`G_0, G_1, G_2` over :math:`x \sim \mathcal N(0, \text{deviation}^2)`."""
-    return (
-        1.0 - smeared(gumbel_tail, tau, deviation),
-        smeared(gumbel_density, tau, deviation),
-        smeared(_G2, tau, deviation),
-    )
 
 
 def _G2(tau: Array) -> Array:

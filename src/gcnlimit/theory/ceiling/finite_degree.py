@@ -64,11 +64,8 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     """Refuse a population whose messages would not fit."""
     edges = degree * (2.0 if data.directed else 1.0)
     needed = 8.0 * population * (_NUMBERS * data.fractions.size + _EDGE * edges)
-    require(
-        f"a population of {population} nodes at degree {degree:g}",
-        needed,
-        "take a smaller population or leave out degree",
-    )
+    what = f"a population of {population} nodes at degree {degree:g}"
+    require(what, needed, "take a smaller population or leave out degree")
 
 
 def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:

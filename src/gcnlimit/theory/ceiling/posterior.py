@@ -35,6 +35,10 @@ _SERIES = 14  # degree of the polynomial below
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
 
+_NODE, _WEIGHT = 0.5 * np.array(legendre.leggauss(24))
+_NODE += 0.5
+_HERMITE, _MASS = hermite_e.hermegauss(48)
+
 STEP = 0.15
 """Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
 
@@ -57,27 +61,19 @@ def posterior(classes: Classes) -> Posterior:
     >>> posterior(Classes.of(10)).at(m).overlap.round(8)
     array([0.60021335, 0.98979504])
     """
-    if classes.two:
-        return Posterior.of(_two_classes(0.5), directions=1, curvature=1.0, entropy=np.log(2.0), rate=0.5)
-    if classes.equal:
-        C = float(classes.count)
-        return Posterior.of(
-            _equal_classes(classes.count),
-            directions=classes.count - 1,
-            curvature=2.0 - 0.5 * C,
-            entropy=np.log(C),
-            rate=0.25 * C,
-        )
-    if classes.count > 2:
+    p = classes.fractions
+    entropy = float(-p @ np.log(p))
+    if classes.count == 2:
+        spread = 1.0 / float(np.prod(p))
+        curvature = 1.0 - 0.5 * float(p[1] - p[0]) ** 2 * spread
+        return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
+    if not classes.equal:
         raise ParameterError(
             f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
             "two, or bayes_optimal, which solves for it at given signals"
         )
-    p, other = classes.fractions
-    spread = 1.0 / (p * other)
-    entropy = -p * np.log(p) - other * np.log(other)
-    curvature = 1.0 - 0.5 * (other - p) ** 2 * spread
-    return Posterior.of(_two_classes(p), directions=1, curvature=curvature, entropy=entropy, rate=0.125 * spread)
+    C = classes.count
+    return Posterior.of(_equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +94,7 @@ class Posterior:
 
     @classmethod
     def of(
-        cls, missing: Callable[[Array], Array], *, directions: int, curvature: float, entropy: float, rate: float
+        cls, missing: Callable[[Array], Array], directions: int, curvature: float, entropy: float, rate: float
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
@@ -139,21 +135,14 @@ class Posterior:
         >>> posterior(Classes.of(4)).convexity, round(posterior(Classes.of(10)).convexity, 6)
         (0.0, 0.017055)
         """
-        if self.curvature >= 0.0:
-            return 0.0
-
-        def convexity(m: Array) -> Array:
-            T = self.at(m)
-            return np.asarray(m * T.slope - T.overlap)
-
-        return self.largest(convexity)[1]
+        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1] if self.curvature < 0.0 else 0.0
 
     @cached_property
     def steepness(self) -> tuple[float, float]:
         """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
-        return self.largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+        return self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
 
-    def largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+    def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
         low, high = np.log(1e-4 / self.rate), np.log(30.0 / self.rate)
         for _ in range(12):
@@ -171,9 +160,11 @@ class Posterior:
         >>> psi.round(7), cross_entropy.round(7)
         (array([0.       , 6.7152955]), array([2.3025851, 0.0178806]))
         """
-        half, s = 0.5 * self.directions, self.rate * m
+        half = 0.5 * self.directions
+        s = self.rate * m
         is_near = s < _FROM
-        inner, outer = np.where(is_near, m, 0.0), np.where(is_near, _FROM, s)
+        inner = np.where(is_near, m, 0.0)
+        outer = np.where(is_near, _FROM, s)
         rest = self.near_integral.value(self.rate * inner)
         psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
         left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
@@ -204,19 +195,17 @@ def _series(missing: Callable[[Array], Array], curvature: float, rate: float) ->
 
 def _from_zero(near: Panels) -> Panels:
     r"""Table of :math:`\int_0^1 u^3 P(us)\,du` from that of :math:`P(s)`."""
-    node, weight = _unit_legendre()
     s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
-    return Panels(0.0, _FROM, powers((near.value(s * node) @ (weight * node**3))[:, None]))
+    return Panels(0.0, _FROM, powers((near.value(s * _NODE) @ (_WEIGHT * _NODE**3))[:, None]))
 
 
 def _to_infinity(far: Panels, half: float) -> Panels:
     r"""Table of the logarithm of :math:`\frac d{2\gamma}\int_s^\infty U`, like that of :math:`\log U`."""
-    node, weight = _unit_legendre()
 
     def between(low: Array, high: Array) -> Array:
-        x = low[..., None] + (high - low)[..., None] * node
+        x = low[..., None] + (high - low)[..., None] * _NODE
         s = np.exp(x)
-        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ weight * (high - low) * half)
+        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half)
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
@@ -224,12 +213,6 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     start, stop = edge[:_PANELS], edge[1 : _PANELS + 1]
     x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
     return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
-
-
-@lru_cache(maxsize=1)
-def _unit_legendre() -> tuple[Array, Array]:
-    node, weight = legendre.leggauss(24)
-    return 0.5 * (1.0 + node), 0.5 * weight
 
 
 def _two_classes(p: float) -> Callable[[Array], Array]:
@@ -287,16 +270,9 @@ def gumbel_tail(y: Array) -> Array:
 def smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
-        z, weight = _hermite()
-        return np.asarray(function(y[:, None] - deviation * z) @ weight)
+        return np.asarray(function(y[:, None] - deviation * _HERMITE) @ (_MASS / np.sum(_MASS)))
     reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / STEP))
     shift = np.arange(-reach, reach + 1.0) * STEP
     weight = np.exp(-0.5 * (shift / deviation) ** 2)
     wide = y[0] + np.arange(-reach, y.size + reach) * STEP
     return np.convolve(function(wide), weight / np.sum(weight), "valid")
-
-
-@lru_cache(maxsize=1)
-def _hermite() -> tuple[Array, Array]:
-    z, weight = hermite_e.hermegauss(48)
-    return z, weight / np.sum(weight)

@@ -1,11 +1,7 @@
-r"""Fixed points of the state evolution (Eq. 8.8), and their free entropy (Eq. 8.11).
+"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), their free entropy (Eq. 8.11), and the ceiling there.
 
-The evidence :math:`M(m)` that a node receives increases with the evidence :math:`m` on the others. For two equal classes it is
-concave and its largest fixed point is the only one of interest; in general it is first convex, then concave, and may have
-two stable fixed points with an unstable one between them.
-
-`Evidence` has its two parts, from graph and features, as functions of the overlap of the other labels (Eqs. 8.8 and 8.18), in
-one direction of the codes; of a matrix, they are taken of its eigenvalues.
+For two equal classes the evidence returned is concave and its largest fixed point is the only one of interest; in general it is
+first convex, then concave, and may have two stable fixed points with an unstable one between them.
 """
 
 from __future__ import annotations
@@ -29,14 +25,10 @@ from gcnlimit.theory.decision import ceiling_prediction
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    r"""Evidence of a batch of points; `graph` is :math:`\lambda_s^2`.
+    r"""Evidence of graph and features in one direction of the codes, of a batch of points; `graph` is :math:`\lambda_s^2`.
 
     What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
     does not depend on the others, and `known`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
-
-    >>> one = Evidence.of(CSBM(alpha=2.0, lam=1.5, mu=3.0, rho=0.1, directed=False))
-    >>> one.at(np.array([0.5])) == 1.5**2 * 0.5 + 3.0**2 * 0.5 / (1.0 + 3.0 * 0.5) / 2.0
-    array([ True])
     """
 
     alpha: Array
@@ -59,12 +51,8 @@ class Evidence:
         alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
         return replace(self, alpha=alpha, graph=graph, mu=mu, given=given, known=known)
 
-    def levels(self) -> list[tuple[Array, float]]:
-        r"""Return :math:`\mu\Gamma/\sigma^2` of each level of the features, and the fraction of the features there."""
-        return [(a, w) for a, _, w in self._levels()]
-
     def _levels(self) -> list[tuple[Array, Array | float, float]]:
-        r"""Levels with :math:`\Gamma/\sigma^2` times `known` between their two numbers."""
+        r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
         law = self.features
         if law.is_white:
             return [(self.mu, self.known, 1.0)]
@@ -94,9 +82,7 @@ class Evidence:
         return np.asarray(sum(parts) / self.alpha - 0.5 * self.graph * q**2)
 
 
-_SMALL = (
-    0.1  # evidence below which the balance is written with the deficit m - T, which keeps its digits at the transition
-)
+_SMALL = 0.1  # evidence below which the deficit m - T enters the balance, which keeps its digits at the transition
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
 _GRID = 16  # evidences at which the steepest rise is first sought
 _STEEP = 0.8  # rise on that grid from which it may exceed 1 between
@@ -170,7 +156,8 @@ class StateEvolution:
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
         low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
-        best, residual = high.copy(), np.zeros_like(high)
+        best = high.copy()
+        residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
         unlabelled = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
@@ -181,9 +168,8 @@ class StateEvolution:
         reached = best.copy()
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
-            best[rows], reached[rows], residual[rows], iterations[rows] = self.take(rows)._branches(
-                low[rows], high[rows]
-            )
+            found = self.take(rows)._branches(low[rows], high[rows])
+            best[rows], reached[rows], residual[rows], iterations[rows] = found
         return FixedPoints(best, reached, residual, iterations)
 
     def root(self, low: Array, high: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -191,14 +177,17 @@ class StateEvolution:
 
         Newton's method from above, which does not overshoot where the evidence is concave; elsewhere the interval is halved.
         """
-        m, low, high = high.copy(), low.copy(), high.copy()
-        residual, iterations = np.zeros_like(m), np.zeros(m.size, np.int64)
+        low, high = low.copy(), high.copy()
+        m = high.copy()
+        residual = np.zeros_like(m)
+        iterations = np.zeros(m.size, np.int64)
         active = np.arange(m.size)
         for _ in range(_STEPS):
             at = m[active]
             here = self if active.size == m.size else self.take(active)
             value, slope, rounding = here.balance(at)
-            residual[active], iterations[active] = np.abs(value) / (1.0 + at), iterations[active] + 1
+            residual[active] = np.abs(value) / (1.0 + at)
+            iterations[active] += 1
             high[active] = np.where(value > 0.0, at, high[active])
             low[active] = np.where(value < 0.0, at, low[active])
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
@@ -227,13 +216,13 @@ class StateEvolution:
 
     def _two_branches(self, low: Array, peak: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
         """Where :math:`M'` exceeds 1 at `peak`: the balance rises, falls between the two evidences of slope 1, rises again."""
-        first, last = self._turning(low, peak), self._turning(high, peak)
+        first = self._turning(low, peak)
+        last = self._turning(high, peak)
         lower = self.balance(first)[0] >= 0.0
         upper = ~lower | (self.balance(last)[0] <= 0.0)
         at_zero = lower & (low == 0.0)  # no evidence at all is a fixed point
-        below, residual, steps = self.root(
-            np.where(at_zero, 0.0, low), np.where(at_zero, 0.0, np.where(lower, first, high))
-        )
+        end = np.where(at_zero, 0.0, np.where(lower, first, high))
+        below, residual, steps = self.root(np.where(at_zero, 0.0, low), end)
         above, other, more = self.root(np.where(upper, last, below), np.where(upper, high, below))
         better = upper & (~lower | (self.free_entropy(above) > self.free_entropy(below)))
         return (
@@ -280,7 +269,8 @@ class StateEvolution:
 @np.errstate(all="ignore")
 def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    found = _fixed_points(evolution)
+    blocks = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
+    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
     best = _prediction(data, evolution, found, found.best)
     hard = found.reached < found.best
     reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
@@ -293,21 +283,13 @@ def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
     )
 
 
-def _fixed_points(evolution: StateEvolution) -> FixedPoints:
-    """Fixed points of all points, block by block."""
-    blocks = batches(evolution.rho.size, _BLOCK)
-    columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
-    return FixedPoints(*(np.concatenate(column) for column in columns))
-
-
 def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
     """Prediction at that evidence."""
     shape = data.shape
-    cross_entropy = evolution.tables.information(m)[1].reshape(shape)
     return ceiling_prediction(
         data.classes,
         np.sqrt(m).reshape(shape),
-        cross_entropy,
+        evolution.tables.information(m)[1].reshape(shape),
         found.residual,
         found.iterations,
         output=Output(m, m, np.zeros_like(m)).reshape(shape),
