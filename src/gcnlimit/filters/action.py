@@ -20,16 +20,13 @@ from gcnlimit.errors import ParameterError
 
 Block = Any  # an array of NumPy, or a tensor of PyTorch
 
-WIDTH = 100  # columns at once: three blocks of ten thousand rows stay in a cache; a multiple of 8 aligns every row with
-# the lines of a cache, and some processors then write around it
+WIDTH = (
+    100  # columns at once: three blocks of ten thousand rows stay in a cache, which a multiple of 8 would write around
+)
 
 
 def column_blocks(columns: int, width: int = WIDTH) -> Iterator[slice]:
-    """Slices that cut the columns into blocks that a cache holds.
-
-    >>> list(column_blocks(5, width=3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """Slices that cut the columns into blocks that a cache holds."""
     return (slice(start, min(start + width, columns)) for start in range(0, columns, width))
 
 
@@ -37,9 +34,6 @@ def chebyshev_series(function: Callable[[Array], Array], radius: float, accuracy
     r"""Coefficients of :math:`g(x) = \sum_k c_k T_k(x/R)` on :math:`[-R, R]`, terms first.
 
     Cut where the sum of the rest, which bounds the error, is below `accuracy` times :math:`\sup |g|`.
-
-    >>> chebyshev_series(lambda x: 2 * x[None] ** 2, radius=1.0, accuracy=1e-12)[:, 0].round(12) + 0.0
-    array([1., 0., 1.])
     """
     from scipy.fft import dct
 
@@ -208,11 +202,13 @@ class Chain(NamedTuple):
 
     def products(self, x: Array | None = None) -> Iterator[Array]:
         r""":math:`P_0, P_1, \dots, P_K`: their values at `x` as in `values`, or else their Taylor coefficients."""
-        return _products(self.depth, *((self._at(x), np.ones(x.shape)) if x is not None else (self._shift, self._one)))
+        if x is None:
+            return _products(self.depth, self._shift, np.eye(1, self.depth + 1)[0])
+        return _products(self.depth, self._at(x), np.ones(x.shape))
 
     def coefficients(self) -> tuple[Array, Array]:
         r"""Taylor coefficients of :math:`P_k` and :math:`R_k`, powers along the last axis, :math:`k` along the one before."""
-        return self._both(self._shift, np.broadcast_to(self._one, self.g.shape))
+        return self._both(self._shift, np.broadcast_to(np.eye(1, self.depth + 1)[0], self.g.shape))
 
     def taylor(self, signal: Array) -> tuple[Array, Array]:
         r"""Taylor coefficients :math:`g_i` and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`, powers first.
@@ -254,11 +250,6 @@ class Chain(NamedTuple):
             if (readout != 0.0).any():
                 total += readout * state
         return total
-
-    @property
-    def _one(self) -> Array:
-        """Taylor coefficients of the polynomial 1."""
-        return np.asarray(np.eye(1, self.depth + 1)[0])
 
     def _at(self, x: Array) -> Layer:
         return lambda k, state: (self.b[..., k, None] * x + self.c[..., k, None]) * state

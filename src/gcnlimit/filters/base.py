@@ -56,9 +56,6 @@ class SearchScale(NamedTuple):
     strict: bool = False
 
 
-_TOGETHER = 1 << 10  # filters whose Chebyshev series are computed at once
-
-
 class Filter(Value, ABC):
     """A scalar function of the graph operator (Eq. 2.1); its one parameter may be an array.
 
@@ -161,10 +158,6 @@ class Filter(Value, ABC):
         r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator.
 
         An average of :math:`g^2` over the semicircle if it is symmetric, else the sum of the squared Taylor coefficients.
-
-        >>> from gcnlimit import Residual
-        >>> np.exp(2 * Residual([1.0, 0.0]).log_gain(symmetric=False)).round(12).item()  # of x^2 + x
-        2.0
         """
         if not symmetric:
             with np.errstate(over="ignore"):
@@ -180,16 +173,12 @@ class Filter(Value, ABC):
 
         By default the length of the Chebyshev series of :math:`g^4`.
         """
-        flat, count = self.ravel(self.shape), math.prod(self.shape)
-        blocks = (flat[start : start + _TOGETHER] for start in range(0, count, _TOGETHER))
-        return np.concatenate([np.full(block.shape, block._series_length()) for block in blocks]).reshape(self.shape)
 
-    def _series_length(self) -> int:
         def powers(x: Array) -> Array:
-            g = np.atleast_2d(self.normalized(x)[0])
+            g = self.ravel(self.shape).normalized(x)[0]
             return np.concatenate([g, g**4])  # a kink may vanish in the fourth power
 
-        return len(chebyshev_series(powers, 2.0, 1e-15))
+        return np.full(self.shape, len(chebyshev_series(powers, 2.0, 1e-15)))
 
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
         r"""Chain for a directed operator of each `signal` :math:`\lambda`, whose Taylor coefficients are to be summed there."""

@@ -163,10 +163,6 @@ class Function(Filter):
     def normalized(self, x: Array) -> tuple[Array, Array]:
         return to_unit(np.asarray(self.factor)[..., None] * self._checked(x))
 
-    def quadrature_nodes(self) -> npt.NDArray[np.int64]:
-        """The same for any factor."""
-        return np.full(self.shape, self._with(np.ones(()))._series_length())
-
     def _checked(self, x: Array) -> Array:
         try:
             with np.errstate(all="ignore"):
@@ -192,11 +188,7 @@ class Function(Filter):
 
 
 def as_filter(filter: Any) -> Filter:
-    """Return the filter itself, or the filter of a plain function.
-
-    >>> as_filter(np.cosh)(0.0).item()
-    1.0
-    """
+    """Return the filter itself, or the filter of a plain function."""
     if isinstance(filter, Filter):
         return filter
     if callable(filter) and not isinstance(filter, type):

@@ -32,8 +32,6 @@ class Diffusion(Filter):
     --------
     >>> float(Diffusion(t=2.0)(0.5)) == math.e
     True
-    >>> Diffusion(t=2.0).chain(accuracy=1e-12, radius=2.0).depth
-    25
     """
 
     parameter = "t"

@@ -38,7 +38,7 @@ def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
     with np.errstate(all="ignore"):
         value = np.asarray(loss.value(_Z.copy()))
         problem = _form(value) or _shape(value, least_at_0)
-        return problem if problem or not isinstance(loss, Loss) else _order(loss) or _kink(loss)
+        return problem if problem or not isinstance(loss, Loss) else _kink(loss)
 
 
 def _form(value: Array) -> str | None:
@@ -61,16 +61,16 @@ def _shape(value: Array, least_at_0: bool) -> str | None:
     return None
 
 
-def _order(loss: Loss) -> str | None:
-    """Kinks are places in increasing order, which the search for the proximal point relies on."""
-    kinks = np.asarray(loss.kinks)
-    whole = kinks.ndim == 1 and (kinks.dtype.kind in "iuf" or not kinks.size)
-    if not whole or not np.all(np.isfinite(kinks)) or np.any(np.diff(kinks) <= 0):
-        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
-    return None
-
-
 def _kink(loss: Loss) -> str | None:
+    """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
+    given = np.asarray(loss.kinks)
+    if (
+        given.ndim != 1
+        or given.dtype.kind not in "iuf"
+        or not np.all(np.isfinite(given))
+        or np.any(np.diff(given) <= 0)
+    ):
+        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
     if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
         return None
 
@@ -80,7 +80,7 @@ def _kink(loss: Loss) -> str | None:
     def curvature(z: Array) -> Array:
         return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
 
-    kinks = [float(kink) for kink in loss.kinks]
+    kinks = [float(kink) for kink in given]
     for derivative, digits in ((slope, 5), (curvature, 3)):
         kinks += jump(derivative, np.array(kinks), digits)
     if not (found := kinks[len(loss.kinks) :]):
@@ -110,14 +110,7 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
 
 
 def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
-    """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never.
-
-    >>> from gcnlimit.losses import FromValue
-    >>> check_own("loss", FromValue(lambda z: 1.0 / (1.0 + np.exp(z))))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: loss = ...: value is not convex near z = -5.99; take a convex function
-    """
+    """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
     try:
         problem = _problem(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
@@ -143,9 +136,7 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(given.prox(omega, v))
     if x.shape != shape:
-        return (
-            f"prox gives shape {x.shape} for omega of shape {omega.shape} and v of shape {v.shape}; let them broadcast"
-        )
+        return f"prox gives shape {x.shape} for omega of shape {omega.shape}, v of shape {v.shape}; let them broadcast"
 
     def objective(x: Array) -> Array:
         return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))

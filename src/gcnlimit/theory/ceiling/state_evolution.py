@@ -84,9 +84,8 @@ class Evidence:
 
 _SMALL = 0.1  # evidence below which the deficit m - T enters the balance, which keeps its digits at the transition
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
-_GRID = 16  # evidences at which the steepest rise is first sought
-_STEEP = 0.8  # rise on that grid from which it may exceed 1 between
-_ZOOMS = 8  # grids of half the width around it
+_NOTHING = 1e-100  # evidence to which halving falls where there is none
+_SAME = 1e-9  # relative distance of two fixed points that are one
 _BLOCK = 4096  # points solved together, whose numbers fit in a cache
 
 Rows = npt.NDArray[np.intp]
@@ -117,11 +116,6 @@ class StateEvolution:
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
         return np.asarray(self.rho + (1.0 - self.rho) * self.tables.at(m).overlap)
-
-    def rise(self, m: Array) -> Array:
-        """Derivative :math:`M'(m)` of the evidence returned."""
-        T = self.tables.at(m)
-        return np.asarray(self.evidence.gain(self.rho + (1.0 - self.rho) * T.overlap) * (1.0 - self.rho) * T.slope)
 
     def balance(self, m: Array) -> tuple[Array, Array, Array]:
         r"""Return :math:`m - M(m)`, its derivative, and the rounding error of the former.
@@ -200,70 +194,38 @@ class StateEvolution:
         return m, residual, iterations
 
     def _branches(self, low: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where two fixed points may be stable: the better one, that reached from below, residual and steps."""
-        flat = self.rise(low) < 1.0  # else the balance falls first, then rises, to its only root
-        peak = low.copy()
-        peak[flat] = self.take(flat)._steepest(low[flat], high[flat])
-        folded = flat & (self.rise(peak) > 1.0)
-        alone = (low == 0.0) & flat & ~folded  # no evidence is the only fixed point
-        best, residual, steps = self.root(np.where(alone, 0.0, low), np.where(alone, 0.0, high))
-        reached = best.copy()
-        rows = np.flatnonzero(folded)
-        if rows.size:
-            both = self.take(rows)._two_branches(low[rows], peak[rows], high[rows])
-            best[rows], reached[rows], residual[rows], steps[rows] = both
-        return best, reached, residual, steps
+        """Where two fixed points may be stable: the better one, that reached from below, residual and steps.
 
-    def _two_branches(self, low: Array, peak: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where :math:`M'` exceeds 1 at `peak`: the balance rises, falls between the two evidences of slope 1, rises again."""
-        first = self._turning(low, peak)
-        last = self._turning(high, peak)
-        lower = self.balance(first)[0] >= 0.0
-        upper = ~lower | (self.balance(last)[0] <= 0.0)
-        at_zero = lower & (low == 0.0)  # no evidence at all is a fixed point
-        end = np.where(at_zero, 0.0, np.where(lower, first, high))
-        below, residual, steps = self.root(np.where(at_zero, 0.0, low), end)
-        above, other, more = self.root(np.where(upper, last, below), np.where(upper, high, below))
-        better = upper & (~lower | (self.free_entropy(above) > self.free_entropy(below)))
-        return (
-            np.where(better, above, below),
-            np.where(lower, below, above),
-            np.where(better, other, residual),
-            steps + more,
-        )
-
-    def _steepest(self, low: Array, high: Array) -> Array:
-        """Evidence at which :math:`M'` is largest, by grids that narrow around it; roughly where it stays well below 1."""
-        place = np.linspace(0.0, 1.0, _GRID)[:, None] ** 3
-        value, peak, bottom, top = self._on_grid(low + (high - low) * place)
-        rows = np.flatnonzero(value > _STEEP)
-        for _ in range(_ZOOMS if rows.size else 0):
-            grid = bottom[rows] + (top - bottom)[rows] * np.linspace(0.0, 1.0, 5)[:, None]
-            _, peak[rows], bottom[rows], top[rows] = self.take(rows)._on_grid(grid)
-        return peak
-
-    def _on_grid(self, grid: Array) -> tuple[Array, Array, Array, Array]:
-        """Largest :math:`M'` on a grid of evidences, where it is, and the neighbours of that place."""
-        values = np.array([self.rise(m) for m in grid])
-        best, column = np.argmax(values, axis=0), np.arange(grid.shape[1])
-        here, below, above = (grid[np.clip(best + k, 0, len(grid) - 1), column] for k in (0, -1, 1))
-        return values[best, column], here, below, above
-
-    def _turning(self, outside: Array, peak: Array) -> Array:
-        """Evidence between a place outside and the steepest one at which :math:`M' = 1`, by the Illinois method.
-
-        It is `outside` if :math:`M'` exceeds 1 there as well.
+        The balance is concave up to the steepest rise of the evidence and convex from there on. Newton's method from above
+        therefore finds the largest root, and from below the smallest, unless it meets a slope that is not positive, or passes
+        the root: then there is one only.
         """
-        a, b = outside, peak
-        f_a, f_b = self.rise(a) - 1.0, self.rise(b) - 1.0
-        steep = f_a >= 0.0
-        for _ in range(16):
-            c = b - f_b * (b - a) / np.where(f_b == f_a, 1.0, f_b - f_a)
-            f_c = self.rise(c) - 1.0
-            crossed = f_c * f_b < 0.0
-            a, f_a = np.where(crossed, b, a), np.where(crossed, f_b, 0.5 * f_a)
-            b, f_b = c, f_c
-        return np.where(steep, outside, b)
+        above, _, steps = self.root(low, high)
+        below, alone, more = self._from_below(low)
+        above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
+        alone |= above - below <= _SAME * above
+        reached = np.where(alone, above, below)
+        best = np.where(self.free_entropy(above) > self.free_entropy(reached), above, reached)
+        residual = np.abs(self.balance(best)[0]) / (1.0 + best)
+        return best, reached, residual, steps + more
+
+    def _from_below(self, low: Array) -> tuple[Array, Mask, npt.NDArray[np.int64]]:
+        """Smallest root of the balance, by Newton's method from below; whether there is none before the largest; steps."""
+        m = low.copy()
+        passed = np.zeros(m.size, bool)
+        steps = np.zeros(m.size, np.int64)
+        active = np.arange(m.size)
+        for _ in range(_STEPS):
+            at = m[active]
+            value, slope, rounding = self.take(active).balance(at)
+            steps[active] += 1
+            passed[active] = (slope <= 0.0) | (value > 1e-12 * at)
+            stay = ~passed[active] & (np.abs(value) > rounding)
+            active = active[stay]
+            m[active] -= (value / slope)[stay]
+            if not active.size:
+                break
+        return m, passed, steps
 
 
 @np.errstate(all="ignore")

@@ -45,9 +45,6 @@ def gaussian_rules(dimensions: int, fineness: int = 1) -> tuple[GaussianRule, ..
     >>> (rule,) = gaussian_rules(2)
     >>> bool(abs(np.cos(rule.nodes[:, 0] + rule.nodes[:, 1]) @ rule.weights - np.exp(-1.0)) < 1e-13)
     True
-    >>> values = [np.cos(0.5 * np.sum(rule.nodes, axis=1)) @ rule.weights for rule in gaussian_rules(4)]
-    >>> len(values), bool(np.allclose(values, np.exp(-0.5), atol=1e-3))
-    (4, True)
     """
     if dimensions in _STEP:
         return (_product(dimensions, _STEP[dimensions] / fineness, _REACH[dimensions]),)
@@ -100,10 +97,6 @@ class MatrixPosterior:
 
         It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
         is removed.
-
-        >>> equal = MatrixPosterior(np.full(3, 1 / 3), *gaussian_rules(2))
-        >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), np.eye(2) * equal.overlap(0.5 * np.eye(2))[0, 0]))
-        True
         """
         chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
         together = self.fractions[:, None] * np.stack(chances)
