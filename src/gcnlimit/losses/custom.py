@@ -29,11 +29,6 @@ def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
 
     They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
     derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
-
-    >>> from gcnlimit.losses import FromValue
-    >>> value_problem(FromValue(lambda z: np.logaddexp(0.0, -z)))
-    >>> value_problem(FromValue(lambda z: np.maximum(0.0, 1.0 - z)))
-    'a derivative of value jumps at z = 1; declare it, as in kinks = (1,) of losses.FromValue'
     """
     with np.errstate(all="ignore"):
         value = np.asarray(loss.value(_Z.copy()))

@@ -117,11 +117,11 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     """Numbers of the best candidates of each problem, none within the distance `apart` (in any coordinate) of a better one."""
     if apart == 0.0:
         return np.argsort(-values, axis=1, kind="stable")[:, :keep]
-    left, everyone = values.copy(), np.arange(len(values))
+    left = values.copy()
     chosen = np.empty((len(values), keep), np.intp)
     for k in range(keep):
         chosen[:, k] = np.argmax(left, axis=1)
-        here = candidates[everyone, chosen[:, k]][:, None]
+        here = candidates[np.arange(len(values)), chosen[:, k]][:, None]
         left[np.max(np.abs(candidates - here), axis=2) < apart] = -np.inf
     return chosen
 
@@ -245,14 +245,13 @@ def _advance(
     noise = accuracy * (1.0 + np.abs(f))
     direction = np.einsum("bij,bj->bi", state.H[rows], g)
     direction /= np.maximum(1.0, np.linalg.norm(direction, axis=1, keepdims=True) / _LONGEST)
+    slope = np.sum(direction * g, axis=1)
     length, reached = _line_search(
-        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]),
-        f,
-        np.sum(direction * g, axis=1),
-        noise,
+        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]), f, slope, noise
     )
     moved = length > 0.0
-    rows, step = rows[moved], (length[:, None] * direction)[moved]
+    rows = rows[moved]
+    step = (length[:, None] * direction)[moved]
     if rows.size:
         state.x[rows] += step
         state.f[rows] = reached[moved]
@@ -305,11 +304,7 @@ def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
 
 
 def spread(count: int, dimension: int) -> Array:
-    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio.
-
-    >>> spread(3, 1)[:, 0].round(3)
-    array([0.5  , 0.118, 0.736])
-    """
+    """Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio."""
     ratio = 1.5
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dimension + 1))

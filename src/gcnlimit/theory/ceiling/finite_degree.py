@@ -20,6 +20,7 @@ from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
 from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
+_OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
@@ -81,13 +82,12 @@ def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None)
         best = reached = both
     else:
         reached = below
-        entropy = Draw._fields.index("free_entropy")
-        best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
+        best = above if above.means[:, _ENTROPY].mean() > below.means[:, _ENTROPY].mean() else below
     return BayesPrediction(
         **vars(_prediction(model, best, sweeps)),
         algorithmic=_prediction(model, reached, sweeps),
         hard=best is not reached,
-        free_entropy=float(best.means[:, -1].mean()),
+        free_entropy=float(best.means[:, _ENTROPY].mean()),
     )
 
 
@@ -114,7 +114,7 @@ def _run(  # noqa: PLR0917
             seen.append(members.measure())
         drawn.append(seen)
     values = np.array(drawn)  # population, sweep, field
-    overlap = values[:, :, Draw._fields.index("overlap")]
+    overlap = values[:, :, _OVERLAP]
     half = overlap.shape[1] // 2
     drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
     noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
@@ -132,8 +132,7 @@ def _teach(members: Population, other: Population | None) -> None:
 
 def _differ(below: Array, above: Array) -> bool:
     """Whether the overlaps of two starts differ by more than four standard errors, and noticeably."""
-    column = Draw._fields.index("overlap")
-    first, second = below[:, column], above[:, column]
+    first, second = below[:, _OVERLAP], above[:, _OVERLAP]
     error = math.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / first.size)
     return bool(abs(second.mean() - first.mean()) > max(4.0 * error, _DIFFERENT))
 

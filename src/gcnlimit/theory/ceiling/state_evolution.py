@@ -150,20 +150,18 @@ class StateEvolution:
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
         low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
-        best = high.copy()
         residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        unlabelled = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
-        best[unlabelled & ~several] = 0.0
-        rows = np.flatnonzero(~unlabelled & ~several & np.isfinite(high))
+        nothing = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0) & ~several
+        best = np.where(nothing, 0.0, high)
+        rows = np.flatnonzero(~nothing & np.isfinite(high))
         if rows.size:
             best[rows], residual[rows], iterations[rows] = self.take(rows).root(low[rows], high[rows])
         reached = best.copy()
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
-            found = self.take(rows)._branches(low[rows], high[rows])
-            best[rows], reached[rows], residual[rows], iterations[rows] = found
+            best[rows], reached[rows] = self.take(rows)._two(low[rows], best[rows])
         return FixedPoints(best, reached, residual, iterations)
 
     def root(self, low: Array, high: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -193,39 +191,33 @@ class StateEvolution:
                 break
         return m, residual, iterations
 
-    def _branches(self, low: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where two fixed points may be stable: the better one, that reached from below, residual and steps.
+    def _two(self, low: Array, above: Array) -> tuple[Array, Array]:
+        """Where two fixed points may be stable, of which `above` is the larger: the better one, and that reached from below.
 
         The balance is concave up to the steepest rise of the evidence and convex from there on. Newton's method from above
         therefore finds the largest root, and from below the smallest, unless it meets a slope that is not positive, or passes
         the root: then there is one only.
         """
-        above, _, steps = self.root(low, high)
-        below, alone, more = self._from_below(low)
+        below, alone = self._from_below(low)
         above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
-        alone |= above - below <= _SAME * above
-        reached = np.where(alone, above, below)
-        best = np.where(self.free_entropy(above) > self.free_entropy(reached), above, reached)
-        residual = np.abs(self.balance(best)[0]) / (1.0 + best)
-        return best, reached, residual, steps + more
+        reached = np.where(alone | (above - below <= _SAME * above), above, below)
+        return np.where(self.free_entropy(above) > self.free_entropy(reached), above, reached), reached
 
-    def _from_below(self, low: Array) -> tuple[Array, Mask, npt.NDArray[np.int64]]:
-        """Smallest root of the balance, by Newton's method from below; whether there is none before the largest; steps."""
+    def _from_below(self, low: Array) -> tuple[Array, Mask]:
+        """Smallest root of the balance, by Newton's method from below, and whether there is none before the largest."""
         m = low.copy()
         passed = np.zeros(m.size, bool)
-        steps = np.zeros(m.size, np.int64)
         active = np.arange(m.size)
         for _ in range(_STEPS):
             at = m[active]
             value, slope, rounding = self.take(active).balance(at)
-            steps[active] += 1
             passed[active] = (slope <= 0.0) | (value > 1e-12 * at)
             stay = ~passed[active] & (np.abs(value) > rounding)
             active = active[stay]
             m[active] -= (value / slope)[stay]
             if not active.size:
                 break
-        return m, passed, steps
+        return m, passed
 
 
 @np.errstate(all="ignore")
