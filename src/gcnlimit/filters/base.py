@@ -35,18 +35,11 @@ class Averages(NamedTuple):
 
 
 class SearchScale(NamedTuple):
-    r"""How `tune` searches a parameter :math:`p`: in equal steps of an increasing function of it.
+    r"""How `tune` searches a parameter :math:`p`: in equal steps of an increasing function `to` of it, whose inverse is `back`.
 
-    Parameters
-    ----------
-    to, back
-        The function and its inverse; by default one that is linear near 0 and logarithmic far away.
-    largest
-        The largest magnitude that is tried in place of infinity.
-    per_radius
-        Whether `to` and `largest` are meant for :math:`p` times the spectral radius of the operator.
-    strict
-        Whether the filter exists below `largest` only, so that wider bounds are cut there.
+    By default it is linear near 0 and logarithmic far away. `largest` is the largest magnitude that is tried in place of
+    infinity. With `per_radius` both are meant for :math:`p` times the spectral radius of the operator. With `strict` the filter
+    exists below `largest` only, and wider bounds are cut there.
     """
 
     to: Callable[[Any], Any] = np.arcsinh

@@ -33,8 +33,6 @@ class Residual(Filter):
     --------
     >>> round(float(Residual(c=[1.0, 2.0])(3.0)), 12)
     20.0
-    >>> Residual.constant([0.5, 1.0], depth=3).c.shape
-    (2, 3)
     """
 
     parameter = "c"

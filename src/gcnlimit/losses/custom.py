@@ -175,13 +175,6 @@ class FromValue(Value, Loss):
         The loss :math:`\ell(z)`, of NumPy arrays.
     kinks
         Margins where a derivative of the loss jumps.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> mine = FromValue(lambda z: np.logaddexp(0.0, -z))
-    >>> bool(abs(mine.prox(0.3, v=2.0) - gl.Logistic().prox(0.3, v=2.0)) < 1e-13)
-    True
     """
 
     function: Callable[[Array], npt.ArrayLike]
@@ -197,20 +190,16 @@ class FromValue(Value, Loss):
 
 
 def as_loss(loss: Any) -> Loss:
-    """Return the loss of that name, of that function of the margin, or the object itself if it is a loss.
-
-    >>> as_loss("hinge")
-    Hinge()
-    """
+    """Return the loss of that name, of that function of the margin, or the object itself if it is a loss."""
     if isinstance(loss, str) and loss in _BY_NAME:
         return _BY_NAME[loss]()
     if callable(loss) and not isinstance(loss, type | Loss):
         loss = FromValue(loss)
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
+        names = ", ".join(_BY_NAME)
         raise ParameterError(
-            f"loss = {brief(loss)} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin or a "
-            "gcnlimit.Loss"
+            f"loss = {brief(loss)} is {problem}; choose one of {names}, or pass a function of the margin or a gcnlimit.Loss"
         )
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)

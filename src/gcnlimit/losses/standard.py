@@ -34,8 +34,7 @@ class Square(Value, Loss):
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        return np.asarray(1.0 / (1.0 + v))
+        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`(1 - \omega)/(1 + v)` and :math:`1/(1 + v)`."""

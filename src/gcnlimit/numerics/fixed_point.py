@@ -50,17 +50,10 @@ def fixed_point(
     best state with an empty memory and half the damping. Rows that have converged leave the batch, and so do those whose
     start is not allowed.
 
-    Parameters
-    ----------
-    scale
-        Size of each entry of the states: the residual of a row is the largest :math:`|G(x) - x|` over the scale of :math:`G(x)`.
-    tol
-        Residual at which a row has converged; one number, or one for each row.
-    damping, patience
-        First fraction of a step that is taken, and steps without improvement after which a row falls back.
+    The residual of a row is the largest :math:`|G(x) - x|` over the `scale` of :math:`G(x)`, and `tol` that at which it has
+    converged, one number or one for each row. `damping` is the first fraction of a step that is taken, and `patience` the steps
+    without improvement after which a row falls back.
 
-    Examples
-    --------
     >>> result = fixed_point(lambda x, rows: np.cos(x), np.array([[0.0], [1.0]]), scale=np.abs, tol=1e-13, memory=1)
     >>> bool(np.all(np.abs(np.cos(result.state) - result.state) < 1e-13))
     True

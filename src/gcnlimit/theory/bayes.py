@@ -116,14 +116,16 @@ def bayes_optimal(
         whole("sweeps", sweeps, low=4, high=100_000),
         whole("seed", seed, low=0),
     )
+    mean = None if degree is None else number("degree", degree, low=0, open_low=True)
     if to is not None:
-        if degree is None:
-            return _elsewhere(data, to, gcn)
-        return _elsewhere_at(data, to, gcn, number("degree", degree, low=0, open_low=True), *sizes)
+        check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
+        for graph_model in (data, to):
+            graph_model.require_alike("bayes_optimal on another graph")
+        return _elsewhere(data, to, gcn) if mean is None else _elsewhere_at(data, to, gcn, mean, *sizes)
     if gcn is not None:
         raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
-    if degree is not None:
-        return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
+    if mean is not None:
+        return sparse_ceiling(data, mean, *sizes)
     if data.degrees is not None:
         return labelled(with_errors(heterogeneous_ceiling(data, data.degrees), data, bayes_optimal), data)
     if not data.classes.equal and data.classes.count > 2:
@@ -180,9 +182,6 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
 
     Where the state evolution has several stable fixed points, the two graphs exchange what each has found by itself.
     """
-    check_types("bayes_optimal", data=(data, CSBM), to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
-    for graph_model in (data, to):
-        graph_model.require_alike("bayes_optimal on another graph")
     signal = feature_signal(data, to)
     common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
@@ -199,8 +198,6 @@ def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
 
 def _elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
     """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
-    for graph_model in (data, to):
-        graph_model.require_alike("bayes_optimal on another graph")
     feature_signal(data, to)  # refuses features of another kind
     if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
         raise ParameterError(

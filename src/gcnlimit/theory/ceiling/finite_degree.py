@@ -105,13 +105,13 @@ def _run(  # noqa: PLR0917
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
         members = Population(model, population, informed, rng)
         other = None if beside is None else Population(beside, population, informed, rng)
-        for _ in range(sweeps // 2):
-            _teach(members, other)
-            members.sweep()
         seen = []
-        for _ in range(sweeps - sweeps // 2):
+        for sweep in range(sweeps):
             _teach(members, other)
-            seen.append(members.measure())
+            if sweep < sweeps // 2:
+                members.sweep()
+            else:
+                seen.append(members.measure())
         drawn.append(seen)
     values = np.array(drawn)  # population, sweep, field
     overlap = values[:, :, _OVERLAP]

@@ -55,12 +55,9 @@ class SparseModel:
 
     @classmethod
     def of(cls, data: CSBM, degree: float) -> Self:
-        """Model of single parameters at that mean degree, or `ParameterError` if the degree cannot carry the signal.
-
-        >>> SparseModel.of(CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=4).neighbours
-        8.0
-        """
-        p, strength = data.fractions, float(data.lam) / math.sqrt(degree)
+        """Model of single parameters at that mean degree, or `ParameterError` if the degree cannot carry the signal."""
+        p = data.fractions
+        strength = float(data.lam) / math.sqrt(degree)
         if min(1.0 - strength, float(np.min(1.0 - strength + strength / p))) < -1e-12:
             raise ParameterError(
                 f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of an edge would be negative; "

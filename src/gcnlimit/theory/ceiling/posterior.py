@@ -1,17 +1,16 @@
 r"""Averages over the posterior of a class, given Gaussian evidence: functions of one number, tabulated.
 
 Evidence on a node of class :math:`k` is :math:`b = m\,y_k + \sqrt m\,z` with the code :math:`y_k` of the class and
-:math:`z \sim \mathcal N(0, 1)` in each of :math:`d = C - 1` directions. The overlap of the posterior mean with the code,
-:math:`T(m)` in each direction, is :math:`\mathbb E\tanh(m + \sqrt m\,z)` for two equal classes; its complement
-:math:`U = 1 - T` is a one-dimensional integral of positive terms for two classes of any sizes,
+:math:`z \sim \mathcal N(0, 1)` in each of :math:`d = C - 1` directions. The overlap of the posterior mean with the code is
+:math:`T(m)` in each direction, and its complement :math:`U = 1 - T` a one-dimensional integral of positive terms for any number
+of equal classes (Eqs. 8.9 and 8.10), and for two of any sizes,
 
 .. math:: U = \frac\Delta2\, e^{-m\Delta^2/8}\; \mathbb E\,\mathrm{sech}\,\tfrac12(L_0 + \Delta\sqrt m\, z), \qquad
-          \Delta^2 = \frac1{p(1-p)}, \quad L_0 = \log\frac p{1-p},
+          \Delta^2 = \frac1{p(1-p)}, \quad L_0 = \log\frac p{1-p} .
 
-and for any number of equal classes (Eqs. 8.9 and 8.10: the largest of Gaussian scores with Gumbel noise is a draw from the
-posterior). Two tables hold it to 1e-14: at small :math:`m` that of :math:`(m - T)/m^2`, which keeps the digits of the deficit
-at a transition, else that of :math:`\log U` less its leading behaviour :math:`-\gamma m - \frac12\log(1 + \gamma m)`,
-:math:`\gamma` an eighth of the smallest squared distance of two codes.
+Two tables hold it to 1e-14: at small :math:`m` that of :math:`(m - T)/m^2`, which keeps the digits of the deficit at a
+transition, else that of :math:`\log U` less :math:`-\gamma m - \frac12\log(1 + \gamma m)`, with :math:`8\gamma` the least squared
+distance of two codes.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev, hermite_e, legendre
+from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -139,12 +139,10 @@ class Posterior:
 
     def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
-        low, high = np.log(1e-4 / self.rate), np.log(30.0 / self.rate)
-        for _ in range(12):
-            m = np.exp(np.linspace(low, high, 65))
-            best = int(np.argmax(function(m)))
-            low, high = np.log(m[max(best - 1, 0)]), np.log(m[min(best + 1, 64)])
-        return float(m[best]), float(function(m)[best])
+        ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
+        how = {"xatol": 1e-9}
+        found = minimize_scalar(lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options=how)
+        return float(np.exp(found.x)), -float(found.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
         r"""Free entropy :math:`\psi = \frac d2\int_0^m T` of the evidence, and cross-entropy of the posterior.

@@ -45,11 +45,10 @@ class Evidence:
         alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu))
         return cls(alpha, np.square(signal), mu, data.features)
 
-    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
+    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Evidence:
         """Evidence of some of the points."""
         given, known = (part if isinstance(part, float) else part[rows] for part in (self.given, self.known))
-        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
-        return replace(self, alpha=alpha, graph=graph, mu=mu, given=given, known=known)
+        return Evidence(self.alpha[rows], self.graph[rows], self.mu[rows], self.features, given, known)
 
     def _levels(self) -> list[tuple[Array, Array | float, float]]:
         r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import Polynomial
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
@@ -80,7 +79,12 @@ class MatrixEvolution:
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         one = np.eye(self.posterior.codes.shape[1])
-        if self.certain:
+        nearest = float(
+            np.sum(1.0 / np.sort(self.posterior.fractions)[-2:])
+        )  # squared distance of the two largest classes
+        if (
+            not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
+        ):  # the labels alone leave nothing to infer
             sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
             return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
@@ -91,13 +95,6 @@ class MatrixEvolution:
         if apart:
             return above, below
         return (none, none) if unlabelled else (above, above)
-
-    @property
-    def certain(self) -> bool:
-        """Whether the labels alone leave nothing to infer."""
-        p = self.posterior.fractions
-        nearest = float(np.sum(1.0 / np.sort(p)[-2:]))  # squared distance of the two largest classes
-        return not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
 
     def _search(self, start: Array) -> MatrixFixedPoint:
         """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
@@ -123,7 +120,7 @@ class MatrixEvolution:
         """
         q, step = start, self._step(start)
         sign, steps = float(np.sign(np.trace(step))), 0
-        while steps < _STEPS and (change := _change(q, step)) > tolerance:
+        while steps < _STEPS and (change := float(np.max(np.abs(step)) / np.max(_size(q[None])))) > tolerance:
             steps += 1
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
             ahead = self._step(trial)
@@ -161,11 +158,6 @@ def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[
     return matrix(found.state[0]), found
 
 
-def _change(q: Array, step: Array) -> float:
-    """Size of a step relative to that of the overlap."""
-    return float(np.max(np.abs(step)) / np.max(_size(q[None])))
-
-
 def _size(states: Array) -> Array:
     """Size by which residuals are measured: that of the overlap, unless it vanishes."""
     return np.broadcast_to(np.maximum(np.max(np.abs(states), axis=1, keepdims=True), 1e-3), states.shape)
@@ -198,11 +190,8 @@ def hard_phase_ends(fractions: Array) -> tuple[float, float]:
     squares = np.array([curve.square(x) for x in sizes])
     if np.min(squares) > 1.0 - _FLAT:
         return 1.0, 1.0
-    place = float(sizes[np.argmin(squares)])
-    step = 0.5 * float(sizes[0] - sizes[1])
-    for _ in range(5):
-        place = curve.lowest(place, step)
-        step *= 0.3
+    near = sizes[np.argmin(squares)] + (sizes[0] - sizes[1]) * np.array([-1.0, 1.0])
+    place = float(minimize_scalar(curve.square, bounds=near, method="bounded", options={"xatol": 1e-7}).x)
     stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
     transition = float(brentq(curve.advantage, place, stop, xtol=1e-10))
     return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
@@ -240,21 +229,9 @@ class _Curve:
         m = self.evidence(x)
         return float(self.posterior.information(m)[0] - 0.25 * np.sum(m * self.posterior.overlap(m)))
 
-    def lowest(self, x: float, step: float) -> float:
-        """Place of the lowest signal, from a polynomial through five points a step apart."""
-        points = x + step * np.arange(-2.0, 3.0)
-        fit = Polynomial.fit(points, [self.square(p) for p in points], 4)
-        fine = np.linspace(points[0], points[-1], 2001)
-        return float(fine[int(np.argmin(fit(fine)))])
-
 
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
-    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`.
-
-    >>> answer = unequal_ceiling(CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.5, 0.3, 0.2]))
-    >>> round(answer.test_accuracy, 6), round(answer.test_loss, 6)
-    (0.940375, 0.157293)
-    """
+    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         answer: BayesPrediction = at_each_point(data, _ceiling)
     return replace(answer, algorithmic=labelled(answer.algorithmic, data))

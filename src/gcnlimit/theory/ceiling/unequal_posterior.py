@@ -136,15 +136,8 @@ def posterior_log_error(
     :math:`h_k = d_{kl}/2 + \log(w_l/w_k)/d_{kl}`. The error is the sum over :math:`k` of the probability that it does and no
     class before it does: positive terms, which keep their digits. With :math:`m` a multiple of the identity it is Eq. 8.4.
 
-    Parameters
-    ----------
-    m, fractions
-        Evidence, and fractions of the classes, from which the codes follow.
-    rule
-        For Gaussian variables, in two dimensions fewer than classes at least; of further ones the first serve.
-    mean
-        Matrix :math:`B` in place of :math:`m` in the mean :math:`B y_k` of the evidence, whose covariance :math:`m` the
-        decision takes for its strength.
+    The `rule` is for Gaussian variables in two dimensions fewer than classes at least. The matrix `mean` :math:`B` stands in
+    place of :math:`m` in the mean :math:`B y_k` of evidence whose covariance :math:`m` the decision takes for its strength.
     """
     if np.trace(m) <= 0.0:
         return float(np.log1p(-np.max(prior)))
