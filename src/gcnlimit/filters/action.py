@@ -65,18 +65,14 @@ def chebyshev_sum(weights: Block, operator: Any, block: Block, radius: float) ->
     here *= float(1.0 / radius)
     total += weights[1] * here
     for k in range(2, len(weights)):
-        _add_product(operator, here, before, 2.0 / radius if k % 2 else -2.0 / radius)
+        factor = float(2.0 / radius if k % 2 else -2.0 / radius)
+        if hasattr(operator, "add_product"):
+            operator.add_product(here, before, factor)
+        else:
+            before += factor * (operator @ here)
         before, here = here, before
         total += (weights[k] if k % 4 < 2 else -weights[k]) * here
     return total
-
-
-def _add_product(operator: Any, block: Block, out: Block, factor: float) -> None:
-    """``out += factor * (operator @ block)``, in place if the operator can."""
-    if hasattr(operator, "add_product"):
-        operator.add_product(block, out, factor)
-    else:
-        out += float(factor) * (operator @ block)
 
 
 def like(block: Block, numbers: Block) -> Block:

@@ -128,9 +128,8 @@ class Loss(ABC):
         super().__init_subclass__(**options)
         for base in cls.__mro__[1:]:
             if issubclass(base, Loss) and base is not Loss and base.__module__.startswith("gcnlimit."):
-                raise TypeError(
-                    f"{cls.__name__} derives from {base.__name__}, which is final; derive it from gcnlimit.Loss"
-                )
+                name = base.__name__
+                raise TypeError(f"{cls.__name__} derives from {name}, which is final; derive it from gcnlimit.Loss")
 
 
 def _derivatives(

@@ -140,8 +140,9 @@ class Posterior:
     def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
         ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
-        how = {"xatol": 1e-9}
-        found = minimize_scalar(lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options=how)
+        found = minimize_scalar(
+            lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options={"xatol": 1e-9}
+        )
         return float(np.exp(found.x)), -float(found.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
