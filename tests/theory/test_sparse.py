@@ -117,8 +117,8 @@ def test_a_degree_that_cannot_carry_the_signal_is_refused():
 
 
 def test_on_another_graph_the_free_entropy_counts_what_the_first_graph_taught():
-    home, there = (gl.CSBM(alpha=4, lam=0.5, mu=2.0, rho=rho) for rho in (0.1, 0.0))
+    home, there = (gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho) for rho in (0.3, 0.1))
     dense = gl.bayes_optimal(home, to=there)
-    found = gl.bayes_optimal(home, to=there, degree=60, population=600, sweeps=12)
+    found = gl.bayes_optimal(home, to=there, degree=60, population=800, sweeps=12)
     for mine, limit in ((found, dense), (found.two_stages, dense.two_stages)):
-        assert mine.free_entropy == pytest.approx(limit.free_entropy, abs=0.003)
+        assert mine.free_entropy == pytest.approx(limit.free_entropy, abs=0.015)
