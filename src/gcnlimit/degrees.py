@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+import scipy
 
 from gcnlimit._validation import broadcast, number, real
 from gcnlimit._values import Array, Value, brief
@@ -139,8 +139,10 @@ class Gamma(_OfVariance):
         if not self.variance:
             return 1.0
         k = 1.0 / self.variance
-        log = gammaln(k + power) - gammaln(k) - power * math.log(k) if k + power > 0.0 else math.inf
-        return math.exp(log)
+        if k + power <= 0.0:
+            return math.inf
+        gammaln = scipy.special.gammaln
+        return math.exp(gammaln(k + power) - gammaln(k) - power * math.log(k))
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from gcnlimit.errors import ParameterError, writing
 
@@ -77,7 +77,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
             "they must be whole, whole and real numbers"
         )
     try:
-        return sparse.csr_array((entries, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+        return scipy.sparse.csr_array((entries, indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
     except ValueError as error:
         raise ParameterError(f"{prefix}indptr and {prefix}indices are no sparse matrix: {error}") from None
 
