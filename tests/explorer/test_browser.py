@@ -21,9 +21,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from werkzeug.serving import make_server
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.app import Explorer, Handler, server_of
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.serve import Handler, server_of
 from gcnlimit.explorer.state import State
 
 PATIENCE = 60

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("dash")
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer
-from gcnlimit.explorer.serve import server_of
+from gcnlimit.explorer.app import Explorer, server_of
 from gcnlimit.explorer.state import State
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.explorer.state import CHOICES, State
-from gcnlimit.explorer.trials import Run, trial
+from gcnlimit.explorer.answers import Run, trial
 
 STATE = State(alpha=1.0, mu=1.0, rho=0.3, family="residual", depth=1, reg=1.0, nodes=500)
 

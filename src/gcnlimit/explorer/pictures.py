@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import (
-    FREE,
     LAYERS,
     SPARSE,
     STRENGTHS,
@@ -29,16 +27,12 @@ from gcnlimit.explorer.sentences import (
     axis_sentence,
     elsewhere_answer,
     layers_sentence,
-    reg_words,
     short,
     spectrum_sentence,
     strength_sentence,
 )
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
-
-MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}
-"""What is drawn against the strength, in words."""
 
 
 class Recipe(NamedTuple):
@@ -66,45 +60,29 @@ def needs(name: str, state: State) -> tuple[str, ...]:
 
 
 def strength(family: str, state: State, results: Results) -> Picture:
-    """Accuracy of a family, or its training loss, against its strength."""
+    """Accuracy of a family against its strength."""
     name = FAMILIES[family]
     found: Scan | None = results.get(family)
     points = 0 if found is None else found.x.size
     low, high = strength_range(family, state)
-    return Picture(
-        long_name(name),
-        MEASURES[state.measure],
-        WAIT if found is None else strength_sentence(family, state, found),
-        script(
-            data_line(state),
-            f"{name} = np.linspace({low}, {high}, {points})",
-            network_line(state, family, name),
-            f"print(gl.predict(data, gcn, throw=False).{state.measure})",
-        ),
-        predict_command(state, family, f"{low}:{high}:{points}"),
-        tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
-    )
-
-
-def _curves(family: str, state: State, results: Results) -> list[Curve]:
-    found: Scan | None = results.get(family)
     curves = []
     if found is not None:
-        curves.append(Curve(family_name(family), found.x, found.test_accuracy))
+        curves.append(Curve(family_name(family), found.x, found.y))
     if "ceiling" in results:
-        curves.append(_level(CEILING, np.array(strength_range(family, state)), results["ceiling"], "dash"))
+        curves.append(_level(CEILING, np.array([low, high]), results["ceiling"], "dash"))
     if found is not None:
         curves.append(_dot("best", found.top, found.height))
     if family == state.family and "here" in results:
         curves.append(_dot("here", state.strength, results["here"]))
-    return curves
-
-
-def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
-    if found is None or np.isnan(found.train_loss).all():
-        return []
-    low = np.nanargmin(found.train_loss)
-    return [Curve(family_name(family), found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
+    python = script(
+        data_line(state),
+        f"{name} = np.linspace({low}, {high}, {points})",
+        network_line(state, family, name),
+        "print(gl.predict(data, gcn, throw=False).test_accuracy)",
+    )
+    words = WAIT if found is None else strength_sentence(family, state, found)
+    command = predict_command(state, family, f"{low}:{high}:{points}")
+    return Picture(long_name(name), "test accuracy", words, python, command, tuple(curves))
 
 
 def _dot(name: str, x: float, y: float) -> Curve:
@@ -135,22 +113,16 @@ def along_axis(state: State, results: Results) -> Picture:
         else f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
     )
     option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' if log else ''}"}
-    return Picture(
-        axis_name(axis),
-        "test accuracy",
-        axis_sentence(state, results),
-        script(
-            f"for value in {values}:",
-            f"    {data_line(state, **{axis: 'int(value)' if axis == 'classes' else 'value'})}",
-            f"    {network_line(state, state.family, repr(state.strength))}",
-            "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
-        ),
-        ""
-        if axis == "classes"
-        else predict_command(state, state.family, str(getattr(state, state.parameter)), **option),
-        tuple(curves),
-        log=log,
+    python = script(
+        f"for value in {values}:",
+        f"    {data_line(state, **{axis: 'int(value)' if axis == 'classes' else 'value'})}",
+        f"    {network_line(state, state.family, repr(state.strength))}",
+        "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
     )
+    command = predict_command(state, state.family, str(getattr(state, state.parameter)), **option)
+    words = axis_sentence(state, results)
+    command = "" if axis == "classes" else command
+    return Picture(axis_name(axis), "test accuracy", words, python, command, tuple(curves), log=log)
 
 
 def axis_name(axis: str) -> str:
@@ -194,35 +166,28 @@ def _layers_code(state: State) -> str:
 
 
 def gap(state: State, results: Results) -> Picture:
-    """Bayes-optimal minus accuracy of the network, or of the best of its family, over both signals."""
+    """Bayes-optimal minus accuracy of the best of the family over both signals."""
     lam, mu = map_axes(state)
     z = results.get("gap")
-    who, code = _whose_gap(state)
+    family = map_family(state)
+    name = FAMILIES[family]
     sentence = WAIT
     if z is not None and not np.isnan(z).all():
         row, column = np.unravel_index(np.nanargmax(z), z.shape)
         sentence = (
-            f"Bayes-optimal accuracy minus that of {who}: at most {np.nanmax(z):.3f} in this picture, "
-            f"at lam = {short(lam[column])}, mu = {short(mu[row])}. Click to go to a point."
+            f"Bayes-optimal accuracy minus that of the best {family_name(family)} at infinite regularization: at most "
+            f"{np.nanmax(z):.3f} in this picture, at lam = {short(lam[column])}, mu = {short(mu[row])}. "
+            "Click to go to a point."
         )
-    axes = [f"{name} = np.linspace({x[0]}, {x[-1]}, {x.size})" for name, x in (("lam", lam), ("mu", mu))]
-    python = script(*axes, data_line(state, lam="lam", mu="mu[:, None]"), *code)
+    bounds = "(-1, 1)" if name == "theta" else "(-math.inf, math.inf)"
+    python = script(
+        *(f"{one} = np.linspace({x[0]}, {x[-1]}, {x.size})" for one, x in (("lam", lam), ("mu", mu))),
+        data_line(state, lam="lam", mu="mu[:, None]"),
+        network_line(state, family, "0.1", loss='"square"', reg="math.inf"),
+        f"print(gl.gap_map(data, gcn, {{{name!r}: {bounds}}}).gap)",
+    )
     drawn = None if z is None else Map(lam, mu, z, (state.lam, state.mu))
     return Picture(long_name("lam"), long_name("mu"), sentence, python, map=drawn)
-
-
-def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
-    """The network of the map in words, and the last lines of its code."""
-    if state.gap == "network":
-        gcn = network_line(state, state.family, repr(state.strength))
-        line = "print(gl.bayes_optimal(data).test_accuracy - gl.predict(data, gcn, throw=False).test_accuracy)"
-        return f"this network, at {reg_words(state)}", (gcn, line)
-    family = map_family(state)
-    name = FAMILIES[family]
-    bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
-    gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
-    line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family_name(family)} at infinite regularization", (gcn, line)
 
 
 def spectrum(state: State, results: Results) -> Picture:

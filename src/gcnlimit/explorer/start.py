@@ -26,14 +26,12 @@ LARGEST = 32 * 2**20
 
 def _of_problem(problem: Problem) -> State:
     data = problem.data
-    signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
-    classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    other: dict[str, Any] = {}
+    values: dict[str, Any] = {name: float(getattr(data, name)) for name in SIGNALS}
+    values["classes"] = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
+    values |= {"degrees_variance": _variance(data.degrees), "directed": data.directed, "degree": problem.degree}
     if problem.to is not None:
-        other = {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
-    hubs = _variance(data.degrees)
-    model: dict[str, Any] = signals | {"classes": classes, "degrees_variance": hubs, "directed": data.directed}
-    return State(**model, degree=problem.degree, **other)
+        values |= {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
+    return State(**values)
 
 
 def _has_controls(problem: Problem) -> bool:
@@ -79,7 +77,6 @@ PRESETS = {
         "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
         "Residual strength, square loss": _residual(),
         "Residual strength, logistic loss": _residual(**_STRONG, loss="logistic"),
-        "Training loss against residual strength": _residual(depth=1, measure="train_loss"),
         "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=float("inf")),
         "Diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
         "Diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
@@ -111,7 +108,7 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
     with tempfile.TemporaryDirectory() as folder:
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
         try:
-            return describe_file(state, *sorted(paths, key=_edge_like))
+            return describe(state, read(*sorted(paths, key=_edge_like)))
         except GCNLimitError as error:
             sentence = str(error)
             for path, name in paths.items():
@@ -119,10 +116,9 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
             raise GCNLimitError(sentence) from None
 
 
-def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[State, str]:
-    """State of the model that the graph in a file resembles, the network as it is, and what `recommend` says."""
-    data = read(path, nodes)
-    known = Dataset(data.graph, data.X, data.y).training() if data.train is None else data.training()
+def describe(state: State, data: Dataset) -> tuple[State, str]:
+    """State of the model that a graph resembles, the network as it is, and what `recommend` says."""
+    known = data.training()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
@@ -130,9 +126,8 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
     values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
     hubs = 0.0 if fitted.unequal else _variance(found.degrees)
-    fitted = fitted.replaced(
-        degrees_variance=hubs, normalization="symmetric", symmetrize=True, estimated=True
-    ).rounded()
+    network = {"normalization": "symmetric", "symmetrize": True}
+    fitted = fitted.replaced(**network, degrees_variance=hubs, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))
