@@ -130,6 +130,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(fi
     assert not file.with_name("grid.sqlite").exists()
 
 
+def test_parquet_holds_the_table(file, tmp_path):
+    pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    assert run(file, "--out", tmp_path / "answer.parquet").exit_code == 0
+    assert len(pandas.read_parquet(tmp_path / "answer.parquet")) == 15
+
+
 def test_failed_points_are_reported_with_their_reason(file):
     file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", "theta = [0.1, 0.45]"))
     result = run(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ import click
 from gcnlimit._runtime.extras import need
 from gcnlimit.cli.options import EXISTING
 from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
-from gcnlimit.errors import ParameterError, check_writable, writing
+from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _SHOWN = 3
 _TABLES = ("data", "network", "simulation", "tune", "solver", "axes")  # their names are those of `sweep`
 _RANGE = ("start", "stop", "num", "scale")
-_FORMATS = {".nc": "h5netcdf", ".csv": "pandas"}
+_FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 """Endings, and the package that writes each."""
 
 
@@ -28,7 +29,7 @@ _FORMATS = {".nc": "h5netcdf", ".csv": "pandas"}
 @click.argument("file", type=EXISTING)
 @click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
-@click.option("--out", type=FILE, help="Write the answer to a .nc or .csv file.")
+@click.option("--out", type=FILE, help="Write the answer to a .nc, .csv or .parquet file.")
 @plot_option
 @click.option("--store", type=FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
 def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
@@ -60,7 +61,7 @@ def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, sto
     store = store or Path(file).with_suffix(".sqlite")
     if out is not None:
         check_writable(out, _FORMATS)
-        need(f"a {out.suffix} file", "sweep", _FORMATS[out.suffix.lower()])
+        _check_package(_FORMATS[out.suffix.lower()])
     check_plot(plot, asked.axes)
     if store.exists() and not resume:
         raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
@@ -75,6 +76,12 @@ def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, sto
         x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
         draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
+
+
+def _check_package(package: str) -> None:
+    if package == "pyarrow" and importlib.util.find_spec(package) is None:
+        raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow")
+    need("--out", "sweep", package)
 
 
 class SweepFile(NamedTuple):
@@ -148,12 +155,14 @@ def _filter(table: Any) -> Any:
 
 
 def _export(dataset: xarray.Dataset, path: Path) -> None:
-    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV)."""
+    """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
+    ending = path.suffix.lower()
     with writing(path):
-        if path.suffix.lower() == ".nc":
+        if ending == ".nc":
             dataset.to_netcdf(path, engine="h5netcdf")
         else:
-            dataset.to_dataframe().reset_index().to_csv(path, index=False)
+            table = dataset.to_dataframe().reset_index()
+            (table.to_csv if ending == ".csv" else table.to_parquet)(path, index=False)
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:

@@ -18,9 +18,10 @@ import numpy as np
 from gcnlimit._runtime.processes import process_pool
 from gcnlimit._values import Array
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, Results, is_slow, strength_range
+from gcnlimit.explorer.computations import COMPUTATIONS, STRENGTHS, Results, is_quick, strength_range
 from gcnlimit.explorer.picture import Curve, Picture
 from gcnlimit.explorer.pictures import PICTURES, needs
+from gcnlimit.explorer.sentences import WAIT
 from gcnlimit.explorer.state import State
 from gcnlimit.simulation.simulate import simulate
 
@@ -136,7 +137,7 @@ class Answers:
     def now(self, state: State, client: str, number: int, seen: Sequence[str]) -> Iterator[tuple[str, Picture]]:
         """Pictures that are seen, with what is known; `number` counts the states of a client.
 
-        What explicit formulas or few equations give is computed here, of the first picture always, of others while time is left.
+        What is quick is computed here: of the first picture always, of the others while little time is spent.
         """
         self._latest.put(client, max(number, self._latest.get(client) or 0))
         spent = 0.0
@@ -176,17 +177,22 @@ class Answers:
         return number < (self._latest.get(client) or 0)
 
     def _draw(self, name: str, state: State) -> Picture:
+        """Picture of what is known; one whose numbers are refused, or not known yet, is a sentence."""
         wanted = needs(name, state)
         found = [self._get(one, state) for one in wanted]
-        picture = PICTURES[name].draw(state, self.results(wanted, state))
-        sentences = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
-        return picture.with_state(complete=None not in found, sentences=tuple(sentences))
+        known = self.results(wanted, state)
+        refused = dict.fromkeys(one.sentence for one in found if one is not None and one.sentence)
+        picture = Picture("" if refused else WAIT)
+        if all(one in known for one in wanted if one not in PICTURES[name].later):
+            picture = PICTURES[name].draw(state, known)
+        sentence = " ".join(filter(None, (picture.sentence, *refused)))
+        return replace(picture, complete=None not in found, sentence=sentence)
 
     def _compute(self, names: Iterable[str], state: State) -> float:
-        """Compute here what is prompt and not known, unless the state is slow; the processor seconds that it took."""
+        """Compute here what is quick and not known; the processor seconds that it took."""
         began = time.thread_time()
-        for name in () if is_slow(state) else names:
-            if COMPUTATIONS[name].prompt and self._get(name, state) is None:
+        for name in names:
+            if is_quick(name, state) and self._get(name, state) is None:
                 self._keep(name, state, compute(name, COMPUTATIONS[name].key(state)))
         return time.thread_time() - began
 

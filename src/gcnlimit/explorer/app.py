@@ -1,7 +1,7 @@
-"""The application: what follows what among controls, address, sampled graphs and downloads; and its server.
+"""The application: what follows what among controls, address and sampled graphs; and its server.
 
-Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of the
-address, and one function sets the controls from it.
+Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of
+the address, and one function sets the controls from it.
 
 Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before has been drawn,
 for the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON, one for
@@ -27,11 +27,10 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.answers import Answers, Trials, Worker
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import KINDS, layout
+from gcnlimit.explorer.page import layout
 from gcnlimit.explorer.picture import Picture
-from gcnlimit.explorer.pictures import PICTURES
 from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
-from gcnlimit.explorer.start import LARGEST, PRESETS, describe_upload
+from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -49,7 +48,6 @@ class Explorer:
         self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
         self.app.layout = lambda: layout(start or State(), sentence)
         _connect_controls(self.app)
-        _connect_downloads(self.app)
         _connect_trials(self.app, self.trials)
 
     def close(self) -> None:
@@ -67,8 +65,7 @@ def _connect_controls(app: Dash) -> None:
     values = [Input(name, "value") for name in (*FIELDS, "infinite")]
     collected = [Output("state", "data"), Output("link", "content")]
     app.clientside_callback(_in_page("collect"), *collected, *values, Held("limits", "data"), Held("examples", "data"))
-    app.clientside_callback(_in_page("theme"), Output("theme", "data"), Input("mode", "value"))
-    asked = [Input("state", "data"), Input("theme", "data"), Input("dots", "data"), Held("client", "data")]
+    asked = [Input("state", "data"), Input("dots", "data"), Held("client", "data")]
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
 
     controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
@@ -77,20 +74,12 @@ def _connect_controls(app: Dash) -> None:
 
     way = Output("url", "search", allow_duplicate=True)
     held = Held("state", "data")
-    app.callback(way, _said(), Input({"preset": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
+    app.callback(way, _said(), Input({"preset": ALL, "to": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
     app.callback(way, _said(), Input("best", "n_clicks"), held, prevent_initial_call=True)(_to_best)
     app.callback(way, _said(), Input("gap-shown", "clickData"), held, prevent_initial_call=True)(_to_click)
     files = [Input("upload", "contents"), Held("upload", "filename"), held]
     busy = [(Output("reading", "children"), "Reading your graph; a large one takes a minute ...", "")]
     app.callback(way, _said(), *files, running=busy, prevent_initial_call=True)(_to_upload)
-
-
-def _connect_downloads(app: Dash) -> None:
-    """Each picture to its files."""
-    for name in PICTURES:
-        for kind in KINDS[: 1 if name == "table" else None]:
-            saved = (Output(f"{name}-{kind}", "title"), Input(f"{name}-{kind}", "n_clicks"))
-            app.clientside_callback(_in_page("save"), *saved, prevent_initial_call=True)
 
 
 def _connect_trials(app: Dash, trials: Trials) -> None:
@@ -152,10 +141,7 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
 
 
 def _to_preset(clicks: list[int | None]) -> Any:
-    if not any(clicks):
-        return no_update, no_update
-    presets = {name: state for group in PRESETS.values() for name, state in group.items()}
-    return presets[ctx.triggered_id["preset"]].query(), ""
+    return (ctx.triggered_id["to"], "") if any(clicks) else (no_update, no_update)
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -219,7 +205,7 @@ def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
         for name, picture in found:
             drawn = explorer.trials.with_dots(name, picture, client, state)
             words = answers(state, known.results(ANSWERS, state))
-            yield {"picture": name, **_shown(drawn, given["theme"]), "answers": words}
+            yield {"picture": name, **_shown(drawn), "answers": words}
         yield {"waiting": known.waiting(state)}
     except GCNLimitError as error:
         yield {"refused": f"{str(error).rstrip('.')}."}
@@ -228,7 +214,7 @@ def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
         yield {"refused": _FAULT}
 
 
-def _shown(picture: Picture, theme: str) -> dict[str, Any]:
+def _shown(picture: Picture) -> dict[str, Any]:
     """What the page draws; a picture that waits for its numbers stays as it was."""
     code = "\n\n".join(filter(None, (picture.python, picture.command)))
     shown = {"sentence": picture.sentence, "code": code, "complete": picture.complete}
@@ -236,7 +222,7 @@ def _shown(picture: Picture, theme: str) -> dict[str, Any]:
         return shown
     if picture.table is not None:
         return shown | {"table": picture.table}
-    return shown | {"figure": picture.figure(theme)}
+    return shown | {"figure": picture.figure()}
 
 
 def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: int = 8050, browser: bool = True) -> None:

@@ -138,11 +138,12 @@ def along(state: State) -> tuple[Array, Array]:
     return network, _along(state, bayes_optimal)
 
 
-def best_along(state: State) -> Array:
-    """Accuracy of the best of the family along the axis, at infinite regularization."""
+def best_along(state: State) -> tuple[Array, Array]:
+    """Values along the axis, and the accuracy there of the best of the family at infinite regularization."""
     _check_cost(state, state.family, ("diffusion", "residual"))
     gcn = state.explicit(state.family)
-    return _along(state, lambda data: tune(data, gcn, {state.parameter: FREE[state.parameter]}).prediction)
+    free = {state.parameter: FREE[state.parameter]}
+    return axis_values(state), _along(state, lambda data: tune(data, gcn, free).prediction)
 
 
 def gap(state: State) -> Array:
@@ -243,7 +244,9 @@ def elsewhere(state: State) -> Elsewhere:
     """Accuracy of the trained network on graphs of other signals."""
     _check_alike(state, "The accuracy on another graph")
     x = np.append(np.linspace(*state.span("to_lam"), _ELSEWHERE), state.to_lam)
-    data, gcn, there = state.data, state.gcn, state.other(x)
+    data = state.data
+    gcn = state.gcn
+    there = state.other(x)
     best = best_test_filter(data, gcn, there)
     none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
     same = np.full(x.size, np.nan)
@@ -276,14 +279,17 @@ def _ceiling(state: State, degree: float | None = None) -> float:
     return float(bayes_optimal(state.data, degree=degree).test_accuracy)
 
 
+def _depth(family: str) -> tuple[str, ...]:
+    return ("depth",) if family == "residual" else ()
+
+
 def _network(state: State) -> tuple[str, ...]:
-    return ("family", state.parameter, *(("depth",) if state.family == "residual" else ()), *LEARNING)
+    return ("family", state.parameter, *_depth(state.family), *LEARNING)
 
 
 def _best_of(state: State, *drawn: str) -> tuple[str, ...]:
     """What the best of the family at infinite regularization depends on, drawn along some parameters of the data."""
-    depth = ("depth",) if state.family == "residual" else ()
-    return (*_signals(state, *drawn), "family", *depth, "symmetrize", "normalization")
+    return (*_signals(state, *drawn), "family", *_depth(state.family), "symmetrize", "normalization")
 
 
 def _signals(state: State, *drawn: str) -> tuple[str, ...]:
@@ -296,10 +302,8 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
 
 
 def _scanned(family: str) -> Computation:
-    depth = ("depth",) if family == "residual" else ()
-    return Computation(
-        partial(scan, family), lambda state: (*_DATA, *LEARNING, *depth, *_beyond(state, FAMILIES[family]))
-    )
+    names = (*_DATA, *LEARNING, *_depth(family))
+    return Computation(partial(scan, family), lambda state: (*names, *_beyond(state, FAMILIES[family])))
 
 
 COMPUTATIONS: dict[str, Computation] = {
@@ -345,9 +349,11 @@ def _slow_ceiling(state: State) -> bool:
     return state.classes.count(",") > 1
 
 
-def is_slow(state: State) -> bool:
-    """Whether a curve takes more than a moment: long averages, slow ceilings, hubs layer by layer."""
-    return _slow_ceiling(state) or state.normalization != "symmetric" or (state.finite and _solved(state) == _AVERAGED)
+def is_quick(name: str, state: State) -> bool:
+    """Whether a moving slider need not wait long for a computation; a point is quick where its curve may not be."""
+    unequal = state.unequal and state.loss != "square"
+    slow = state.finite and (unequal or not state.symmetric or _solved(state) == _AVERAGED)
+    return COMPUTATIONS[name].prompt and not _slow_ceiling(state) and (name in {"ceiling", "here"} or not slow)
 
 
 def _along(state: State, answer: Callable[[Any], Any]) -> Array:

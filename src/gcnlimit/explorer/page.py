@@ -39,14 +39,11 @@ _LABELS = {
     "normalization": "Normalization by the degrees",
     "elsewhere": "Test on another graph",
     "axis": "Vary",
-    "mode": "Colours",
     "degrees_variance": "hubs: variance of the degrees",
     "to_lam": "signal of the other graph (lam')",
     "to_mu": "signal of its features (mu')",
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
-KINDS = ("csv", "png", "svg")
-"""Kinds of files in which a picture can be saved; a table is the first."""
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
 _FILTER = ("family", "depth", *FAMILIES.values())
 _LEARNING = ("loss", "infinite", "reg", "symmetrize", "normalization")
@@ -57,7 +54,7 @@ def layout(start: State, sentence: str = "") -> Any:
     sliders = {name: [*limit.slider, limit.log, limit.whole] for name, limit in LIMITS.items()}
     presets = {name: state.texts() for group in PRESETS.values() for name, state in group.items()}
     stored: dict[str, Any] = {"client": uuid.uuid4().hex, "limits": sliders, "examples": presets}
-    stored |= {"start": start.query(), "state": None, "theme": "light", "dots": None, "asked": None}
+    stored |= {"start": start.query(), "state": None, "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
     # reached by the keyboard, since their box is scrolled on narrow screens
     lines = [html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control") for name, words in _QUESTIONS.items()]
@@ -100,11 +97,7 @@ def _controls(start: State) -> list[Any]:
             html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
             html.Span("", id="progress-text", role="status"),
         ),
-        _group(
-            "This page",
-            _choice("mode", ("automatic", "light", "dark"), "automatic"),
-            html.Div(copy, className="row"),
-        ),
+        html.Div(copy, className="row"),
     ]
 
 
@@ -113,7 +106,8 @@ def _starts() -> list[Any]:
     examples: list[Any] = []
     for title, states in PRESETS.items():
         examples.append(html.H4(title))
-        examples += [html.Button(name, id={"preset": name}, className="preset") for name in states]
+        for name, state in states.items():
+            examples.append(html.Button(name, {"preset": name, "to": state.query()}, className="preset"))
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
@@ -181,9 +175,10 @@ def _picture(name: str, *above: Any) -> Any:
 
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
+    kinds = ("csv",) if name == "table" else ("csv", "png", "svg")
     files = [
-        html.Button(kind.upper(), id=f"{name}-{kind}", **{"aria-label": f"{kind.upper()}: {title}"})
-        for kind in KINDS[: 1 if name == "table" else None]
+        html.Button(kind.upper(), id=f"{name}-{kind}", className="save", **{"aria-label": f"{kind.upper()}: {title}"})
+        for kind in kinds
     ]
     return [
         html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),

@@ -145,8 +145,6 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
 
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
-    if "here" not in results or "ceiling" not in results:
-        return WAIT
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
     if "best along" not in results:
         return here

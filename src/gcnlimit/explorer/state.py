@@ -95,8 +95,11 @@ class State:
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
         _numbers("coefficients", state.coefficients)
-        if state.hubs:
-            state._check_hubs()
+        if state.hubs and state.unequal:
+            raise ParameterError(
+                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
+            )
+        state.gcn.normalization.check(Gamma(state.degrees_variance))
         return state
 
     @classmethod
@@ -198,14 +201,6 @@ class State:
     def hubs(self) -> bool:
         """Whether degrees vary."""
         return self.degrees_variance > 0.0
-
-    def _check_hubs(self) -> None:
-        """Refuse what has no theory where degrees vary."""
-        if self.unequal:
-            raise ParameterError(
-                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
-            )
-        self.gcn.normalization.check(Gamma(self.degrees_variance))
 
     @property
     def symmetric(self) -> bool:
