@@ -310,7 +310,7 @@ def test_pictures_of_the_documentation(page):
     page.until(page.complete)
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
-        page.browser.set_window_size(1400, 1750)
+        page.browser.set_window_size(1400, 2000)
         time.sleep(1.0)
         page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
         page.browser.set_window_size(1300, 1000)

@@ -57,7 +57,7 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
+    data = load_labelled(file, split=split, **tables)
     given = data.training(split)
     if all(known(given)):
         click.echo("Every node is labelled: there is nothing to classify. The accuracies are leave-one-out.", err=True)
@@ -88,7 +88,10 @@ def known(classes: Any) -> list[bool]:
 def _network(model: Any) -> str:
     if not model.uses_graph_:
         return "features alone"
-    return "average" if model.table_ else f"{model.family_} {model.strength_:g}"
+    if model.table_:
+        return "average"
+    family = "PageRank" if model.family_ == "pagerank" else model.family_
+    return f"{family} {model.strength_:g}"
 
 
 def _write(data: Any, given: Any, model: Any, path: Path) -> None:

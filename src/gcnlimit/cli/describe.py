@@ -29,7 +29,7 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
       gcnlimit describe edges.csv --nodes nodes.csv --plot spectrum.png
     """
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
+    data = load_labelled(file, split=split, **tables)
     known = data.y if split is None else data.training(split)
     with progress_bar("Describing", None, unit="steps"):
         from gcnlimit.real.describe import describe

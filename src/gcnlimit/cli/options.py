@@ -233,10 +233,10 @@ class Grid:
             self.inputs["depth"] = depth
 
 
-def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
+def load_labelled(file: str, nodes: str | None = None, split: int | None = None, **tables: Any) -> Any:
     """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels.
 
-    What was done to the tables is printed to standard error.
+    What was done to the tables is printed to standard error; `split` is refused where the file has none.
     """
     with progress_bar("Reading", None):
         from gcnlimit import real
@@ -250,4 +250,6 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
                 f"{file!r} lists edges only; give the table of nodes, with the classes of some, by --nodes"
             )
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
+    if split and not data.splits:
+        raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out to train on all labels")
     return data

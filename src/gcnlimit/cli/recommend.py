@@ -32,7 +32,7 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
       gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
+    data = load_labelled(file, split=split, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
         from gcnlimit import recommend
 
