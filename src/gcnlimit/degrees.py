@@ -23,6 +23,7 @@ from gcnlimit.errors import ParameterError
 _STEP = 0.22  # of the trapezoid rule in log theta, whose integrands are analytic in a strip of half-width pi/2
 _FINE = 0.55  # the same in deviations of log theta, for a narrow law
 _REACH = 38.0  # fall of the logarithm of a density at which it ends
+_ALIKE = 1e-15  # variance below which degrees are all alike: rounding moves an accuracy as much
 _LEAST = -64.0  # log theta below which nothing depends on theta any more
 
 
@@ -109,7 +110,8 @@ class _OfVariance(DegreeLaw):
     variance: float
 
     def __init__(self, variance: float) -> None:
-        object.__setattr__(self, "variance", number("variance", variance, low=0, high=100))
+        given = number("variance", variance, low=0, high=100)
+        object.__setattr__(self, "variance", given if given > _ALIKE else 0.0)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -139,10 +141,7 @@ class Gamma(_OfVariance):
         if not self.variance:
             return 1.0
         k = 1.0 / self.variance
-        if k + power <= 0.0:
-            return math.inf
-        gammaln = scipy.special.gammaln
-        return math.exp(gammaln(k + power) - gammaln(k) - power * math.log(k))
+        return float(scipy.special.poch(k, power) * k**-power) if k + power > 0.0 else math.inf
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)
