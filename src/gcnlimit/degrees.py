@@ -80,11 +80,7 @@ class DegreeLaw(Value):
 
 
 def as_degrees(value: object) -> DegreeLaw | None:
-    """Return the law of the degrees, None if they are all alike.
-
-    >>> as_degrees(Gamma(0.0)) is None
-    True
-    """
+    """Return the law of the degrees, None if they are all alike."""
     if value is None or (isinstance(value, DegreeLaw) and value.bounds == (1.0, 1.0)):
         return None
     if isinstance(value, DegreeLaw):
@@ -122,18 +118,9 @@ class _OfVariance(DegreeLaw):
 class Gamma(_OfVariance):
     r"""Gamma law of mean 1, :math:`p(\theta) \propto \theta^{k-1} e^{-k\theta}`, of shape :math:`k` one over the variance.
 
-    Parameters
-    ----------
-    variance
-        Variance of the propensities; 0 for degrees that are all alike.
-
-    Examples
-    --------
     >>> law = Gamma(variance=0.5)
     >>> round(law.average(law.theta**2), 12), law.moment(2.0).__round__(12)
     (1.5, 1.5)
-    >>> law.moment(-2.0)
-    inf
     """
 
     def moment(self, power: float) -> float:
@@ -161,13 +148,6 @@ class Gamma(_OfVariance):
 class LogNormal(_OfVariance):
     r"""Log-normal law of mean 1: :math:`\log\theta \sim \mathcal N(-s^2/2, s^2)` with :math:`s^2 = \log(1 + \text{variance})`.
 
-    Parameters
-    ----------
-    variance
-        Variance of the propensities; 0 for degrees that are all alike.
-
-    Examples
-    --------
     >>> law = LogNormal(variance=1.0)
     >>> round(law.mean_root, 12) == round(2.0**-0.125, 12)
     True
@@ -191,19 +171,7 @@ class LogNormal(_OfVariance):
 class Pareto(DegreeLaw):
     r"""Power law :math:`p(\theta) \propto \theta^{-\text{exponent}}` between a smallest propensity and `cut` times it, of mean 1.
 
-    Parameters
-    ----------
-    exponent
-        Exponent of the density; 2 to 3 in many networks.
-    cut
-        Largest propensity over the smallest, above 1.
-
-    Examples
-    --------
-    >>> law = Pareto(exponent=2.5, cut=10)
-    >>> round(law.average(law.theta**2) - 1.0, 10)
-    0.4928351421
-    >>> low, high = law.bounds
+    >>> low, high = Pareto(exponent=2.5, cut=10).bounds
     >>> round(high / low, 12)
     10.0
     """

@@ -22,7 +22,7 @@ from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
 from gcnlimit.real.networks import HOPS, NO_GRAPH, choose, networks
 from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
-from gcnlimit.results.plot import ready_axes
+from gcnlimit.results.show import ready_axes
 
 NORMALIZATIONS = {"symmetric": "normalized", "centred": "centred", "regularized": "regularized", "none": "paper"}
 DEPLOYED = ("same", "tuned")
