@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammainc
+import scipy
 
 from gcnlimit._values import Array, Parameter
 from gcnlimit.filters.action import Block, Chain, series_sum
@@ -99,7 +99,7 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
         length = length - (length * slope - length + R - wanted) / slope
     length = np.ceil(length)
     for _ in range(8):  # the bound is safe by a few terms; the tail itself is an incomplete gamma function
-        shorter = (gammainc(length, R) <= accuracy) & (length > 1.0)
+        shorter = (scipy.special.gammainc(length, R) <= accuracy) & (length > 1.0)
         if not shorter.any():
             break
         length = length - shorter

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
+import scipy
 
 from gcnlimit._values import Array, Value
 from gcnlimit.losses.base import Form, Loss
@@ -71,8 +71,8 @@ class Logistic(Value, Loss):
     def derivatives(self, z: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`-\sigma(-z)` and :math:`\sigma(z)\,\sigma(-z)`."""
         z = np.asarray(z, float)
-        s = expit(-z)
-        return np.asarray(-s), np.asarray(s * expit(z))
+        s = scipy.special.expit(-z)
+        return np.asarray(-s), np.asarray(s * scipy.special.expit(z))
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Root of :math:`x = \omega + v\,\sigma(-x)`, by Newton's method.
@@ -87,7 +87,7 @@ class Logistic(Value, Loss):
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
         x = np.maximum(start + size * (1.0 - np.log1p(size) / (2.0 + size)), 0.0)
         for _ in range(100):
-            s = expit(-x)
+            s = scipy.special.expit(-x)
             step = (start + v * s - x) / (1.0 + v * s * (1.0 - s))
             x = np.maximum(x + step, 0.0)
             if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
