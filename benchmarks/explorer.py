@@ -147,7 +147,7 @@ def client(address: str, number: int, end: float, took: list[float], errors: lis
     while time.monotonic() < end:
         count += 1
         values = {"lam": round(draw.uniform(-3, 3), 3), "mu": round(draw.uniform(0, 10), 3)}
-        asked: dict[str, Any] = {"values": values, "client": f"client {number}", "number": count, "theme": "light"}
+        asked: dict[str, Any] = {"values": values, "client": f"client {number}", "number": count}
         asked["seen"] = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
         for more in ({}, {"rest": True}) if count % 10 == 0 else ({},):
             request = urllib.request.Request(

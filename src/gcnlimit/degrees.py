@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import poch
+import scipy
 
 from gcnlimit._validation import broadcast, number, real
 from gcnlimit._values import Array, Value, brief
@@ -128,7 +128,7 @@ class Gamma(_OfVariance):
         if not self.variance:
             return 1.0
         k = 1.0 / self.variance
-        return float(poch(k, power) * k**-power) if k + power > 0.0 else math.inf
+        return float(scipy.special.poch(k, power) * k**-power) if k + power > 0.0 else math.inf
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)

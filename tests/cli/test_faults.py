@@ -63,7 +63,7 @@ def test_an_extreme_option_gives_numbers_or_one_sentence(verb, tmp_path, monkeyp
             answers_or_refuses(verb, *words, *VERBS[verb])
 
 
-@pytest.mark.parametrize("option", ["--t", "--reg", "--tol", "--max-iterations"])
+@pytest.mark.parametrize("option", ["--t", "--reg"])
 def test_an_extreme_network_gives_numbers_or_one_sentence(option):
     for value in ("1e-300", "1e-20", "1e20", "1e155", "1e300", "0", "-1", "nan"):
         network = {"--t": "1", "--reg": "1"} | {option: value}

@@ -85,3 +85,27 @@ def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
     assert "30 of 60 nodes have no label (NA)." in done.stderr
     assert "Ignored" in done.stderr
     assert "30 labelled: a" in done.stdout
+
+
+def test_a_split_that_tables_do_not_have_is_refused(tmp_path):
+    data = real.read(TEXAS)
+    real.write(real.Dataset(data.graph, data.X, data.training()), tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    words = ["classify", str(tmp_path / "edges.csv"), "--nodes", str(tmp_path / "nodes.csv"), "--split", "3"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2
+    assert "has no splits" in done.stderr
+
+
+def test_explore_reads_tables_as_the_other_verbs_do(tmp_path, monkeypatch):
+    pytest.importorskip("dash")
+    shown = []
+    monkeypatch.setattr("gcnlimit.explorer.app.serve", lambda *given, **how: shown.append((given, how)))
+    data = real.read(TEXAS)
+    real.write(real.Dataset(data.graph, data.X, data.training()), tmp_path / "edges.csv", tmp_path / "nodes.csv")
+    table = (tmp_path / "nodes.csv").read_text().replace("label", "role", 1)
+    (tmp_path / "nodes.csv").write_text(table)
+    words = [tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv", "--label", "role", "--undirected"]
+    run("explore", *words, "--no-browser")
+    (state, sentence), how = shown[0]
+    assert (state.directed, state.estimated, how["browser"]) == (False, True, False)
+    assert "183 nodes" in sentence

@@ -1,7 +1,5 @@
 """A sweep written as a file: what it means, what is refused, and the verb that runs it."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 import xarray as xr
@@ -9,7 +7,7 @@ from click.testing import CliRunner
 
 import gcnlimit as gl
 from gcnlimit.cli.app import app
-from gcnlimit.cli.sweep import export, read_file
+from gcnlimit.cli.sweep import read_file
 from gcnlimit.sweeps import run as sweep_run
 from gcnlimit.sweeps.producers import compute
 
@@ -50,7 +48,6 @@ def test_the_file_means_the_call(file):
     asked = read_file(file)
     ds = gl.sweep(asked.what, fixed=asked.fixed, axes=asked.axes)
     xr.testing.assert_equal(ds, expected())
-    assert asked.store == file.with_name("grid.sqlite")
 
 
 def test_logarithmic_ranges_and_named_filters(tmp_path):
@@ -86,7 +83,6 @@ def test_logarithmic_ranges_and_named_filters(tmp_path):
         ("[axes]", "[solver]\nmax_iterations = []\n[axes]", "max_iterations = [] is not allowed"),
         ("t = [0.5, 1.0, 1.5]", "filter = [{t = 1, theta = 0.1}]", "a filter has one parameter"),
         ("t = [0.5, 1.0, 1.5]", "nodes = [10]", "'nodes' is not an axis of predict"),
-        ("[data]", "store = 3\n[data]", "store must be the name of a file"),
         ("[data]", "tune = 3\n[data]", "must be a table: write [tune]"),
     ],
 )
@@ -134,17 +130,10 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(fi
     assert not file.with_name("grid.sqlite").exists()
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is not None, reason="pyarrow is installed")
-def test_parquet_asks_for_its_package(file, tmp_path):
-    result = run(file, "--out", tmp_path / "answer.parquet")
-    assert result.exit_code == 2
-    assert "pip install pyarrow" in result.stderr
-
-
-def test_parquet_holds_the_table(tmp_path):
+def test_parquet_holds_the_table(file, tmp_path):
     pytest.importorskip("pyarrow")
     pandas = pytest.importorskip("pandas")
-    export(expected(), tmp_path / "answer.parquet")
+    assert run(file, "--out", tmp_path / "answer.parquet").exit_code == 0
     assert len(pandas.read_parquet(tmp_path / "answer.parquet")) == 15
 
 

@@ -48,7 +48,6 @@ def test_tune_over_a_range_and_layer_by_layer():
         (["--free", "t=0:1", "--per-layer"], "--per-layer"),
         (["--free", "speed=0:1"], "'speed' is not a parameter to tune"),
         (["--free", "thta=0:1"], "did you mean 'theta'"),
-        (["--free", "t=0:10", "--free", "t=0:1"], "--free t=LOW:HIGH is given twice"),
         (["--free", "t=0:10", "--t", "1,2"], "--t has several values and is free"),
         (["--free", "coefficients=-1:1"], "give the coefficients with which the search begins"),
         (["--free", "theta=0:1", "--t", "1"], "choose one filter"),

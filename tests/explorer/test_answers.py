@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gcnlimit.explorer import answers as module
-from gcnlimit.explorer.answers import FIRST, MORE, Answers, Computed, Worker
+from gcnlimit.explorer.answers import Answers, Computed, Worker
 from gcnlimit.explorer.computations import COMPUTATIONS
 from gcnlimit.explorer.state import State
 
@@ -20,19 +20,23 @@ class Here:
 
 
 class Counted:
-    """In place of the computations: their names, and the seconds that each is said to take."""
+    """In place of the computations: their names, and the processor seconds that each takes."""
 
     def __init__(self, **seconds):
-        self.names, self.seconds = [], seconds
+        self.names = []
+        self.seconds = seconds
 
     def __call__(self, name, state):
         self.names.append(name)
-        return Computed(None, "Left out.", self.seconds.get(name, 0.001))
+        end = time.thread_time() + self.seconds.get(name, 0.0)
+        while time.thread_time() < end:
+            pass
+        return Computed(None, "Left out.")
 
 
 @pytest.fixture
 def counted(monkeypatch):
-    found = Counted(along=2 * FIRST, residual=0.6 * MORE, pagerank=0.6 * MORE, diffusion=0.8 * FIRST)
+    found = Counted(residual=module._QUICK)
     monkeypatch.setattr(module, "compute", found)
     return found
 
@@ -51,8 +55,6 @@ def test_a_number_is_computed_once_for_all_states_that_it_does_not_depend_on(cou
 
 def test_a_movement_computes_its_first_picture_and_others_only_while_they_are_quick(counted):
     served = Answers(Here(), Here())
-    rested(served, State())
-    counted.names.clear()
     seen = ["strength-diffusion", "strength-residual", "strength-pagerank", "axis"]
     pictures = dict(served.now(State(lam=0.5, mu=3.0), "me", 1, seen))
     assert counted.names == ["ceiling", "here", "diffusion", "residual"]
@@ -76,10 +78,16 @@ def test_a_later_state_of_the_same_client_wins(counted):
     assert list(served.later(State(), "another", 1, []))
 
 
-@pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "gap", "elsewhere"])
+def test_where_curves_are_slow_a_movement_computes_its_point_alone(counted):
+    state = State(reg=1.0, symmetrize=False)
+    list(Answers(Here(), Here()).now(state, "me", 1, ["strength-diffusion", "axis"]))
+    assert counted.names == ["ceiling", "here"]
+
+
+@pytest.mark.parametrize("name", ["ceiling", "here", "diffusion", "along", "depth", "elsewhere"])
 def test_a_number_depends_on_nothing_else_than_it_says(name):
     data = {"lam": 0.7, "mu": 40.0, "rho": 0.2, "classes": "3"}
-    state = State(**data, t=7.0, symmetrize=False, axis="mu", gap="network", nodes=300, to_lam=0.4, to_mu=30.0)
+    state = State(**data, t=7.0, symmetrize=False, axis="mu", nodes=300, to_lam=0.4, to_mu=30.0)
     one = COMPUTATIONS[name]
     np.testing.assert_equal(one.compute(state), one.compute(one.key(state)))
 

@@ -21,9 +21,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from werkzeug.serving import make_server
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer
+from gcnlimit.explorer.app import Explorer, Handler, server_of
 from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.serve import Handler, server_of
 from gcnlimit.explorer.state import State
 
 PATIENCE = 60
@@ -186,8 +185,13 @@ def test_a_click_on_the_map_goes_there(page):
     page.until(lambda: (page.state().lam, page.state().mu) == (-1.2, 4.0))
 
 
-def test_the_example_that_is_shown_is_marked(page):
-    page.run("[...document.querySelectorAll('.preset')].find(b => b.textContent === 'Heterophily').click()")
+def test_an_example_is_shown_and_marked_again_and_again(page):
+    example = "[...document.querySelectorAll('.preset')].find(b => b.textContent === 'Heterophily').click()"
+    page.run(example)
+    page.until(lambda: page.state() == State(lam=-1.0, t=-1.0))
+    page.type("lam", "0.5")
+    page.until(lambda: page.state() == State(lam=0.5, t=-1.0))
+    page.run(example)
     page.until(lambda: page.state() == State(lam=-1.0, t=-1.0))
     marked = "return [...document.querySelectorAll('.preset[aria-current]')].map(b => b.textContent)"
     page.until(lambda: page.run(marked) == ["Heterophily"])
@@ -291,11 +295,13 @@ def test_a_saved_table_of_numbers_is_what_is_drawn(page, tmp_path):
 
 def test_dark_colours_and_narrow_screens(page):
     page.run("window.scrollTo(0, 0)")
-    page.run("document.querySelector('#mode input[value=dark]').click()")
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     page.until(lambda: page.run("return document.documentElement.dataset.theme") == "dark")
     page.browser.set_window_size(400, 900)
     time.sleep(0.5)
     assert page.run("return document.documentElement.scrollWidth <= window.innerWidth")
+    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     page.browser.set_window_size(1300, 1000)
 
 
@@ -304,7 +310,7 @@ def test_pictures_of_the_documentation(page):
     page.until(page.complete)
     folder = os.environ.get("GCNLIMIT_SCREENSHOTS")
     if folder:
-        page.browser.set_window_size(1400, 1750)
+        page.browser.set_window_size(1400, 2000)
         time.sleep(1.0)
         page.browser.save_screenshot(str(pathlib.Path(folder) / "explorer.png"))
         page.browser.set_window_size(1300, 1000)

@@ -7,8 +7,7 @@ import pytest
 pytest.importorskip("dash")
 
 import gcnlimit as gl
-from gcnlimit.explorer.app import Explorer
-from gcnlimit.explorer.serve import server_of
+from gcnlimit.explorer.app import Explorer, server_of
 from gcnlimit.explorer.state import State
 
 
@@ -57,10 +56,10 @@ def test_the_layout_names_every_control(client):
     [
         (b"no json", "reload"),
         (b"[]", "reload"),
-        (b'{"values": 3, "client": "", "number": 1, "theme": "light", "seen": []}', "reload"),
-        (b'{"values": {}, "client": "", "number": 1, "theme": "light", "seen": ["../etc"]}', "reload"),
-        (b'{"values": {"rho": 7}, "client": "", "number": 1, "theme": "dark", "seen": []}', "rho"),
-        (b'{"values": {"lam": [1]}, "client": "", "number": 1, "theme": "dark", "seen": []}', "lam"),
+        (b'{"values": 3, "client": "", "number": 1, "seen": []}', "reload"),
+        (b'{"values": {}, "client": "", "number": 1, "seen": ["../etc"]}', "reload"),
+        (b'{"values": {"rho": 7}, "client": "", "number": 1, "seen": []}', "rho"),
+        (b'{"values": {"lam": [1]}, "client": "", "number": 1, "seen": []}', "lam"),
     ],
 )
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
@@ -74,7 +73,7 @@ def broken(*_):
 
 def test_a_fault_behind_a_picture_is_said_and_logged(explorer, client, monkeypatch, caplog):
     monkeypatch.setattr(explorer.answers, "now", broken)
-    asked = {"values": {}, "client": "me", "number": 1, "theme": "light", "seen": []}
+    asked = {"values": {}, "client": "me", "number": 1, "seen": []}
     answer = client.post("/pictures", json=asked, headers={"Host": "localhost"})
     assert "The explorer failed" in json.loads(answer.text)["refused"]
     assert "ZeroDivisionError: a bug" in caplog.text
@@ -85,14 +84,13 @@ def test_an_answer_holds_the_numbers_of_the_library(client):
         "values": {"lam": 0.5},
         "client": "me",
         "number": 1,
-        "theme": "light",
         "seen": ["strength-diffusion"],
         "rest": True,
     }
     lines = map(json.loads, client.post("/pictures", json=asked, headers={"Host": "localhost"}).response)
     answer = next(line for line in lines if line["picture"] == "strength-diffusion")
-    traces = {trace["name"]: trace for trace in answer["figure"]["data"]}
+    curves = {curve["name"]: curve for curve in answer["figure"]["curves"]}
     state = State(lam=0.5)
-    assert traces["here"]["y"] == [gl.predict(state.data, state.gcn).test_accuracy]
-    assert traces["Bayes-optimal"]["y"] == [gl.bayes_optimal(state.data).test_accuracy] * 2
-    assert f"{traces['best']['y'][0]:.4f}" in answer["answers"]["depth-answer"]
+    assert curves["here"]["y"] == [gl.predict(state.data, state.gcn).test_accuracy]
+    assert curves["Bayes-optimal"]["y"] == [gl.bayes_optimal(state.data).test_accuracy] * 2
+    assert f"{curves['best']['y'][0]:.4f}" in answer["answers"]["depth-answer"]

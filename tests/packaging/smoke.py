@@ -52,7 +52,7 @@ def cli() -> None:
 
 def everything() -> None:
     """Each optional package, once."""
-    import gcnlimit.explorer.serve
+    import gcnlimit.explorer.app
 
     table = gl.sweep("predict", data=DATA, gcn=NETWORK, axes={"lam": [0.5, 1.0]}, store="sweep.sqlite", workers=2)
     _close(table.test_accuracy.sel(lam=1.0).item(), EXACT["network"])
@@ -61,9 +61,9 @@ def everything() -> None:
     _run("figure", "learning-rates", "--trials", "0")
     given = gl.sample(DATA, nodes=300, degree=20, seed=0)
     X, y, A = given.observation.features, given.observation.train_labels, given.observation.adjacency
-    assert given.to_networkx().number_of_nodes() == 300
+    assert gl.real.to_networkx(given.to_dataset()).number_of_nodes() == 300
     assert gl.GraphClassifier().fit(X, y, graph=A).predict(X, graph=A).shape == (300,)
-    assert callable(gcnlimit.explorer.serve.serve)
+    assert callable(gcnlimit.explorer.app.serve)
 
 
 def _run(*words: str) -> str:

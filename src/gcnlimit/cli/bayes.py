@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options
-from gcnlimit.cli.output import Failures, output_options, show_grid, waiting
+from gcnlimit.cli.output import output_options, show_grid, waiting
 
 
 @click.command("bayes", no_args_is_help=True)
@@ -28,7 +28,6 @@ def command(*, form: str, degree: float | None, **given: Any) -> None:
     grid = Grid(given)
     with waiting("computing the ceiling"):
         found = bayes_optimal(grid.data(), degree=degree)
-    failures = Failures(grid, found)
     columns = found.distinct()
     title = "Bayes-optimal performance"
     beside = {}
@@ -37,5 +36,4 @@ def command(*, form: str, degree: float | None, **given: Any) -> None:
         title += f" at mean degree {degree:g}"
         for name in ("test_accuracy", "test_loss", "log_test_error"):
             columns[f"{name}_standard_error"] = getattr(found.standard_error, name)
-    show_grid(grid, columns | failures.columns(form), title=title, form=form, **beside)
-    failures.report()
+    show_grid(grid, columns, title=title, form=form, found=found, **beside)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gcnlimit._runtime.progress import progress_bar
+from gcnlimit.cli.options import EXISTING
 from gcnlimit.cli.output import FILE, output_options, show
 from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import check_writable
@@ -33,13 +33,7 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--seed", type=click.IntRange(0), help="Seed of private test graphs [default: the public ones].")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
 @click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
-@click.option(
-    "--merge",
-    "parts",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False),
-    help="Add the results in this file.",
-)
+@click.option("--merge", "parts", multiple=True, type=EXISTING, help="Add the results in this file.")
 @click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
 @click.option("--out", type=FILE, help="Write every run to a .json file.")
 @output_options
@@ -63,7 +57,8 @@ def command(
 
     if out is not None:
         check_writable(out, ENDINGS)
-    named, aside = given.pop("problems"), given.pop("aside")
+    named = given.pop("problems")
+    aside = given.pop("aside")
     chosen = as_problems(named) if named else problems(aside=aside)
     if not (methods or parts or beside):
         _list(chosen, form)
@@ -85,18 +80,13 @@ def command(
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:
-    exact = []
-    with progress_bar("exact accuracies", len(chosen), unit="problems") as bar:
-        for problem in chosen:
-            exact.append(problem.exact)
-            bar.advance(1)
     columns = {
         "problem": [problem.name for problem in chosen],
         "classes": [len(problem.data.fractions) for problem in chosen],
         **{name: [getattr(problem.data, name) for problem in chosen] for name in SIGNALS},
         "directed": ["yes" if problem.data.directed else "no" for problem in chosen],
         "degree": [problem.degree for problem in chosen],
-        **{name: [getattr(found, name) for found in exact] for name in _LIMITS},
+        **{name: [getattr(problem.exact, name) for problem in chosen] for name in _LIMITS},
     }
     show(columns, len(chosen), title="Problems and their exact accuracies", form=form, keys=1)
 
@@ -120,8 +110,7 @@ def _rank(scores: Scores, mine: Sequence[str], form: str) -> None:
     for size in dict.fromkeys(run.size for run in scores.runs if not run.error):
         ranking = Ranking.of(scores, mine, size)
         if form != "table":
-            columns = ranking.as_dict()
-            show(columns, len(ranking.methods), title="", form=form)
+            show(ranking.as_dict(), len(ranking.methods), title="", form=form)
             continue
         click.echo(f"Test accuracy in per cent, {size} graphs; * mine; n.s.: within three standard errors of mine")
         common = ", ".join(ranking.common) if len(ranking.common) < 3 else f"{len(ranking.common)} common problems"

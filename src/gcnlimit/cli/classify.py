@@ -10,13 +10,13 @@ import click
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import load_labelled, table_options
-from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
+from gcnlimit.cli.options import file_argument, load_labelled, table_options
+from gcnlimit.cli.output import FILE, check_plot, draw, output_options, plot_option, show
 from gcnlimit.errors import check_writable, writing
 
 
 @click.command("classify", no_args_is_help=True)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@file_argument()
 @table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @click.option(
@@ -29,7 +29,7 @@ from gcnlimit.errors import check_writable, writing
 )
 @click.option("--strength", type=float, help="Strength of the single network; 0 leaves the graph out.")
 @click.option("--balanced", is_flag=True, help="Give small classes the weight of large ones.")
-@click.option("--out", type=click.Path(dir_okay=False, writable=True), help="Write the class of every node as CSV.")
+@click.option("--out", type=FILE, help="Write the class of every node as CSV.")
 @plot_option
 @output_options
 def command(
@@ -39,14 +39,14 @@ def command(
     family: str,
     strength: float | None,
     balanced: bool,
-    out: str | None,
+    out: Path | None,
     plot: Path | None,
     form: str,
     **tables: Any,
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
     With --out, classes that were given are kept; the columns are node, class, known, and a probability for each class.
 
     \b
@@ -57,9 +57,10 @@ def command(
     if out is not None:
         check_writable(out)
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
+    data = load_labelled(file, split=split, **tables)
     given = data.training(split)
-    _say_if_done(given)
+    if all(known(given)):
+        click.echo("Every node is labelled: there is nothing to classify. The accuracies are leave-one-out.", err=True)
     weight = "balanced" if balanced else None
     with progress_bar("Classifying", None, unit="fits"):
         from gcnlimit import GraphClassifier
@@ -74,30 +75,32 @@ def command(
     columns |= {f"loo_{name}": value for name, value in model.loo_scores_.items()}
     columns |= {"expected_low": low, "expected_high": high}
     test = data.testing(split)
-    if any(c is not None and c != -1 for c in test.tolist()):
+    if any(known(test)):
         columns["test_accuracy"] = model.score(y=test)
     show(columns, 1, title=f"Classes of {data.nodes} nodes", form=form, inputs={"file": file, "split": split})
 
 
+def known(classes: Any) -> list[bool]:
+    """Whether the class of each node is known."""
+    return [c is not None and c != -1 for c in classes.tolist()]
+
+
 def _network(model: Any) -> str:
+    if not model.uses_graph_:
+        return "features alone"
     if model.table_:
-        return "average" if model.uses_graph_ else "features alone"
-    return f"{model.family_} {model.strength_:g}" if model.uses_graph_ else "features alone"
+        return "average"
+    family = "PageRank" if model.family_ == "pagerank" else model.family_
+    return f"{family} {model.strength_:g}"
 
 
-def _say_if_done(given: Any) -> None:
-    if all(c is not None and c != -1 for c in given.tolist()):
-        click.echo("Every node is labelled: there is nothing to classify. The accuracies are leave-one-out.", err=True)
-
-
-def _write(data: Any, given: Any, model: Any, path: str) -> None:
+def _write(data: Any, given: Any, model: Any, path: Path) -> None:
     """Class of each node, as given where it was known, whether it was, and the probability of each class."""
-    names = np.arange(data.nodes).astype(str) if data.names is None else data.names
-    known = np.zeros(data.nodes, bool)
-    known[model.labelled_] = True
-    classes = np.where(known, given, model.predict()).tolist()
+    names = range(data.nodes) if data.names is None else data.names.tolist()
+    seen = known(given)
+    classes = np.where(seen, given, model.predict()).tolist()
     shares = [[f"{p:.4f}" for p in row] for row in model.predict_proba().tolist()]
     head = ["node", "class", "known", *(f"probability {c}" for c in model.classes_.tolist())]
-    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names.tolist(), classes, known.tolist(), shares, strict=True))
+    rows = ([n, c, int(k), *p] for n, c, k, p in zip(names, classes, seen, shares, strict=True))
     with writing(path), open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([head, *rows])

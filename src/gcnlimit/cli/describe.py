@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import load_labelled, table_options
+from gcnlimit.cli.options import file_argument, load_labelled, table_options
 from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
 
 
 @click.command("describe", no_args_is_help=True)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@file_argument()
 @table_options
 @click.option("--split", type=click.IntRange(0), help="Use the training labels of this split [default: all labels].")
 @plot_option
@@ -21,7 +21,7 @@ from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, s
 def command(*, file: str, split: int | None, plot: Path | None, form: str, **tables: Any) -> None:
     """Describe the graph in FILE: degrees, homophily, spectrum, signals with errors, and whether the model holds.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
 
     \b
     Examples:
@@ -29,10 +29,8 @@ def command(*, file: str, split: int | None, plot: Path | None, form: str, **tab
       gcnlimit describe edges.csv --nodes nodes.csv --plot spectrum.png
     """
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
-    from gcnlimit import real
-
-    known = real.Dataset(data.graph, data.X, data.y).training() if split is None else data.training(split)
+    data = load_labelled(file, split=split, **tables)
+    known = data.y if split is None else data.training(split)
     with progress_bar("Describing", None, unit="steps"):
         from gcnlimit.real.describe import describe
 

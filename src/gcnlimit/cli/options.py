@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from gcnlimit.network import GCN
 from gcnlimit.parameters import FAMILIES, LEARNING, build_data, build_network, layered, long_name, names_at_test, spaced
 
 _FORMS = "a number, a list a,b,c or a range first:last:count (first:last:count:log for a logarithmic one)"
+EXISTING = click.Path(exists=True, dir_okay=False)
 _BOUNDS = {"rho": ", in [0, 1]", "mu": ", >= 0", "alpha": ", > 0"}
 
 
@@ -112,10 +114,9 @@ graph_options = _all(
     ),
 )
 
+file_argument = functools.partial(click.argument, "file", type=EXISTING)
 table_options = _all(
-    click.option(
-        "--nodes", type=click.Path(exists=True, dir_okay=False), help="Table of nodes, if FILE is a list of edges."
-    ),
+    click.option("--nodes", type=EXISTING, help="Table of nodes, if FILE is a list of edges."),
     click.option("--label", metavar="COLUMN", help="Column of the classes [default: label, class or y]."),
     click.option("--id", metavar="COLUMN", help="Column that names the nodes [default: the first]."),
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave out a column; may be repeated."),
@@ -141,9 +142,9 @@ class Grid:
             self.inputs |= {name: given[name] for name in ("degrees_variance", "degrees_law")}
         if "reg" in given:
             self._take_network(given)
-        for name in (f"to_{name}" for name in SIGNALS):
-            if given.get(name) is not None:
-                self._take(name, given[name])
+        for name in SIGNALS:
+            if given.get(f"to_{name}") is not None:
+                self._take(f"to_{name}", given[f"to_{name}"])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -183,16 +184,6 @@ class Grid:
         one.inputs = self.inputs | {name: float(values[index]) for name, values in self.columns().items()}
         one.axes = {}
         return one
-
-    def refusal(self, index: int) -> str:
-        """Sentence by which `predict` refuses a combination; it names the parameter at fault."""
-        from gcnlimit.theory.predict import predict
-
-        try:
-            predict(*self.at(index).problem())
-        except ParameterError as error:
-            return str(error)
-        return ""
 
     def ceiling(self) -> Array:
         """Bayes-optimal accuracy at every combination, computed once for each point of the data."""
@@ -242,10 +233,10 @@ class Grid:
             self.inputs["depth"] = depth
 
 
-def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
+def load_labelled(file: str, nodes: str | None = None, split: int | None = None, **tables: Any) -> Any:
     """Data set of a file, and of a table of nodes if it lists edges; some nodes must have labels.
 
-    What was done to the tables is printed to standard error.
+    What was done to the tables is printed to standard error; `split` is refused where the file has none.
     """
     with progress_bar("Reading", None):
         from gcnlimit import real
@@ -259,4 +250,6 @@ def load_labelled(file: str, nodes: str | None = None, **tables: Any) -> Any:
                 f"{file!r} lists edges only; give the table of nodes, with the classes of some, by --nodes"
             )
         raise ParameterError(f"{nodes!r} labels no node; name the column of the classes by --label")
+    if split and not data.splits:
+        raise ParameterError(f"--split {split}: {file!r} has no splits; leave the option out to train on all labels")
     return data

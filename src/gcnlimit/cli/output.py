@@ -29,6 +29,9 @@ from gcnlimit.results.show import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Points = Prediction | Measurement
+"""Results that say how each point ended."""
+
 _FORMS = click.Choice(["table", "csv", "json"])
 _FEW = 64  # points that the library solves in one batch
 _SHOWN = 3  # failures that are listed
@@ -74,10 +77,21 @@ def show(
     click.echo((_csv if form == "csv" else _json)(list(full), rows), nl=False)
 
 
-def show_grid(grid: Grid, columns: dict[str, Any], *, title: str, form: str, **beside: Any) -> None:
-    """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone."""
+def show_grid(
+    grid: Grid, columns: dict[str, Any], *, title: str, form: str, found: Points | None = None, **beside: Any
+) -> None:
+    """Print columns over a grid, beside its axes and inputs, and `beside`, inputs of the verb alone.
+
+    With the result `found` it says how each point ended: always for machines, in a table where a point failed.
+    """
+    reasons = {} if found is None else failures(grid, found)
+    if found is not None and (reasons or form != "table"):
+        columns["status"] = [status.name.lower() for status in _statuses(grid, found)]
+        if form != "table":
+            columns["error"] = [reasons.get(place) for place in range(grid.size)]
     inputs = grid.inputs | beside
     show(grid.columns() | columns, grid.size, title=title, form=form, inputs=inputs, keys=len(grid.axes))
+    report(grid, reasons)
 
 
 def _json(names: list[str], rows: Any) -> str:
@@ -112,44 +126,43 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | float | bool | list) else str(value)
 
 
-class Failures:
-    """Status of every point of a grid, and the reasons of those that failed; raises if all of them did."""
+def failures(grid: Grid, found: Points) -> dict[int, str]:
+    """Why points of a grid failed or did not converge, by their place; an error if all of them failed."""
+    lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
+    statuses = _statuses(grid, found)
+    failed = [k for k, status in enumerate(statuses) if status > Status.CONVERGED or lost[k]]
+    reasons = {place: _reason(grid, place, statuses[place]) for place in failed}
+    if lost.all():
+        all_of_them = f" (all {grid.size} points failed)" if grid.size > 1 else ""
+        raise GCNLimitError(f"{reasons[0]}{all_of_them}")
+    return reasons
 
-    def __init__(self, grid: Grid, found: Prediction | Measurement) -> None:
-        self._grid = grid
-        self._status = [Status(code) for code in np.broadcast_to(found.status, grid.shape).ravel().tolist()]
-        lost = np.isnan(np.broadcast_to(found.test_accuracy, grid.shape)).ravel()
-        failed = [k for k, status in enumerate(self._status) if status > Status.CONVERGED or lost[k]]
-        self._reasons = {place: self._reason(place) for place in failed}
-        if lost.all():
-            all_of_them = f" (all {grid.size} points failed)" if grid.size > 1 else ""
-            raise GCNLimitError(f"{self._reasons[0]}{all_of_them}")
 
-    def _reason(self, place: int) -> str:
-        """Sentence of the status; where a point is refused, the one that names the parameter at fault."""
-        status = self._status[place]
-        if status is Status.REFUSED:
-            return self._grid.refusal(place) or status.message
-        return status.message if status > Status.CONVERGED else LOST
+def _statuses(grid: Grid, found: Points) -> list[Status]:
+    return [Status(code) for code in np.broadcast_to(found.status, grid.shape).ravel().tolist()]
 
-    def columns(self, form: str) -> dict[str, Any]:
-        """How each point ended: always for machines, in a table where a point failed."""
-        if form == "table" and not self._reasons:
-            return {}
-        status = {"status": [status.name.lower() for status in self._status]}
-        errors = [self._reasons.get(place) for place in range(self._grid.size)]
-        return status if form == "table" else status | {"error": errors}
 
-    def report(self) -> None:
-        """Say on standard error which points failed, and why."""
-        count = len(self._reasons)
-        if count:
-            click.echo(f"{count} of {self._grid.size} points failed or did not converge:", err=True)
-        for place, reason in list(self._reasons.items())[:_SHOWN]:
-            where = self._grid.place(place)
-            click.echo(f"  {where}: {reason}" if where else f"  {reason}", err=True)
-        if count > _SHOWN:
-            click.echo(f"  and {count - _SHOWN} more; --output json has the reason of each", err=True)
+def _reason(grid: Grid, place: int, status: Status) -> str:
+    """Sentence of the status; where a point is refused, the one that names the parameter at fault."""
+    from gcnlimit.theory.predict import predict
+
+    if status is Status.REFUSED:
+        try:
+            predict(*grid.at(place).problem())
+        except ParameterError as error:
+            return str(error)
+    return status.message if status > Status.CONVERGED else LOST
+
+
+def report(grid: Grid, reasons: Mapping[int, str]) -> None:
+    """Say on standard error which points failed, and why."""
+    if reasons:
+        click.echo(f"{len(reasons)} of {grid.size} points failed or did not converge:", err=True)
+    for place in list(reasons)[:_SHOWN]:
+        where = grid.place(place)
+        click.echo(f"  {where}: {reasons[place]}" if where else f"  {reasons[place]}", err=True)
+    if len(reasons) > _SHOWN:
+        click.echo(f"  and {len(reasons) - _SHOWN} more; --output json has the reason of each", err=True)
 
 
 def check_plot(path: Path | None, axes: Mapping[str, Any], *, fewest: int = 1, most: int = 2) -> None:

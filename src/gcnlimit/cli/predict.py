@@ -8,20 +8,16 @@ from typing import Any
 import click
 
 from gcnlimit.cli.options import Grid, data_options, network_options, other_graph_options
-from gcnlimit.cli.output import Failures, check_plot, draw_beside, output_options, plot_option, show_grid, waiting
+from gcnlimit.cli.output import check_plot, draw_beside, output_options, plot_option, show_grid, waiting
 
 
 @click.command("predict", no_args_is_help=True)
 @data_options
 @network_options
 @other_graph_options
-@click.option("--tol", type=float, default=1e-10, show_default=True, help="Residual below which a point has converged.")
-@click.option(
-    "--max-iterations", type=click.IntRange(1), default=5000, show_default=True, help="Most iterations per point."
-)
 @plot_option
 @output_options
-def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **given: Any) -> None:
+def command(*, form: str, plot: Path | None, **given: Any) -> None:
     """Exact performance of a network in the large-size limit, beside the Bayes-optimal ceiling.
 
     Any number may be a list a,b,c, a range first:last:count or a logarithmic range
@@ -41,17 +37,12 @@ def command(*, form: str, tol: float, max_iterations: int, plot: Path | None, **
     from gcnlimit.theory.transfer import transfer
 
     grid = Grid(given)
-    (data, gcn), to = grid.problem(), grid.other()
+    problem = grid.problem()
+    to = grid.other()
     check_plot(plot, grid.axes)
     with waiting("predicting", grid.size):
-        if to is None:
-            found = predict(data, gcn, tol=tol, max_iterations=max_iterations, throw=False)
-        else:
-            found = transfer(data, gcn, to, tol=tol)
-    failures = Failures(grid, found)
+        found = predict(*problem, throw=False) if to is None else transfer(*problem, to)
     ceiling = grid.ceiling()
-    draw_beside(plot, found, ceiling)
-    columns = found.distinct() | {"bayes_optimal": ceiling} | failures.columns(form)
     title = "Exact performance in the large-size limit" + (", on another graph" if to else "")
-    show_grid(grid, columns, title=title, form=form)
-    failures.report()
+    show_grid(grid, found.distinct() | {"bayes_optimal": ceiling}, title=title, form=form, found=found)
+    draw_beside(plot, found, ceiling)

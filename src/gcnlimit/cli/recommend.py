@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit.cli.options import load_labelled, table_options
+from gcnlimit.cli.options import file_argument, load_labelled, table_options
 from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, show
 
 _WIDTH = 100
 
 
 @click.command("recommend", no_args_is_help=True)
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@file_argument()
 @table_options
 @click.option("--split", type=click.IntRange(0), default=0, show_default=True, help="Which split of FILE to train on.")
 @plot_option
@@ -24,7 +24,7 @@ _WIDTH = 100
 def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
     """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
 
     \b
     Examples:
@@ -32,7 +32,7 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
       gcnlimit recommend edges.csv --nodes nodes.csv --plot strengths.png
     """
     check_plot(plot, {}, fewest=0)
-    data = load_labelled(file, **tables)
+    data = load_labelled(file, split=split, **tables)
     with progress_bar("Comparing networks", None, unit="fits"):
         from gcnlimit import recommend
 
@@ -43,12 +43,6 @@ def command(*, file: str, split: int, plot: Path | None, form: str, **tables: An
         for line in str(advice).splitlines():
             click.echo(textwrap.fill(line, _WIDTH, subsequent_indent="  ") if len(line) > _WIDTH else line)
         return
-    columns = {
-        "network": advice.network,
-        **advice.expected._asdict(),
-        "gain": advice.gain,
-        "gain_error": advice.gain_error,
-    }
-    columns |= {"half": advice.half, "reason": advice.reason}
-    plain = {name: float("nan") if value is None else value for name, value in columns.items()}
-    show(plain, 1, title="", form=form, inputs={"file": file, "split": split})
+    columns = {"network": advice.network} | advice.expected._asdict()
+    columns |= {name: getattr(advice, name) for name in ("gain", "gain_error", "half", "reason")}
+    show(columns, 1, title="", form=form, inputs={"file": file, "split": split})

@@ -31,7 +31,7 @@ def command(*, out: Path, nodes: int, degree: float, seed: int, streamed: bool, 
     from gcnlimit.simulation.data.sample import sample
 
     grid = Grid(given)
-    check_writable(out)
+    check_writable(out, (".npz",))
     with waiting("sampling"):
         instance = sample(grid.data(), nodes, degree, seed, streamed=streamed)
         instance.save(out)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options, other_graph_options
-from gcnlimit.cli.output import Failures, output_options, show, show_grid, waiting
+from gcnlimit.cli.output import failures, output_options, report, show, show_grid, waiting
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
@@ -52,13 +52,14 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
     from gcnlimit.theory.transfer import transfer
 
     grid = Grid(given)
-    problem, to = grid.problem(), grid.other()
+    problem = grid.problem()
+    to = grid.other()
     exact = predict(*problem, throw=False) if to is None else transfer(*problem, to)
     where = {"workers": given["workers"], "device": given["device"], "streamed": streamed or None}
     alone = grid.size == trials == 1 and not streamed and given["device"] == "cpu"  # else the library has a bar
     with waiting("simulating") if alone else contextlib.nullcontext():
         measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, to=to, **where)
-    failures = Failures(grid, measured)
+    reasons = failures(grid, measured)
     predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None
     fields = _beside(measured, exact, grid.size, predicted)
     if form == "table":
@@ -67,11 +68,11 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
         if predicted is not None and np.isfinite(predicted).any():
             title += "; error of the test accuracy: predicted"
         show(_long(grid, fields), grid.size * len(fields), title=title, form=form, keys=len(grid.axes) + 1)
+        report(grid, reasons)
     else:
         wide = {name + end: fields[name][end] for name in fields for end in fields[name]}
         beside: dict[str, Any] = {"nodes": nodes, "degree": degree, "trials": measured.trials, "seed": seed}
-        show_grid(grid, wide | failures.columns(form), title="", form=form, **beside)
-    failures.report()
+        show_grid(grid, wide, title="", form=form, found=measured, **beside)
     if measured.trials < trials:
         click.echo(f"interrupted: {measured.trials} of {trials} trials were done, and are shown", err=True)
         raise SystemExit(130)

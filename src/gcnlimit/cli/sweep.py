@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from gcnlimit._runtime.extras import need
+from gcnlimit.cli.options import EXISTING
 from gcnlimit.cli.output import FILE, check_plot, draw, plot_option
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
@@ -27,13 +26,13 @@ _FORMATS = {".nc": "h5netcdf", ".csv": "pandas", ".parquet": "pyarrow"}
 
 
 @click.command("sweep", no_args_is_help=True)
-@click.argument("file", type=FILE)
+@click.argument("file", type=EXISTING)
 @click.option("--resume", is_flag=True, help="Continue with the points that the store already has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes.")
 @click.option("--out", type=FILE, help="Write the answer to a .nc, .csv or .parquet file.")
 @plot_option
 @click.option("--store", type=FILE, help="File that keeps finished points.  [default: FILE with the ending .sqlite]")
-def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
+def command(*, file: str, resume: bool, out: Path | None, plot: Path | None, store: Path | None, **who: Any) -> None:
     """Compute every combination of the axes written in a TOML FILE; interrupted, it resumes.
 
     If a point fails, the others are still computed; the exit status is 2 only if every point failed.
@@ -58,42 +57,45 @@ def command(*, file: Path, resume: bool, out: Path | None, plot: Path | None, st
     """
     from gcnlimit.sweeps.run import sweep
 
-    asked = read_file(file)
-    out = out or asked.out
-    store = store or asked.store
+    asked = read_file(Path(file))
+    store = store or Path(file).with_suffix(".sqlite")
     if out is not None:
-        _check_format(out)
+        check_writable(out, _FORMATS)
+        _check_package(_FORMATS[out.suffix.lower()])
     check_plot(plot, asked.axes)
     if store.exists() and not resume:
         raise ParameterError(f"the store {store} exists; add --resume to continue it, or name another with --store")
     try:
-        answer = sweep(asked.what, axes=asked.axes, fixed=asked.fixed, store=store, **who)
+        answer = sweep(**asked._asdict(), store=store, **who)
     except KeyboardInterrupt as stop:
         stop.add_note("give the same command with --resume")
         raise
     if out is not None:
-        export(answer, out)
+        _export(answer, out)
     if plot is not None:
         x, hue, *_ = (*sorted(answer.sizes, key=lambda name: -answer.sizes[name]), None)
         draw(plot, lambda panel: answer.test_accuracy.plot.line(x=x, hue=hue, ax=panel))
     _report(answer, f"kept in {store}" + (f", written to {out}" if out else ""))
 
 
+def _check_package(package: str) -> None:
+    if package == "pyarrow" and importlib.util.find_spec(package) is None:
+        raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow")
+    need("--out", "sweep", package)
+
+
 class SweepFile(NamedTuple):
-    """What a file asks for; `fixed` and `axes` are those of `sweep`."""
+    """What a file asks for: the arguments of `sweep`."""
 
     what: str
     fixed: dict[str, Any]
     axes: dict[str, Any]
-    store: Path
-    out: Path | None
 
 
-def read_file(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep file; paths in it are relative to its folder, and the store defaults to ``FILE.sqlite``."""
-    path = Path(path)
+def read_file(path: Path) -> SweepFile:
+    """Read a sweep file; what it computes is named as the verb or as the function."""
     content = _load(path)
-    check_names(content, ("what", "store", "out", *_TABLES), f"a key of {path.name}")
+    check_names(content, ("what", *_TABLES), f"a key of {path.name}")
     tables = {table: content.get(table, {}) for table in _TABLES}
     for table, values in tables.items():
         if not isinstance(values, dict):
@@ -102,28 +104,17 @@ def read_file(path: str | os.PathLike[str]) -> SweepFile:
     fixed = {name: value for table in tables.values() for name, value in table.items() if name not in axes}
     if "filter" in fixed:
         fixed["filter"] = _filter(fixed["filter"])
-    store = path.parent / _text(content, "store", f"{path.stem}.sqlite")
-    out = path.parent / _text(content, "out", "") if "out" in content else None
     what = content.get("what", "")
-    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes, store, out)  # the verb, or the function
+    return SweepFile("bayes_optimal" if what == "bayes" else what, fixed, axes)
 
 
 def _load(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))
-    except FileNotFoundError:
-        raise ParameterError(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"cannot read {path}: {error}") from None
     except ValueError as error:
         raise ParameterError(f"{path} is not valid TOML: {error}") from None
-
-
-def _text(content: Mapping[str, Any], name: str, default: str) -> str:
-    value = content.get(name, default)
-    if not isinstance(value, str):
-        raise ParameterError(f"{name} must be the name of a file, got {value!r}")
-    return value
 
 
 def _axis(name: str, value: Any) -> Any:
@@ -163,25 +154,15 @@ def _filter(table: Any) -> Any:
     return build_filter(parameters)
 
 
-def _check_format(path: Path) -> None:
-    """Refuse, before anything is computed, a file that could not be written afterwards."""
-    check_writable(path, _FORMATS)
-    package = _FORMATS[path.suffix.lower()]
-    if package == "pyarrow" and importlib.util.find_spec(package) is None:
-        raise GCNLimitError(f"a {path.suffix} file needs {package}; install it with: pip install {package}")
-    need(f"a {path.suffix} file", "sweep", package)
-
-
-def export(dataset: xarray.Dataset, path: Path) -> None:
+def _export(dataset: xarray.Dataset, path: Path) -> None:
     """Write the dataset whole (NetCDF), or as a table of one row for each point (CSV, Parquet)."""
-    package = _FORMATS[path.suffix.lower()]
+    ending = path.suffix.lower()
     with writing(path):
-        if package == "h5netcdf":
+        if ending == ".nc":
             dataset.to_netcdf(path, engine="h5netcdf")
-        elif package == "pandas":
-            dataset.to_dataframe().reset_index().to_csv(path, index=False)
         else:
-            dataset.to_dataframe().reset_index().to_parquet(path, engine="pyarrow", index=False)
+            table = dataset.to_dataframe().reset_index()
+            (table.to_csv if ending == ".csv" else table.to_parquet)(path, index=False)
 
 
 def _report(answer: xarray.Dataset, where: str) -> None:
@@ -192,7 +173,6 @@ def _report(answer: xarray.Dataset, where: str) -> None:
     for reason in different[:_SHOWN]:
         click.echo(f"  {reason}", err=True)
     if len(different) > _SHOWN:
-        others = len(different) - _SHOWN
-        click.echo(f"  and {others} other reasons, in the variable error of the answer", err=True)
+        click.echo(f"  and {len(different) - _SHOWN} other reasons, in the variable error of the answer", err=True)
     if len(reasons) == answer.error.size:
         raise SystemExit(2)

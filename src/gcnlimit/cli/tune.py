@@ -46,7 +46,8 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
     from gcnlimit.choose.tune import TuneStatus, tune
     from gcnlimit.results.result import status_names
 
-    intervals: dict[str, Any] = _intervals([_interval(text) for text in free])
+    intervals: dict[str, Any] = dict(map(_interval, free))
+    check_names(intervals, (*FAMILIES, *names_at_test()[1:], "reg"), "a parameter to tune")
     grid = Grid(given | _begin(intervals, given))
     data, gcn = grid.problem()
     name = gcn.filter.parameter
@@ -61,24 +62,13 @@ def command(*, form: str, free: tuple[str, ...], per_layer: bool, plot: Path | N
     draw_beside(plot, best.prediction, ceiling)
     columns = best.by_layer(best.parameters)
     columns |= {f"curvature_{name}": values for name, values in best.by_layer(best.curvature).items()}
-    shown = best.prediction.distinct()
-    columns |= {name: shown[name] for name in ("test_accuracy", "best_accuracy") if name in shown}
+    reached = best.prediction.distinct()
+    columns |= {name: reached[name] for name in ("test_accuracy", "best_accuracy") if name in reached}
     columns |= {"bayes_optimal": ceiling, "status": np.char.lower(status_names(TuneStatus, best.status))}
     for name in intervals:
         grid.inputs.pop(name, None)
     free_ones = {f"free_{name}": value for name, value in intervals.items()}
     show_grid(grid, columns, title="The best network of the family", form=form, **free_ones)
-
-
-def _intervals(free: list[tuple[str, Bounds]]) -> dict[str, Any]:
-    """Intervals by name, each given once."""
-    intervals = dict(free)
-    check_names(intervals, (*FAMILIES, *names_at_test()[1:], "reg"), "a parameter to tune")
-    if len(intervals) < len(free):
-        names = [name for name, _ in free]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise click.UsageError(f"--free {twice}=LOW:HIGH is given twice; give one interval for each parameter.")
-    return intervals
 
 
 def _begin(intervals: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

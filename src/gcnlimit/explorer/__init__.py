@@ -2,7 +2,7 @@
 
 `state` is what the page shows, and `start` where it begins: an example, or a graph of your own. Without any web code,
 `computations` are the numbers behind it, `pictures` what each picture shows and `sentences` the answers in words; `picture`
-makes Plotly figures, tables and the lines of code that give the same. `answers` computes for many clients, some of it in
-other processes, and `trials` samples graphs there. `page` lays it out, `app` connects the controls and `serve` answers the
-browser.
+holds curves, tables and the lines of code that give the same. `answers` computes for many clients, some of it in other
+processes, and samples graphs there. `page` lays it out, and `app` connects the controls and answers the browser, whose scripts
+draw.
 """

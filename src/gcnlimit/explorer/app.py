@@ -1,25 +1,40 @@
-"""The application: what follows what among controls, the address of the page, sampled graphs and downloads.
+"""The application: what follows what among controls, address and sampled graphs; and its server.
 
-Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of the
-address, and one function sets the controls from it. Pictures go around Dash, by `serve`.
+Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of
+the address, and one function sets the controls from it.
+
+Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before has been drawn,
+for the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON, one for
+each picture as soon as it is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import json
+import logging
+import threading
+import webbrowser
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
+from flask import Response, request
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from gcnlimit.errors import GCNLimitError
-from gcnlimit.explorer.answers import Answers, Worker
+from gcnlimit.explorer.answers import Answers, Trials, Worker
 from gcnlimit.explorer.computations import tuned
-from gcnlimit.explorer.page import KINDS, layout
-from gcnlimit.explorer.pictures import PICTURES
-from gcnlimit.explorer.start import PRESETS, describe_upload
+from gcnlimit.explorer.page import layout
+from gcnlimit.explorer.picture import Picture
+from gcnlimit.explorer.sentences import ANSWERS, WAIT, answers
+from gcnlimit.explorer.start import LARGEST, describe_upload
 from gcnlimit.explorer.state import FIELDS, LIMITS, SWITCHES, State
-from gcnlimit.explorer.trials import Trials
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_FAULT = "The explorer failed; reload the page. The window in which it was started says more."
 
 
 class Explorer:
@@ -33,7 +48,6 @@ class Explorer:
         self.app.index_string = self.app.index_string.replace("<html>", '<html lang="en">')
         self.app.layout = lambda: layout(start or State(), sentence)
         _connect_controls(self.app)
-        _connect_downloads(self.app)
         _connect_trials(self.app, self.trials)
 
     def close(self) -> None:
@@ -51,8 +65,7 @@ def _connect_controls(app: Dash) -> None:
     values = [Input(name, "value") for name in (*FIELDS, "infinite")]
     collected = [Output("state", "data"), Output("link", "content")]
     app.clientside_callback(_in_page("collect"), *collected, *values, Held("limits", "data"), Held("examples", "data"))
-    app.clientside_callback(_in_page("theme"), Output("theme", "data"), Input("mode", "value"))
-    asked = [Input("state", "data"), Input("theme", "data"), Input("dots", "data"), Held("client", "data")]
+    asked = [Input("state", "data"), Input("dots", "data"), Held("client", "data")]
     app.clientside_callback(_in_page("ask"), Output("asked", "data"), *asked)
 
     controls = [Output(name, "value", allow_duplicate=True) for name in (*FIELDS, "infinite")]
@@ -61,20 +74,12 @@ def _connect_controls(app: Dash) -> None:
 
     way = Output("url", "search", allow_duplicate=True)
     held = Held("state", "data")
-    app.callback(way, _said(), Input({"preset": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
+    app.callback(way, _said(), Input({"preset": ALL, "to": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
     app.callback(way, _said(), Input("best", "n_clicks"), held, prevent_initial_call=True)(_to_best)
     app.callback(way, _said(), Input("gap-shown", "clickData"), held, prevent_initial_call=True)(_to_click)
     files = [Input("upload", "contents"), Held("upload", "filename"), held]
     busy = [(Output("reading", "children"), "Reading your graph; a large one takes a minute ...", "")]
     app.callback(way, _said(), *files, running=busy, prevent_initial_call=True)(_to_upload)
-
-
-def _connect_downloads(app: Dash) -> None:
-    """Each picture to its files."""
-    for name in PICTURES:
-        for kind in KINDS[: 1 if name == "table" else None]:
-            saved = (Output(f"{name}-{kind}", "title"), Input(f"{name}-{kind}", "n_clicks"))
-            app.clientside_callback(_in_page("save"), *saved, prevent_initial_call=True)
 
 
 def _connect_trials(app: Dash, trials: Trials) -> None:
@@ -95,7 +100,8 @@ def _connect_trials(app: Dash, trials: Trials) -> None:
         run = trials.of(client)
         if run is None:
             return no_update, "0", "", True, True, False
-        done, total = len(run.results), run.state.trials
+        done = len(run.results)
+        total = run.state.trials
         end = "" if run.running else "; done" if done == total else "; stopped"
         words = run.sentence or f"{done} of {total} graphs{end}"
         return done, str(done / total), words, not run.running, not run.running, run.running
@@ -135,10 +141,7 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
 
 
 def _to_preset(clicks: list[int | None]) -> Any:
-    if not any(clicks):
-        return no_update, no_update
-    presets = {name: state for group in PRESETS.values() for name, state in group.items()}
-    return presets[ctx.triggered_id["preset"]].query(), ""
+    return (ctx.triggered_id["to"], "") if any(clicks) else (no_update, no_update)
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -164,3 +167,80 @@ def _moved(go: Callable[[], tuple[State, str]]) -> tuple[Any, Any]:
     except GCNLimitError as error:
         return no_update, str(error)
     return state.query(), sentence
+
+
+class Handler(WSGIRequestHandler):  # type: ignore[misc]
+    """Sends each line of an answer at once, not when the arrival of the one before has been confirmed."""
+
+    disable_nagle_algorithm = True
+
+
+def server_of(explorer: Explorer, hosts: Collection[str]) -> Any:
+    """The explorer's server: its page and pictures for requests to these hosts, and one sentence for all others."""
+    server = explorer.app.server
+    server.config["MAX_CONTENT_LENGTH"] = 2 * (4 * LARGEST // 3) + 2**20  # two files in base64, and the state
+
+    def check() -> Response | None:
+        asked = [f"//{request.headers.get('Host', '')}", *request.headers.getlist("Origin")]
+        if all(urlsplit(address).hostname in hosts for address in asked):
+            return None
+        return Response("This explorer answers only to the address that it was started with.\n", 403)
+
+    def pictures() -> Response:
+        found = _lines(request.get_json(silent=True), explorer)
+        return Response((json.dumps(line) + "\n" for line in found), mimetype="application/x-ndjson")
+
+    server.before_request(check)
+    server.add_url_rule("/pictures", "pictures", pictures, methods=["POST"])
+    return server
+
+
+def _lines(given: Any, explorer: Explorer) -> Iterator[dict[str, Any]]:
+    """Pictures and sentences of the state that is asked for, and what it is waiting for, last."""
+    known = explorer.answers
+    try:
+        state = State.of(given["values"])
+        client = given["client"]
+        found = (known.later if given.get("rest") else known.now)(state, client, given["number"], given["seen"])
+        for name, picture in found:
+            drawn = explorer.trials.with_dots(name, picture, client, state)
+            words = answers(state, known.results(ANSWERS, state))
+            yield {"picture": name, **_shown(drawn), "answers": words}
+        yield {"waiting": known.waiting(state)}
+    except GCNLimitError as error:
+        yield {"refused": f"{str(error).rstrip('.')}."}
+    except Exception:
+        explorer.app.server.logger.exception("a request that cannot be answered")
+        yield {"refused": _FAULT}
+
+
+def _shown(picture: Picture) -> dict[str, Any]:
+    """What the page draws; a picture that waits for its numbers stays as it was."""
+    code = "\n\n".join(filter(None, (picture.python, picture.command)))
+    shown = {"sentence": picture.sentence, "code": code, "complete": picture.complete}
+    if picture.sentence == WAIT:
+        return shown
+    if picture.table is not None:
+        return shown | {"table": picture.table}
+    return shown | {"figure": picture.figure()}
+
+
+def serve(start: State, sentence: str = "", *, host: str = "127.0.0.1", port: int = 8050, browser: bool = True) -> None:
+    """Serve until Ctrl-C."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # else a line for each movement of a slider
+    explorer = Explorer(start, sentence)
+    app = server_of(explorer, {host, *_LOCAL})
+    try:
+        server = make_server(host, port, app, threaded=True, request_handler=Handler)
+    except (OSError, SystemExit) as error:
+        raise GCNLimitError(f"port {port} of {host} cannot be used ({error}); choose another with --port") from None
+    address = f"http://{'[' + host + ']' if ':' in host else host}:{server.port}/"
+    print(f"The explorer is at {address} (Ctrl-C ends it).", flush=True)
+    if browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+    finally:
+        server.server_close()
+        explorer.close()

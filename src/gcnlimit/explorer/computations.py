@@ -18,7 +18,6 @@ from gcnlimit.csbm import SIGNALS
 from gcnlimit.errors import GCNLimitError
 from gcnlimit.explorer.state import FAMILIES, LEARNING, LIMITS, State, family_name
 from gcnlimit.filters import Diffusion, Polynomial
-from gcnlimit.results.performance import Prediction
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.predict import predict
@@ -65,11 +64,10 @@ class Computation:
 
 
 class Scan(NamedTuple):
-    """Accuracies and training losses of strengths `x`, and the highest accuracy with its strength."""
+    """Accuracies `y` of strengths `x`, and the highest accuracy with its strength."""
 
     x: Array
-    test_accuracy: Array
-    train_loss: Array
+    y: Array
     top: float
     height: float
 
@@ -107,12 +105,21 @@ def strength_range(family: str, state: State) -> tuple[float, float]:
 
 
 def scan(family: str, state: State) -> Scan:
-    """Accuracy and training loss of a family against its strength."""
+    """Accuracy of a family against its strength, and its maximum on finer grids about the highest point."""
     _check_cost(state, family)
+
+    def accuracy(x: Array) -> Array:
+        gcn = state.gcn_of(state.filter_of(family, x))
+        return np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
+
     x = np.linspace(*strength_range(family, state), _solved(state) if state.finite else _EXPLICIT)
-    found = _predicted(state, family, {}, x)
-    top, height = _peak(partial(_accuracy, state, family, {}), x, found.test_accuracy, 9 if state.finite else 17)
-    return Scan(x, np.asarray(found.test_accuracy), np.asarray(found.train_loss), float(top), float(height))
+    y = accuracy(x)
+    fine, height = x, y
+    for _ in range(2):
+        fine = _between(fine, _highest(height), np.linspace, 9 if state.finite else 17)
+        height = accuracy(fine)
+    top = _highest(height)
+    return Scan(x, y, float(fine[top]), float(height[top]))
 
 
 def axis_values(state: State) -> Array:
@@ -131,40 +138,23 @@ def along(state: State) -> tuple[Array, Array]:
     return network, _along(state, bayes_optimal)
 
 
-def best_along(state: State) -> Array:
-    """Accuracy of the best of the family along the axis, at the regularization of the page."""
-    name = state.parameter
+def best_along(state: State) -> tuple[Array, Array]:
+    """Values along the axis, and the accuracy there of the best of the family at infinite regularization."""
     _check_cost(state, state.family, ("diffusion", "residual"))
-    if not state.finite:
-        return _along(state, lambda data: tune(data, state.gcn, {name: FREE[name]}).prediction)
-    if _solved(state) == _AVERAGED or not state.symmetric:
-        raise GCNLimitError(
-            "At finite regularization the best of the family is not drawn for directed graphs or the softmax loss "
-            "of several classes; see gl.tune"
-        )
-    x = np.linspace(*strength_range(state.family, state), 33)[:, None]
-
-    def highest(changes: dict[str, Any]) -> Array:
-        accuracy = partial(_accuracy, state, state.family, changes)
-        return _peak(accuracy, x, accuracy(x), 9)[1]
-
-    return np.ravel([highest(changes) for changes in _changes(state)])
+    gcn = state.explicit(state.family)
+    free = {state.parameter: FREE[state.parameter]}
+    return axis_values(state), _along(state, lambda data: tune(data, gcn, free).prediction)
 
 
 def gap(state: State) -> Array:
-    """Bayes-optimal minus accuracy over both signals: of the network as it is, or of the best of its family at reg = inf."""
+    """Bayes-optimal minus accuracy of the best of the family, at infinite regularization, over both signals."""
     if _slow_ceiling(state):
         raise GCNLimitError("The map of three or more unequal classes takes minutes; see gl.gap_map")
-    lam, mu = map_axes(state)
-    data = state.data_at(lam=lam, mu=mu[:, None])
-    if state.gap == "network":
-        _check_cost(state, state.family)
-        reached = predict(data, state.gcn, throw=False).test_accuracy
-        return np.asarray(bayes_optimal(data).test_accuracy - reached)
     family = map_family(state)
     _check_cost(state, family, STRENGTHS)
-    gcn = state.gcn_of(state.filter_of(family, 0.1), loss="square", reg=math.inf)
-    return np.asarray(gap_map(data, gcn, {FAMILIES[family]: FREE[FAMILIES[family]]}).gap)
+    lam, mu = map_axes(state)
+    data = state.data_at(lam=lam, mu=mu[:, None])
+    return np.asarray(gap_map(data, state.explicit(family), {FAMILIES[family]: FREE[FAMILIES[family]]}).gap)
 
 
 def map_axes(state: State) -> tuple[Array, Array]:
@@ -196,30 +186,32 @@ def layers(state: State) -> Layers:
 
 def _best(state: State, x: Array) -> float:
     """Highest accuracy between the strengths `x`, and over the regularization relative to the gain of the filter."""
-    explicit = state.gcn_of(state.filter_of(state.family, float(x[0])), loss="square", reg=math.inf)
+    explicit = state.explicit(state.family, float(x[0]))
     if x.size == 1:
         best = float(predict(state.data, explicit, throw=False).test_accuracy)
     else:
         free = {state.parameter: FREE[state.parameter]}
         best = float(tune(state.data, explicit, free).prediction.test_accuracy)
-    if not state.finite:
-        return best
     reg = np.geomspace(1e-2, 1e3, 9)
-    for _ in range(3):
+    for _ in range(3 if state.finite else 0):
         filters = state.filter_of(state.family, np.broadcast_to(x, (reg.size, x.size)))
         gcn = state.gcn_of(filters, reg=reg[:, None], normalize=True)
-        found = np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
-        y = np.where(np.isnan(found), -math.inf, found)
-        row, column = np.unravel_index(np.argmax(y), y.shape)
-        best = max(best, float(y[row, column]))
-        x = _between(x, column, np.linspace) if x.size > 1 else x
-        reg = _between(reg, row, np.geomspace)
-    return best
+        y = np.asarray(predict(state.data, gcn, throw=False).test_accuracy)
+        row, column = np.unravel_index(_highest(y), y.shape)
+        best = np.fmax(best, y[row, column])
+        x = _between(x, column, np.linspace, 7) if x.size > 1 else x
+        reg = _between(reg, row, np.geomspace, 7)
+    return float(best)
 
 
-def _between(x: Array, k: Any, space: Callable[..., Array]) -> Array:
+def _highest(y: Array) -> int:
+    """Place of the highest number; the first if there is none."""
+    return int(np.argmax(np.where(np.isnan(y), -math.inf, y)))
+
+
+def _between(x: Array, k: Any, space: Callable[..., Array], points: int) -> Array:
     """Finer values between the neighbours of one."""
-    return space(x[max(k - 1, 0)], x[min(k + 1, x.size - 1)], 7)
+    return space(x[max(k - 1, 0)], x[min(k + 1, x.size - 1)], points)
 
 
 def best_filter(state: State) -> tuple[Array, Array, float]:
@@ -252,7 +244,9 @@ def elsewhere(state: State) -> Elsewhere:
     """Accuracy of the trained network on graphs of other signals."""
     _check_alike(state, "The accuracy on another graph")
     x = np.append(np.linspace(*state.span("to_lam"), _ELSEWHERE), state.to_lam)
-    data, gcn, there = state.data, state.gcn, state.other(x)
+    data = state.data
+    gcn = state.gcn
+    there = state.other(x)
     best = best_test_filter(data, gcn, there)
     none, read = (gcn.replaced(test_filter=filter) for filter in (Polynomial([1.0]), best))
     same = np.full(x.size, np.nan)
@@ -285,14 +279,17 @@ def _ceiling(state: State, degree: float | None = None) -> float:
     return float(bayes_optimal(state.data, degree=degree).test_accuracy)
 
 
+def _depth(family: str) -> tuple[str, ...]:
+    return ("depth",) if family == "residual" else ()
+
+
 def _network(state: State) -> tuple[str, ...]:
-    return ("family", state.parameter, *(("depth",) if state.family == "residual" else ()), *LEARNING)
+    return ("family", state.parameter, *_depth(state.family), *LEARNING)
 
 
-def _family(state: State) -> tuple[str, ...]:
-    """What the best of the family depends on: its strength only where it is beyond the slider."""
-    names = tuple(name for name in _network(state) if name != state.parameter)
-    return names + _beyond(state, state.parameter)
+def _best_of(state: State, *drawn: str) -> tuple[str, ...]:
+    """What the best of the family at infinite regularization depends on, drawn along some parameters of the data."""
+    return (*_signals(state, *drawn), "family", *_depth(state.family), "symmetrize", "normalization")
 
 
 def _signals(state: State, *drawn: str) -> tuple[str, ...]:
@@ -304,16 +301,9 @@ def _beyond(state: State, *names: str) -> tuple[str, ...]:
     return tuple(name for name in names if name in LIMITS and state.span(name) != LIMITS[name].slider)
 
 
-def _on_map(state: State) -> tuple[str, ...]:
-    network = _network(state) if state.gap == "network" else ("family", "depth", "symmetrize", "normalization")
-    return (*_signals(state, "lam", "mu"), "gap", *network)
-
-
 def _scanned(family: str) -> Computation:
-    depth = ("depth",) if family == "residual" else ()
-    return Computation(
-        partial(scan, family), lambda state: (*_DATA, *LEARNING, *depth, *_beyond(state, FAMILIES[family]))
-    )
+    names = (*_DATA, *LEARNING, *_depth(family))
+    return Computation(partial(scan, family), lambda state: (*names, *_beyond(state, FAMILIES[family])))
 
 
 COMPUTATIONS: dict[str, Computation] = {
@@ -324,10 +314,8 @@ COMPUTATIONS: dict[str, Computation] = {
     "depth": Computation(along_depth, lambda state: _DATA + _network(state)),
     "layers": Computation(layers, lambda state: (*_DATA, *LEARNING, "c"), prompt=False),
     "elsewhere": Computation(elsewhere, lambda state: (*_DATA, *_network(state), "to_lam", "to_mu")),
-    "best along": Computation(
-        best_along, lambda state: (*_signals(state, state.axis), *_family(state), "axis"), prompt=False
-    ),
-    "gap": Computation(gap, _on_map, prompt=False),
+    "best along": Computation(best_along, lambda state: (*_best_of(state, state.axis), "axis"), prompt=False),
+    "gap": Computation(gap, lambda state: _best_of(state, "lam", "mu"), prompt=False),
     "filter": Computation(best_filter, lambda state: (*_DATA, "symmetrize"), prompt=False),
     "table": Computation(comparison, lambda state: (*_DATA, "depth", "symmetrize"), prompt=False),
     "sparse ceiling": Computation(
@@ -361,32 +349,15 @@ def _slow_ceiling(state: State) -> bool:
     return state.classes.count(",") > 1
 
 
-def _predicted(state: State, family: str, changes: dict[str, Any], strength: Array) -> Prediction:
-    return predict(state.data_at(**changes), state.gcn_of(state.filter_of(family, strength)), throw=False)
-
-
-def _accuracy(state: State, family: str, changes: dict[str, Any], strength: Array) -> Array:
-    return np.asarray(_predicted(state, family, changes, strength).test_accuracy)
-
-
-def _peak(accuracy: Callable[[Array], Array], x: Array, y: Any, points: int) -> tuple[Array, Array]:
-    """Place and height of the maximum along the first axis, on finer grids between the neighbours of the highest point."""
-    for finer in (True, True, False):
-        top = np.argmax(np.where(np.isnan(y), -np.inf, y), axis=0, keepdims=True)
-        here = partial(np.take_along_axis, np.broadcast_to(x, y.shape), axis=0)
-        if finer:
-            low, high = (here(np.clip(top + step, 0, len(y) - 1))[0] for step in (-1, 1))
-            x = np.linspace(low, high, points)
-            y = accuracy(x)
-    height = np.take_along_axis(y, top, 0)[0]
-    return np.where(np.isnan(height), np.nan, here(top)[0]), height
+def is_quick(name: str, state: State) -> bool:
+    """Whether a moving slider need not wait long for a computation; a point is quick where its curve may not be."""
+    unequal = state.unequal and state.loss != "square"
+    slow = state.finite and (unequal or not state.symmetric or _solved(state) == _AVERAGED)
+    return COMPUTATIONS[name].prompt and not _slow_ceiling(state) and (name in {"ceiling", "here"} or not slow)
 
 
 def _along(state: State, answer: Callable[[Any], Any]) -> Array:
-    return np.ravel([answer(state.data_at(**changes)).test_accuracy for changes in _changes(state)])
-
-
-def _changes(state: State) -> list[dict[str, Any]]:
-    """Values of the data along the axis; numbers of classes one by one, since they do not broadcast."""
+    """Accuracies along the axis; numbers of classes one by one, since they do not broadcast."""
     x = axis_values(state)
-    return [{"classes": int(n)} for n in x] if state.axis == "classes" else [{state.axis: x}]
+    changes: list[dict[str, Any]] = [{"classes": int(n)} for n in x] if state.axis == "classes" else [{state.axis: x}]
+    return np.ravel([answer(state.data_at(**change)).test_accuracy for change in changes])

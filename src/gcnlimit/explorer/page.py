@@ -11,9 +11,9 @@ from typing import Any
 from dash import dcc, html
 
 from gcnlimit.csbm import SIGNALS
-from gcnlimit.explorer.pictures import MEASURES, PICTURES, axis_name
+from gcnlimit.explorer.pictures import PICTURES, axis_name
 from gcnlimit.explorer.start import LARGEST, PRESETS
-from gcnlimit.explorer.state import CHOICES, LIMITS, State
+from gcnlimit.explorer.state import CHOICES, FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
 
 _ABOUT = (
@@ -38,50 +38,26 @@ _LABELS = {
     "symmetrize": "Symmetrize the graph",
     "normalization": "Normalization by the degrees",
     "elsewhere": "Test on another graph",
-    "measure": "Show",
     "axis": "Vary",
-    "gap": "Gap for",
-    "mode": "Colours",
     "degrees_variance": "hubs: variance of the degrees",
     "to_lam": "signal of the other graph (lam')",
     "to_mu": "signal of its features (mu')",
 }
 _LABELS |= {name: f"{long_name(name)} ({name})" for name in LIMITS if name not in _LABELS}
-KINDS = ("csv", "png", "svg")
-"""Kinds of files in which a picture can be saved; a table is the first."""
-_WORDS = MEASURES | {"pagerank": "PageRank", "best": "the best of the family", "network": "this network"}
 _DATA = (*SIGNALS, "classes", "degrees_variance", "directed", "estimated")
-_NETWORK = (
-    "family",
-    "depth",
-    "c",
-    "t",
-    "theta",
-    "coefficients",
-    "loss",
-    "infinite",
-    "reg",
-    "symmetrize",
-    "normalization",
-)
+_FILTER = ("family", "depth", *FAMILIES.values())
+_LEARNING = ("loss", "infinite", "reg", "symmetrize", "normalization")
 
 
 def layout(start: State, sentence: str = "") -> Any:
     """The page with a state to begin with; each load of the page is a client of its own."""
     sliders = {name: [*limit.slider, limit.log, limit.whole] for name, limit in LIMITS.items()}
     presets = {name: state.texts() for group in PRESETS.values() for name, state in group.items()}
-    stored: dict[str, Any] = {
-        "client": uuid.uuid4().hex,
-        "limits": sliders,
-        "examples": presets,
-        "start": start.query(),
-    }
-    stored |= {"state": None, "theme": "light", "dots": None, "asked": None}
+    stored: dict[str, Any] = {"client": uuid.uuid4().hex, "limits": sliders, "examples": presets}
+    stored |= {"start": start.query(), "state": None, "dots": None, "asked": None}
     spoken = {"role": "status", "aria-live": "polite"}
-    # the two questions of the page; reached by the keyboard, since their box is scrolled on narrow screens
-    lines = [
-        html.Div([html.Dt(question), html.Dd(id=name)], id=f"{name}-control") for name, question in _QUESTIONS.items()
-    ]
+    # reached by the keyboard, since their box is scrolled on narrow screens
+    lines = [html.Div([html.Dt(words), html.Dd(id=name)], id=f"{name}-control") for name, words in _QUESTIONS.items()]
     main = [
         html.Div(sentence, id="message", className="message", tabIndex="0", **spoken),
         html.Div(id="refusal", className="message"),
@@ -109,7 +85,7 @@ def _controls(start: State) -> list[Any]:
         _group("Data", *(_control(name, start) for name in _DATA)),
         _group(
             "Network",
-            *(_control(name, start) for name in _NETWORK),
+            *(_control(name, start) for name in (*_FILTER, *_LEARNING)),
             html.Button("Tune", id="best", title="Tune the strength, and a finite regularization with it"),
         ),
         _group("Another graph", *(_control(name, start) for name in ("elsewhere", "to_lam", "to_mu"))),
@@ -121,11 +97,7 @@ def _controls(start: State) -> list[Any]:
             html.Progress(id="progress", value="0", max="1", **{"aria-label": "Graphs sampled"}),
             html.Span("", id="progress-text", role="status"),
         ),
-        _group(
-            "This page",
-            _choice("mode", ("automatic", "light", "dark"), "automatic"),
-            html.Div(copy, className="row"),
-        ),
+        html.Div(copy, className="row"),
     ]
 
 
@@ -134,7 +106,8 @@ def _starts() -> list[Any]:
     examples: list[Any] = []
     for title, states in PRESETS.items():
         examples.append(html.H4(title))
-        examples += [html.Button(name, id={"preset": name}, className="preset") for name in states]
+        for name, state in states.items():
+            examples.append(html.Button(name, {"preset": name, "to": state.query()}, className="preset"))
     words = f"My graph: .npz, or edges and nodes as .csv (up to {LARGEST // 2**20} MB)"
     return [
         html.Details([html.Summary("Examples"), html.Div(examples, id="presets")]),
@@ -165,10 +138,9 @@ def _control(name: str, start: State) -> Any:
 
 
 def _choice(name: str, options: Iterable[str], value: str) -> Any:
-    """One of some words, each with another label if it has one."""
-    items = [{"label": _WORDS.get(option, option), "value": option} for option in options]
-    if name == "axis":
-        items = [{"label": axis_name(option), "value": option} for option in options]
+    """One of some words; families and axes as they are written."""
+    written = {"family": family_name, "axis": axis_name}.get(name, str)
+    items = [{"label": written(option), "value": option} for option in options]
     field = dcc.RadioItems(items, value, id=name, inline=True, className="choice")
     label = _LABELS[name]
     named = {"id": f"{name}-control", "aria-label": label}
@@ -178,11 +150,10 @@ def _choice(name: str, options: Iterable[str], value: str) -> Any:
 def _pictures(start: State) -> list[Any]:
     strengths = [_picture(f"strength-{family}") for family in ("residual", "diffusion", "pagerank")]
     title = html.H2("Against the strength of the filter")
-    along = [_picture(name, _control(name, start)) for name in ("axis", "gap")]
     return [
-        html.Section([title, _control("measure", start), html.Div(strengths, className="grid")]),
+        html.Section([title, html.Div(strengths, className="grid")]),
         html.Section(_picture("elsewhere"), id="elsewhere-section"),
-        html.Section(along, className="grid"),
+        html.Section([_picture("axis", _control("axis", start)), _picture("gap")], className="grid"),
         html.Section([_picture(name) for name in ("layers", "depth", "spectrum")], className="grid"),
         _picture("table"),
     ]
@@ -204,9 +175,10 @@ def _picture(name: str, *above: Any) -> Any:
 
 def _more(name: str, title: str) -> list[Any]:
     """Files, code and formula of a picture, each named for screen readers with the picture to which it belongs."""
+    kinds = ("csv",) if name == "table" else ("csv", "png", "svg")
     files = [
-        html.Button(kind.upper(), id=f"{name}-{kind}", **{"aria-label": f"{kind.upper()}: {title}"})
-        for kind in KINDS[: 1 if name == "table" else None]
+        html.Button(kind.upper(), id=f"{name}-{kind}", className="save", **{"aria-label": f"{kind.upper()}: {title}"})
+        for kind in kinds
     ]
     return [
         html.Summary("Save, code, formula", **{"aria-label": f"Save, code, formula: {title}"}),

@@ -1,36 +1,21 @@
-"""A picture: numbers, words and lines of code, and how they become a Plotly figure or a table of numbers."""
+"""A picture: numbers, words, and the lines of code that give the same."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import SIGNALS
-from gcnlimit.explorer.sentences import WAIT
 from gcnlimit.explorer.state import FAMILIES, State
 from gcnlimit.parameters import FAMILIES as KINDS
 
 CEILING = "Bayes-optimal"
 """Name of the curve that no algorithm exceeds."""
-
-# Okabe and Ito's colours, told apart by most colour-blind readers; lighter on a dark ground
-_COLOURS = {
-    "light": ("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
-    "dark": ("#56b4e9", "#f0a35e", "#4fd1a5", "#e6a5c9"),
-}
-_INK = {"light": "#1c2126", "dark": "#e6e9ec"}
-_GRID = {"light": "#dfe3e6", "dark": "#3a4148"}
-_GROUND = {"light": "#ffffff", "dark": "#22272c"}
-_CROSS = {"size": 13, "symbol": "cross", "color": "#ffffff", "line": {"width": 2, "color": "#000000"}}
-_TWO_COLUMNS = {"entrywidth": 0.45, "entrywidthmode": "fraction"}
-_LEGEND = {"orientation": "h", "x": -0.1, "y": 1.02, "yanchor": "bottom", "font": {"size": 12}} | _TWO_COLUMNS
 
 
 @dataclass(frozen=True)
@@ -56,122 +41,38 @@ class Map:
 
 @dataclass(frozen=True)
 class Picture:
-    """Labels of the axes, what the picture says, the Python and the command that compute it, and what is drawn.
+    """What a picture says, the Python and the command that compute it, the labels of its axes, and what is drawn.
 
     A table has its header first; `log` is whether the horizontal axis is logarithmic, `complete` whether nothing is still to
     be computed.
     """
 
-    x: str
-    y: str
     sentence: str
-    python: str
+    python: str = ""
     command: str = ""
+    x: str = ""
+    y: str = "test accuracy"
     curves: tuple[Curve, ...] = ()
     map: Map | None = None
     table: tuple[tuple[str, ...], ...] | None = None
     log: bool = False
     complete: bool = True
 
-    def with_state(self, *, complete: bool, sentences: tuple[str, ...]) -> Picture:
-        """Same picture, complete or not, with more sentences; one that waits for what was refused says so instead."""
-        own = () if complete and self.sentence == WAIT else (self.sentence,)
-        return replace(self, complete=complete, sentence=" ".join((*own, *sentences)))
-
-    def figure(self, theme: str = "light") -> dict[str, Any]:
-        """Plotly figure in a light or dark theme, as a plain dictionary; the ceiling has the colour of the text."""
-        others = [curve.name for curve in self.curves if curve.name != CEILING]
-        colours = dict(zip(others, itertools.cycle(_COLOURS[theme]), strict=False))
-        traces = [_trace(curve, colours.get(curve.name, _INK[theme]), theme) for curve in self.curves]
-        return {"data": traces if self.map is None else _map(self.map, theme), "layout": _layout(self, theme)}
+    def figure(self) -> dict[str, Any]:
+        """What the page draws, as JSON has it."""
+        names = {"x": self.x, "y": self.y, "log": self.log}
+        return names | {"curves": [_plain(curve) for curve in self.curves], "map": self.map and _plain(self.map)}
 
 
-def snapped(values: Sequence[Array]) -> list[float] | None:
-    """Ends of an axis that hold all values, on round numbers: while these stay, only curves move and the axis is not redrawn.
-
-    >>> snapped([np.array([0.61, 0.883]), np.array([0.91])])
-    [0.55, 0.95]
-    """
-    finite = np.concatenate([v[np.isfinite(v)] for v in values]) if values else np.array([])
-    if finite.size == 0:
-        return None
-    low, high = float(finite.min()), float(finite.max())
-    span = max(high - low, 0.02 * max(abs(low), abs(high)), 1e-12)
-    low, high = min(low, high - span), max(high, low + span)
-    unit = 10.0 ** math.floor(math.log10(span))
-    step = unit / 2 if span / unit > 2 else unit / 10
-    margin = 0.04 * span
-    ends = math.floor((low - margin) / step), math.ceil((high + margin) / step)
-    return [round(end * step, 12) for end in ends]
-
-
-def _trace(curve: Curve, colour: str, theme: str) -> dict[str, Any]:
-    x, y = (_numbers(v) or [None] for v in (curve.x, curve.y))  # no points: one gap, for the legend
-    trace: dict[str, Any] = {"type": "scatter", "name": curve.name, "x": x, "y": y, "mode": "lines"}
-    if curve.style == "dots":
-        marker = {"size": 9, "color": colour, "line": {"width": 1, "color": _INK[theme]}}
-        trace |= {"mode": "markers", "marker": marker, "cliponaxis": False}
-    elif curve.style == "area":
-        trace |= {"line": {"width": 0}, "fill": "tozeroy", "fillcolor": "rgba(128,128,128,0.25)"}
-    else:
-        dash = curve.style if curve.style in {"dash", "dot"} else "solid"
-        trace["line"] = {"color": colour, "width": 2, "dash": dash}
-    if curve.style == "marked":
-        trace |= {"mode": "lines+markers", "marker": {"size": 6, "color": colour}, "cliponaxis": False}
-    if curve.error is not None:
-        trace["error_y"] = {"type": "data", "array": _numbers(curve.error), "color": colour}
-    return trace
-
-
-def _map(grid: Map, theme: str) -> list[dict[str, Any]]:
-    heat = {
-        "type": "heatmap",
-        "x": _numbers(grid.x),
-        "y": _numbers(grid.y),
-        "z": [_numbers(row) for row in grid.z],
-        "colorscale": "Cividis",
-        "colorbar": {"title": {"text": "gap"}, "thickness": 12, "tickfont": {"color": _INK[theme]}},
-        "hovertemplate": "lam %{x:.2f}, mu %{y:.2f}: gap %{z:.4f}<extra></extra>",
-    }
-    place = {"x": [grid.point[0]], "y": [grid.point[1]], "marker": _CROSS, "showlegend": False, "hoverinfo": "skip"}
-    return [heat, {"type": "scatter", "mode": "markers", "name": "here"} | place]
-
-
-def _layout(picture: Picture, theme: str) -> dict[str, Any]:
-    ink = _INK[theme]
-    axis = {"gridcolor": _GRID[theme], "zerolinecolor": _GRID[theme], "linecolor": ink}
-    x, y = _ranges(picture)
-    rows = (len(picture.curves) + 1) // 2  # of the legend
-    top = 20 if picture.map is not None else 14 + 20 * rows
-    return {
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"color": ink, "size": 13},
-        "margin": {"l": 58, "r": 12, "t": top, "b": 48, "autoexpand": picture.map is not None},
-        "xaxis": axis | {"title": {"text": picture.x}, "type": "log" if picture.log else "linear"} | x,
-        "yaxis": axis | {"title": {"text": picture.y}} | y,
-        "legend": _LEGEND,
-        "hovermode": "closest" if picture.map is not None else "x unified",
-        "hoverlabel": {"bgcolor": _GROUND[theme], "font": {"color": ink}},
-        "uirevision": "kept",
-    }
-
-
-def _ranges(picture: Picture) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Range of each axis of curves, if it has one."""
-    x = np.concatenate([np.ravel(curve.x) for curve in picture.curves] or [np.array([])])
-    x = x[np.isfinite(x)]
-    x = np.log10(x) if picture.log else x
-    ends = [float(x.min()), float(x.max())] if x.size else []
-    if ends and ends[0] == ends[1]:
-        ends = [ends[0] - 0.5, ends[1] + 0.5]
-    up = snapped([np.asarray(curve.y) for curve in picture.curves])
-    return ({"range": ends} if ends else {}), ({"range": up} if up else {})
-
-
-def _numbers(values: Any) -> list[float | None]:
-    """Numbers as JSON knows them: what is not finite is a gap."""
-    return [v if math.isfinite(v) else None for v in np.ravel(np.asarray(values, float)).tolist()]
+def _plain(drawn: Curve | Map) -> dict[str, Any]:
+    """Fields of a curve or a map, numbers that are not finite as gaps."""
+    fields = dict(vars(drawn))
+    for name, values in fields.items():
+        if isinstance(values, np.ndarray):
+            plain = values.astype(object)
+            plain[~np.isfinite(values)] = None
+            fields[name] = plain.tolist()
+    return fields
 
 
 def script(*lines: str) -> str:

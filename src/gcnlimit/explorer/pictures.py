@@ -1,8 +1,7 @@
-"""What each picture shows, drawn from its computations; those that are not done yet are left out."""
+"""What each picture shows, drawn from its computations."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -11,7 +10,6 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.explorer.computations import (
-    FREE,
     LAYERS,
     SPARSE,
     STRENGTHS,
@@ -21,15 +19,12 @@ from gcnlimit.explorer.computations import (
     axis_values,
     map_axes,
     map_family,
-    strength_range,
 )
 from gcnlimit.explorer.picture import CEILING, Curve, Map, Picture, data_line, network_line, predict_command, script
 from gcnlimit.explorer.sentences import (
-    WAIT,
     axis_sentence,
     elsewhere_answer,
     layers_sentence,
-    reg_words,
     short,
     spectrum_sentence,
     strength_sentence,
@@ -37,74 +32,51 @@ from gcnlimit.explorer.sentences import (
 from gcnlimit.explorer.state import FAMILIES, LIMITS, State, family_name
 from gcnlimit.parameters import long_name
 
-MEASURES = {"test_accuracy": "test accuracy", "train_loss": "training loss"}
-"""What is drawn against the strength, in words."""
-
 
 class Recipe(NamedTuple):
-    """Title of a picture, how it is drawn, and from which computations."""
+    """Title of a picture, how it is drawn, from which computations, and those that are added once they are known."""
 
     title: str
     draw: Callable[[State, Results], Picture]
     needs: tuple[str, ...]
+    later: tuple[str, ...] = ()
 
 
 def needs(name: str, state: State) -> tuple[str, ...]:
-    """Computations of a picture of a state.
+    """Computations of a picture of a state, those that are added last.
 
     >>> needs("strength-diffusion", State(family="residual"))
     ('ceiling', 'diffusion')
     """
-    found = PICTURES[name].needs
+    _, _, found, later = PICTURES[name]
+    if (name == "depth" and state.family == "pagerank") or (name == "elsewhere" and not state.elsewhere):
+        return ()
     if name == f"strength-{state.family}":
         return (*found, "here")
-    if name == "axis":
-        best = found if state.family in STRENGTHS else found[:-1]
-        return (*best, "sparse ceiling") if state.degree < SPARSE else best
-    left_out = {"depth": state.family == "pagerank", "elsewhere": not state.elsewhere}
-    return () if left_out.get(name, False) else found
+    left_out = {"best along": state.family not in STRENGTHS, "sparse ceiling": state.degree >= SPARSE}
+    return (*found, *(one for one in later if not left_out.get(one)))
 
 
 def strength(family: str, state: State, results: Results) -> Picture:
-    """Accuracy of a family, or its training loss, against its strength."""
+    """Accuracy of a family against its strength."""
+    found: Scan = results[family]
     name = FAMILIES[family]
-    found: Scan | None = results.get(family)
-    points = 0 if found is None else found.x.size
-    low, high = strength_range(family, state)
-    return Picture(
-        long_name(name),
-        MEASURES[state.measure],
-        WAIT if found is None else strength_sentence(family, state, found),
-        script(
-            data_line(state),
-            f"{name} = np.linspace({low}, {high}, {points})",
-            network_line(state, family, name),
-            f"print(gl.predict(data, gcn, throw=False).{state.measure})",
-        ),
-        predict_command(state, family, f"{low}:{high}:{points}"),
-        tuple(_loss_curves(family, found) if state.measure == "train_loss" else _curves(family, state, results)),
-    )
-
-
-def _curves(family: str, state: State, results: Results) -> list[Curve]:
-    found: Scan | None = results.get(family)
-    curves = []
-    if found is not None:
-        curves.append(Curve(family_name(family), found.x, found.test_accuracy))
-    if "ceiling" in results:
-        curves.append(_level(CEILING, np.array(strength_range(family, state)), results["ceiling"], "dash"))
-    if found is not None:
-        curves.append(_dot("best", found.top, found.height))
-    if family == state.family and "here" in results:
+    ends = found.x[[0, -1]]
+    curves = [
+        Curve(family_name(family), found.x, found.y),
+        _level(CEILING, ends, results["ceiling"], "dash"),
+        _dot("best", found.top, found.height),
+    ]
+    if family == state.family:
         curves.append(_dot("here", state.strength, results["here"]))
-    return curves
-
-
-def _loss_curves(family: str, found: Scan | None) -> list[Curve]:
-    if found is None or np.isnan(found.train_loss).all():
-        return []
-    low = np.nanargmin(found.train_loss)
-    return [Curve(family_name(family), found.x, found.train_loss), _dot("lowest", found.x[low], found.train_loss[low])]
+    python = script(
+        data_line(state),
+        f"{name} = np.linspace({ends[0]}, {ends[1]}, {found.x.size})",
+        network_line(state, family, name),
+        "print(gl.predict(data, gcn, throw=False).test_accuracy)",
+    )
+    command = predict_command(state, family, f"{ends[0]}:{ends[1]}:{found.x.size}")
+    return Picture(strength_sentence(family, state, found), python, command, long_name(name), curves=tuple(curves))
 
 
 def _dot(name: str, x: float, y: float) -> Curve:
@@ -117,40 +89,37 @@ def _level(name: str, ends: Array, y: float, style: str) -> Curve:
 
 def along_axis(state: State, results: Results) -> Picture:
     """Accuracy of the network, of the best of its family, and the ceiling, against a parameter of the data."""
-    axis = state.axis
     x = axis_values(state)
-    curves = []
-    if "along" in results:
-        network, ceiling = results["along"]
-        curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
+    network, ceiling = results["along"]
+    curves = [Curve("this network", x, network), Curve(CEILING, x, ceiling, "dash")]
     if state.family in STRENGTHS:  # a curve without points keeps its place in the legend, and the others their colours
-        top = results.get("best along", x[:0])
-        curves.append(Curve(f"best {family_name(state.family)}", x[: top.size], top))
-    if "here" in results and state.place is not None:
+        at, top = results.get("best along", (x[:0], x[:0]))
+        curves.append(Curve(f"best {family_name(state.family)}", at, top))
+    if state.place is not None:
         curves.append(_dot("here", state.place, results["here"]))
-    log = axis != "classes" and LIMITS[axis].log
-    values = (
-        "np.arange(2, 13)"
-        if axis == "classes"
-        else f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
+    python, command = _axis_code(state, x)
+    log = state.axis != "classes" and LIMITS[state.axis].log
+    words = axis_sentence(state, results)
+    return Picture(words, python, command, axis_name(state.axis), curves=tuple(curves), log=log)
+
+
+def _axis_code(state: State, x: Array) -> tuple[str, str]:
+    """Python and command that print the curves along an axis; the command has no axis of classes."""
+    axis = state.axis
+    values, value, command = "np.arange(2, 13)", "int(value)", ""
+    if axis != "classes":
+        log = LIMITS[axis].log
+        values = f"np.{'geom' if log else 'lin'}space({x[0]:g}, {x[-1]:g}, {x.size})"
+        value = "value"
+        option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' * log}"}
+        command = predict_command(state, state.family, str(getattr(state, state.parameter)), **option)
+    python = script(
+        f"for value in {values}:",
+        f"    {data_line(state, **{axis: value})}",
+        f"    {network_line(state, state.family, repr(state.strength))}",
+        "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
     )
-    option = {axis: f"{x[0]:g}:{x[-1]:g}:{x.size}{':log' if log else ''}"}
-    return Picture(
-        axis_name(axis),
-        "test accuracy",
-        axis_sentence(state, results),
-        script(
-            f"for value in {values}:",
-            f"    {data_line(state, **{axis: 'int(value)' if axis == 'classes' else 'value'})}",
-            f"    {network_line(state, state.family, repr(state.strength))}",
-            "    print(value, gl.predict(data, gcn, throw=False).test_accuracy, gl.bayes_optimal(data).test_accuracy)",
-        ),
-        ""
-        if axis == "classes"
-        else predict_command(state, state.family, str(getattr(state, state.parameter)), **option),
-        tuple(curves),
-        log=log,
-    )
+    return python, command
 
 
 def axis_name(axis: str) -> str:
@@ -160,69 +129,56 @@ def axis_name(axis: str) -> str:
 
 def layers(state: State, results: Results) -> Picture:
     """Accuracy of residual networks against their number of layers, up to infinitely many: a diffusion."""
-    found = results.get("layers")
+    found = results["layers"]
     ends = LAYERS[[0, -1]]
-    curves = []
-    sentence = WAIT
-    if found is not None:
-        curves = [
-            Curve("best c", LAYERS, found.best, "marked"),
-            Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
-            _level("best diffusion", ends, found.diffusion, "dot"),
-        ]
-        words = layers_sentence(state, found)
-        at = "" if state.finite else " At infinite regularization."
-        sentence = f"{words[:1].upper()}{words[1:]}{at}"
-    if "ceiling" in results:
-        curves.append(_level(CEILING, ends, results["ceiling"], "dash"))
-    return Picture("number of layers K", "test accuracy", sentence, _layers_code(state), "", tuple(curves))
+    curves = (
+        Curve("best c", LAYERS, found.best, "marked"),
+        Curve(f"c = {short(state.c)}", LAYERS, found.kept, "marked"),
+        _level("best diffusion", ends, found.diffusion, "dot"),
+        _level(CEILING, ends, results["ceiling"], "dash"),
+    )
+    words = layers_sentence(state, found)
+    at = "" if state.finite else " At infinite regularization."
+    sentence = f"{words[:1].upper()}{words[1:]}{at}"
+    return Picture(sentence, _layers_code(state), x="number of layers K", curves=curves)
 
 
 def _layers_code(state: State) -> str:
     """Lines that print both curves; a regularization that is tuned is relative to the gain of the filter."""
-    tunes = state.finite
-    changes = {"reg": "1.0", "normalize": "True"} if tunes else {}
-    reg = "'reg': (0.01, 1000.0)" if tunes else ""
-    kept = f"gl.tune(data, gcn, {{{reg}}}).prediction" if tunes else "gl.predict(data, gcn)"
+    changes = {"reg": "1.0", "normalize": "True"} if state.finite else {}
+    free = "'c': (-math.inf, math.inf)"
+    kept = "gl.predict(data, gcn)"
+    if state.finite:
+        free += ", 'reg': (0.01, 1000.0)"
+        kept = "gl.tune(data, gcn, {'reg': (0.01, 1000.0)}).prediction"
     return script(
         data_line(state),
         f"for depth in range(1, {LAYERS.size + 1}):",
         f"    {network_line(state, 'residual', repr(state.c), depth='depth', **changes)}",
-        f"    best = gl.tune(data, gcn, {{'c': (-math.inf, math.inf){', ' * tunes}{reg}}}).prediction",
+        f"    best = gl.tune(data, gcn, {{{free}}}).prediction",
         f"    print(depth, best.test_accuracy, {kept}.test_accuracy)",
     )
 
 
 def gap(state: State, results: Results) -> Picture:
-    """Bayes-optimal minus accuracy of the network, or of the best of its family, over both signals."""
+    """Bayes-optimal minus accuracy of the best of the family over both signals."""
     lam, mu = map_axes(state)
-    z = results.get("gap")
-    who, code = _whose_gap(state)
-    sentence = WAIT
-    if z is not None and not np.isnan(z).all():
-        row, column = np.unravel_index(np.nanargmax(z), z.shape)
-        sentence = (
-            f"Bayes-optimal accuracy minus that of {who}: at most {np.nanmax(z):.3f} in this picture, "
-            f"at lam = {short(lam[column])}, mu = {short(mu[row])}. Click to go to a point."
-        )
-    axes = [f"{name} = np.linspace({x[0]}, {x[-1]}, {x.size})" for name, x in (("lam", lam), ("mu", mu))]
-    python = script(*axes, data_line(state, lam="lam", mu="mu[:, None]"), *code)
-    drawn = None if z is None else Map(lam, mu, z, (state.lam, state.mu))
-    return Picture(long_name("lam"), long_name("mu"), sentence, python, map=drawn)
-
-
-def _whose_gap(state: State) -> tuple[str, tuple[str, str]]:
-    """The network of the map in words, and the last lines of its code."""
-    if state.gap == "network":
-        gcn = network_line(state, state.family, repr(state.strength))
-        line = "print(gl.bayes_optimal(data).test_accuracy - gl.predict(data, gcn, throw=False).test_accuracy)"
-        return f"this network, at {reg_words(state)}", (gcn, line)
+    z = results["gap"]
     family = map_family(state)
     name = FAMILIES[family]
-    bounds = ", ".join(f"{'-' * (v < 0)}math.inf" if math.isinf(v) else repr(v) for v in FREE[name])
-    gcn = network_line(state, family, "0.1", loss='"square"', reg="math.inf")
-    line = f"print(gl.gap_map(data, gcn, {{{name!r}: ({bounds})}}).gap)"
-    return f"the best {family_name(family)} at infinite regularization", (gcn, line)
+    words = f"Bayes-optimal accuracy minus that of the best {family_name(family)} at infinite regularization"
+    if not np.isnan(z).all():
+        row, column = np.unravel_index(np.nanargmax(z), z.shape)
+        words += f": at most {z[row, column]:.3f} in this picture, at lam = {short(lam[column])}, mu = {short(mu[row])}"
+    bounds = "(-1, 1)" if name == "theta" else "(-math.inf, math.inf)"
+    python = script(
+        *(f"{one} = np.linspace({x[0]}, {x[-1]}, {x.size})" for one, x in (("lam", lam), ("mu", mu))),
+        data_line(state, lam="lam", mu="mu[:, None]"),
+        network_line(state, family, "0.1", loss='"square"', reg="math.inf"),
+        f"print(gl.gap_map(data, gcn, {{{name!r}: {bounds}}}).gap)",
+    )
+    drawn = Map(lam, mu, z, (state.lam, state.mu))
+    return Picture(f"{words}. Click to go to a point.", python, x=long_name("lam"), y=long_name("mu"), map=drawn)
 
 
 def spectrum(state: State, results: Results) -> Picture:
@@ -251,46 +207,41 @@ def spectrum(state: State, results: Results) -> Picture:
         f"best = gl.best_filter(data, symmetrize={state.symmetrize})",
         "print(best.ceiling.x, best.ceiling.g, best.ceiling.test_accuracy)",
     )
-    return Picture("eigenvalue", "filter, largest value 1", words, python, "", tuple(curves))
+    return Picture(words, python, x="eigenvalue", y="filter, largest value 1", curves=tuple(curves))
 
 
 def depth(state: State, results: Results) -> Picture:
     """What travels along the depth: signal and power of the hidden states."""
     if state.family == "pagerank":
-        sentence = "PageRank is one filter without layers; choose a residual network or a diffusion."
-        return Picture("depth", "order functions", sentence, script(data_line(state)))
+        return Picture("PageRank is one filter without layers; choose a residual network or a diffusion.")
     continuous = state.family == "diffusion"
-    words = WAIT
-    curves: tuple[Curve, ...] = ()
-    if "depth" in results:
-        x, m, power = results["depth"]
-        ratio = m[-1] ** 2 / power[-1]
-        words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {ratio:.3f}."
-        style = "line" if continuous else "marked"
-        curves = Curve("overlap m", x, m, style), Curve("power Q", x, power, style)
+    x, m, power = results["depth"]
+    words = f"At the end of the network, m = {m[-1]:.3g} and Q = {power[-1]:.3g}: m^2/Q = {m[-1] ** 2 / power[-1]:.3f}."
+    style = "line" if continuous else "marked"
+    curves = (Curve("overlap m", x, m, style), Curve("power Q", x, power, style))
     python = script(
         data_line(state),
         network_line(state, state.family, repr(state.strength)),
         f"f = gl.depth.order_functions(data, gcn{', np.linspace(0, 1, 21)' if continuous else ''})",
         "print(f.m, np.diagonal(f.Q))",
     )
-    return Picture("depth x" if continuous else "layer k", "order functions", words, python, "", curves)
+    return Picture(words, python, x="depth x" if continuous else "layer k", y="order functions", curves=curves)
 
 
 def elsewhere(state: State, results: Results) -> Picture:
     """Accuracy of the trained network on graphs of other signals, read through three filters, and the ceilings."""
-    found: Elsewhere | None = results.get("elsewhere")
-    curves: tuple[Curve, ...] = ()
-    if found is not None:
-        x, _, same, none, best, frozen, ceiling = (values[:-1] for values in found)
-        curves = (
-            Curve("same filter", x, same),
-            Curve("no graph", x, none),
-            Curve("best filter", x, best),
-            Curve("same weights", x, frozen, "dot"),
-            Curve(CEILING, x, ceiling, "dash"),
-            _dot("here", state.to_lam, found.same[-1]),
-        )
+    if not state.elsewhere:
+        return Picture("")
+    found: Elsewhere = results["elsewhere"]
+    x, _, same, none, best, frozen, ceiling = (values[:-1] for values in found)
+    curves = (
+        Curve("same filter", x, same),
+        Curve("no graph", x, none),
+        Curve("best filter", x, best),
+        Curve("same weights", x, frozen, "dot"),
+        Curve(CEILING, x, ceiling, "dash"),
+        _dot("here", state.to_lam, found.same[-1]),
+    )
     python = script(
         data_line(state),
         network_line(state, state.family, repr(state.strength)),
@@ -300,23 +251,20 @@ def elsewhere(state: State, results: Results) -> Picture:
         "print(gl.transfer(data, gcn, to).test_accuracy, gl.transfer(data, best, to).test_accuracy)",
         "print(ceiling.frozen.test_accuracy, ceiling.test_accuracy)",
     )
-    words = elsewhere_answer(state, results) or WAIT
-    return Picture("signal of the other graph", "test accuracy", words, python, curves=curves)
+    return Picture(elsewhere_answer(state, results), python, x="signal of the other graph", curves=curves)
 
 
 def table(state: State, results: Results) -> Picture:
     """Every family at its best, beside the ceilings."""
+    found = results["table"]
     rows = [("method", "accuracy", "gap", "chosen")]
-    words = WAIT
-    if "table" in results:
-        tuned = "Filter tuned at infinite regularization" if state.hubs else "Filter and regularization tuned"
-        words = f"{tuned}, square loss; residual networks of depth {state.depth}."
-        for entry, gap in zip(results["table"].entries, results["table"].gap, strict=True):
-            rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
+    for entry, gap in zip(found.entries, found.gap, strict=True):
+        rows.append((entry.method, f"{entry.test_accuracy:.4f}", f"{gap:.4f}", entry.chosen[0]))
+    tuned = "Filter tuned at infinite regularization" if state.hubs else "Filter and regularization tuned"
+    words = f"{tuned}, square loss; residual networks of depth {state.depth}."
     python = script(data_line(state), f"print(gl.compare(data, depth={state.depth}, symmetrize={state.symmetrize}))")
-    return Picture(
-        "", "", words, python, predict_command(state, verb="compare", depth=str(state.depth)), table=tuple(rows)
-    )
+    command = predict_command(state, verb="compare", depth=str(state.depth))
+    return Picture(words, python, command, table=tuple(rows))
 
 
 _FAMILY_TITLES = {"residual": "Residual network", "diffusion": "Diffusion", "pagerank": "PageRank"}
@@ -326,9 +274,14 @@ PICTURES: dict[str, Recipe] = {
         f"strength-{family}": Recipe(title, partial(strength, family), ("ceiling", family))
         for family, title in _FAMILY_TITLES.items()
     },
-    "axis": Recipe("Accuracy along one parameter of the data", along_axis, ("ceiling", "here", "along", "best along")),
+    "axis": Recipe(
+        "Accuracy along one parameter of the data",
+        along_axis,
+        ("ceiling", "here", "along"),
+        ("best along", "sparse ceiling"),
+    ),
     "layers": Recipe("Where depth stops helping", layers, ("ceiling", "layers")),
-    "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling", "filter")),
+    "spectrum": Recipe("The filter on the spectrum", spectrum, ("ceiling",), ("filter",)),
     "depth": Recipe("Along the depth", depth, ("depth",)),
     "gap": Recipe("What is left to gain", gap, ("gap",)),
     "elsewhere": Recipe("Tested on another graph", elsewhere, ("elsewhere",)),

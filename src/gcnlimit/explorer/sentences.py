@@ -27,11 +27,6 @@ def short(value: float) -> str:
     return f"{0.0 if abs(value) < 1e-6 else value:.3g}"
 
 
-def reg_words(state: State) -> str:
-    """The regularization of the page."""
-    return f"reg = {short(state.reg)}" if state.finite else "infinite regularization"
-
-
 def answers(state: State, results: Results) -> dict[str, str]:
     """The answers to the questions of the page, by the names of their places."""
     return {
@@ -45,7 +40,7 @@ def depth_answer(state: State, results: Results) -> str:
     """Where depth stops helping: the best strength of the family, and the layers of a residual network."""
     words = []
     if state.family in results:
-        words.append(_best_strength(state.family, state, results[state.family]))
+        words.append(strength_sentence(state.family, state, results[state.family]))
     if "layers" in results:
         words.append(f"Residual networks: {layers_sentence(state, results['layers'])}")
     return _of_the_model(state, " ".join(filter(None, words)))
@@ -98,13 +93,14 @@ def _of_the_model(state: State, words: str) -> str:
     return f"{_ESTIMATED} {words}" if state.estimated and words else words
 
 
-def _best_strength(family: str, state: State, found: Scan) -> str:
+def strength_sentence(family: str, state: State, found: Scan) -> str:
+    """The best strength of a family, and what happens on either side."""
     name = FAMILIES[family]
     if np.isnan(found.height):
         return ""
     words = family_name(family)
     title = f"{words[0].upper()}{words[1:]}"
-    if np.nanmax(found.test_accuracy) - np.nanmin(found.test_accuracy) < _FLAT:
+    if np.nanmax(found.y) - np.nanmin(found.y) < _FLAT:
         return f"{title}: every strength gives the accuracy {found.height:.4f}."
     best = f"{title}: best at {long_name(name)} {name} = {short(found.top)}, accuracy {found.height:.4f}"
     if min(abs(found.top - end) for end in strength_range(family, state)) < 1e-9:
@@ -147,32 +143,12 @@ def _oversmoothing(state: State, kept: np.ndarray) -> str:
     return f"; with c fixed at {short(state.c)}, accuracy falls beyond {count} (oversmoothing)."
 
 
-def strength_sentence(family: str, state: State, found: Scan) -> str:
-    """The best strength of a curve, or that of the lowest training loss."""
-    if state.measure == "train_loss":
-        return _lowest_loss(found, state, FAMILIES[family])
-    return _best_strength(family, state, found)
-
-
-def _lowest_loss(found: Scan, state: State, name: str) -> str:
-    if not state.finite:
-        return "At infinite regularization all outputs vanish, so the loss is the same for every filter."
-    if np.isnan(found.train_loss).all():
-        return "No network of the picture can be computed."
-    low = int(np.nanargmin(found.train_loss))
-    words = f"The training loss is lowest, {found.train_loss[low]:.3g}, at {long_name(name)} {short(found.x[low])}"
-    end = ", the end of the picture" if low in {0, found.x.size - 1} else ""
-    return f"{words}{end}; the accuracy is highest at {short(found.top)}."
-
-
 def axis_sentence(state: State, results: Results) -> str:
     """The network at its place on the axis."""
-    if "here" not in results or "ceiling" not in results:
-        return WAIT
     here = f"Here the network reaches {results['here']:.4f} of {results['ceiling']:.4f}."
     if "best along" not in results:
         return here
-    return f"{here} The best {family_name(state.family)} is tuned at each point, at {reg_words(state)}."
+    return f"{here} The best {family_name(state.family)} is tuned at each point, at infinite regularization."
 
 
 def spectrum_sentence(state: State, spike: float | None, results: Results) -> str:

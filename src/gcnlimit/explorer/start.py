@@ -26,14 +26,12 @@ LARGEST = 32 * 2**20
 
 def _of_problem(problem: Problem) -> State:
     data = problem.data
-    signals: dict[str, Any] = {n: float(getattr(data, n)) for n in SIGNALS}
-    classes = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
-    other: dict[str, Any] = {}
+    values: dict[str, Any] = {name: float(getattr(data, name)) for name in SIGNALS}
+    values["classes"] = ", ".join(f"{value:g}" for value in np.ravel(data.classes.value))
+    values |= {"degrees_variance": _variance(data.degrees), "directed": data.directed, "degree": problem.degree}
     if problem.to is not None:
-        other = {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
-    hubs = _variance(data.degrees)
-    model: dict[str, Any] = signals | {"classes": classes, "degrees_variance": hubs, "directed": data.directed}
-    return State(**model, degree=problem.degree, **other)
+        values |= {"elsewhere": True, "to_lam": float(problem.to.lam), "to_mu": float(problem.to.mu)}
+    return State(**values)
 
 
 def _has_controls(problem: Problem) -> bool:
@@ -63,15 +61,9 @@ PRESETS = {
         "Weak features: finite regularization wins": State(lam=0.75, mu=0.5, rho=0.5, reg=10.0),
         "Five classes": State(classes="5", axis="classes"),
         "Unequal classes, 20 and 80 per cent": State(classes="0.2, 0.8", reg=1.0),
-        "Hubs: the best normalization": State(
-            alpha=10.0,
-            mu=1.0,
-            rho=0.05,
-            directed=False,
-            degrees_variance=1.0,
-            family="pagerank",
-            theta=0.45,
-            normalization="regularized",
+        "Hubs: the best normalization": State.of_query(
+            "?alpha=10&mu=1&rho=0.05&directed=false&degrees_variance=1"
+            "&family=pagerank&theta=0.45&normalization=regularized"
         ),
         "Homophily reversed at test": State(lam=1.2, directed=False, elsewhere=True, to_lam=-1.2),
     },
@@ -79,7 +71,6 @@ PRESETS = {
         "Introduction: residual networks": _residual(reg=10.0, symmetrize=True),
         "Residual strength, square loss": _residual(),
         "Residual strength, logistic loss": _residual(**_STRONG, loss="logistic"),
-        "Training loss against residual strength": _residual(depth=1, measure="train_loss"),
         "Depth and oversmoothing": _residual(**_STRONG, depth=12, reg=float("inf")),
         "Diffusion, directed graph": State(**_STRONG, reg=1.0, symmetrize=False),
         "Diffusion, symmetrized graph": State(**_STRONG, reg=1.0),
@@ -111,7 +102,7 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
     with tempfile.TemporaryDirectory() as folder:
         paths = {_write(Path(folder), k, contents[k], name): name for k, name in enumerate(names)}
         try:
-            return describe_file(state, *sorted(paths, key=_edge_like))
+            return describe(state, read(*sorted(paths, key=_edge_like)))
         except GCNLimitError as error:
             sentence = str(error)
             for path, name in paths.items():
@@ -119,10 +110,9 @@ def describe_upload(state: State, contents: list[str], names: list[str]) -> tupl
             raise GCNLimitError(sentence) from None
 
 
-def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[State, str]:
-    """State of the model that the graph in a file resembles, the network as it is, and what `recommend` says."""
-    data = read(path, nodes)
-    known = Dataset(data.graph, data.X, data.y).training() if data.train is None else data.training()
+def describe(state: State, data: Dataset) -> tuple[State, str]:
+    """State of the model that a graph resembles, the network as it is, and what `recommend` says."""
+    known = data.training()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is part of the recommendation
         found = estimate(data.X, known, data.graph)
@@ -130,9 +120,8 @@ def describe_file(state: State, path: Path, nodes: Path | None = None) -> tuple[
     values = {name: float(np.clip(getattr(found, name), *LIMITS[name][:2])) for name in SIGNALS}
     fitted = state.replaced(**values, classes=_classes(found.fractions.tolist()), directed=found.directed)
     hubs = 0.0 if fitted.unequal else _variance(found.degrees)
-    fitted = fitted.replaced(
-        degrees_variance=hubs, normalization="symmetric", symmetrize=True, estimated=True
-    ).rounded()
+    network = {"normalization": "symmetric", "symmetrize": True}
+    fitted = fitted.replaced(**network, degrees_variance=hubs, estimated=True).rounded()
     *tables, sentences = str(advice).split("\n\n")
     head = " ".join([f"Your graph: {data.nodes} nodes, {len(found.fractions)} classes.", *data.notes])
     return State.of_query(fitted.query()), "\n\n".join((head, sentences, *tables))

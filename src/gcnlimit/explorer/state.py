@@ -40,8 +40,7 @@ FAMILIES = {"residual": "c", "diffusion": "t", "pagerank": "theta", "polynomial"
 """Families of filters, and the parameter of each."""
 LEARNING = ("loss", "reg", "symmetrize", "normalization")
 """What describes a network beside its filter."""
-_MOST_CLASSES = 20
-_MOST_COEFFICIENTS = 9
+_MOST = 20  # classes, or coefficients of a polynomial
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,7 @@ class State:
     elsewhere: bool = False
     to_lam: float = _number(-1.0, -30.0, 30.0, (-3.0, 3.0))
     to_mu: float = _number(2.0, 0.0, 1e4, (0.0, 10.0))
-    measure: str = _choice("test_accuracy", "test_accuracy", "train_loss")
     axis: str = _choice("lam", "lam", "mu", "rho", "alpha", "classes")
-    gap: str = _choice("best", "best", "network")
     nodes: int = _number(2000, 100, 20_000, log=True, whole=True)
     degree: float = _number(30.0, 1.0, 100.0, log=True)
     trials: int = _number(5, 1, 50, whole=True)
@@ -97,8 +94,12 @@ class State:
         check_names(given, FIELDS, "a control of the page")
         state = cls(**{name: _value(name, value) for name, value in given.items()})
         state.data, state.gcn  # noqa: B018  # refuse here what the library refuses
-        if state.hubs:
-            state._check_hubs()
+        _numbers("coefficients", state.coefficients)
+        if state.hubs and state.unequal:
+            raise ParameterError(
+                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
+            )
+        state.gcn.normalization.check(Gamma(state.degrees_variance))
         return state
 
     @classmethod
@@ -159,6 +160,10 @@ class State:
         learning: dict[str, Any] = {name: getattr(self, name) for name in LEARNING}
         return GCN(filter, **(learning | changes))
 
+    def explicit(self, family: str, strength: float = 0.1) -> GCN:
+        """Network of a family at infinite regularization, whose theory is explicit."""
+        return self.gcn_of(self.filter_of(family, strength), loss="square", reg=math.inf)
+
     def filter_of(self, family: str, strength: Any) -> Filter:
         """Filter of a family at one or several strengths."""
         depth = {"depth": self.depth} if family == "residual" else {}
@@ -173,7 +178,7 @@ class State:
     def strength(self) -> Any:
         """Value of the parameter of the family."""
         value = getattr(self, self.parameter)
-        return _coefficients(value) if self.family == "polynomial" else value
+        return _numbers("coefficients", value) if self.family == "polynomial" else value
 
     @property
     def place(self) -> float | None:
@@ -196,14 +201,6 @@ class State:
     def hubs(self) -> bool:
         """Whether degrees vary."""
         return self.degrees_variance > 0.0
-
-    def _check_hubs(self) -> None:
-        """Refuse what has no theory where degrees vary."""
-        if self.unequal:
-            raise ParameterError(
-                "hubs have a theory for equal classes only; give their number, or set the variance to 0"
-            )
-        self.gcn.normalization.check(Gamma(self.degrees_variance))
 
     @property
     def symmetric(self) -> bool:
@@ -247,21 +244,15 @@ SWITCHES = tuple(f.name for f in fields(State) if f.type == "bool")
 def _value(name: str, value: Any) -> Any:
     if name in LIMITS:
         return _within(name, value, LIMITS[name])
-    if name in CHOICES:
-        if value not in CHOICES[name]:
-            raise ParameterError(f"{name} = {value!r} is not one of {', '.join(CHOICES[name])}")
-        return value
-    text = str(value)
-    if name in SWITCHES:
-        if text.lower() not in {"true", "false"}:
-            raise ParameterError(f"{name} = {value!r} is neither true nor false")
-        return text.lower() == "true"
-    (_classes if name == "classes" else _coefficients)(text)
-    return text
+    text = str(value).lower() if name in SWITCHES else str(value)
+    choices = ("true", "false") if name in SWITCHES else CHOICES.get(name)
+    if choices is not None and text not in choices:
+        raise ParameterError(f"{name} = {value!r} is not one of {', '.join(choices)}")
+    return text == "true" if name in SWITCHES else text
 
 
 def _within(name: str, value: Any, limit: Limit) -> float | int:
-    allowed = f"choose a number from {limit.low:g} to {limit.high:g}"
+    allowed = f"choose a {'whole ' * limit.whole}number from {limit.low:g} to {limit.high:g}"
     if value in (None, ""):
         raise ParameterError(f"{name} is empty; {allowed}")
     try:
@@ -270,34 +261,26 @@ def _within(name: str, value: Any, limit: Limit) -> float | int:
         raise ParameterError(f"{name} = {value!r} is not a number; {allowed}") from None
     if name == "reg" and number == math.inf:
         return number
-    if not limit.low <= number <= limit.high:
+    if not limit.low <= number <= limit.high or (limit.whole and not number.is_integer()):
         raise ParameterError(f"{name} = {number:g} is out of range; {allowed}")
-    if limit.whole and number != round(number):
-        raise ParameterError(f"{name} = {number:g} is not a whole number; {allowed}")
     return int(number) if limit.whole else number
 
 
-def _numbers(name: str, text: str, most: int) -> tuple[float, ...]:
+def _numbers(name: str, text: str) -> list[float]:
     try:
-        numbers = tuple(float(part) for part in text.split(","))
+        numbers = [float(part) for part in text.split(",")]
     except ValueError:
         raise ParameterError(f"{name} = {text[:40]!r} is not a number or a list such as 0.2, 0.8") from None
-    if not all(map(math.isfinite, numbers)) or len(numbers) > most:
-        raise ParameterError(f"{name} = {text[:40]!r} must be at most {most} finite numbers")
+    if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST:
+        raise ParameterError(f"{name} = {text[:40]!r} must be at most {_MOST} finite numbers")
     return numbers
 
 
-def _classes(text: str) -> int | tuple[float, ...]:
+def _classes(text: str) -> int | list[float]:
     """Number of equal classes, or their fractions."""
-    numbers = _numbers("classes", text, _MOST_CLASSES)
+    numbers = _numbers("classes", text)
     if len(numbers) > 1:
         return numbers
-    if not (numbers[0].is_integer() and 2 <= numbers[0] <= _MOST_CLASSES):
-        raise ParameterError(
-            f"classes = {text} must be a number from 2 to {_MOST_CLASSES}, or fractions such as 0.2, 0.8"
-        )
+    if not (numbers[0].is_integer() and 2 <= numbers[0] <= _MOST):
+        raise ParameterError(f"classes = {text} must be a number from 2 to {_MOST}, or fractions such as 0.2, 0.8")
     return int(numbers[0])
-
-
-def _coefficients(text: str) -> list[float]:
-    return list(_numbers("coefficients", text, _MOST_COEFFICIENTS))

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammainc
+import scipy
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.filters.action import Block, series_sum
+from gcnlimit.filters.action import Block, Chain, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
-from gcnlimit.filters.chain import Chain
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
@@ -33,8 +32,6 @@ class Diffusion(Filter):
     --------
     >>> float(Diffusion(t=2.0)(0.5)) == math.e
     True
-    >>> Diffusion(t=2.0).chain(accuracy=1e-12, radius=2.0).depth
-    25
     """
 
     parameter = "t"
@@ -102,7 +99,7 @@ def _exponential_length(radius: npt.ArrayLike, accuracy: float) -> npt.NDArray[n
         length = length - (length * slope - length + R - wanted) / slope
     length = np.ceil(length)
     for _ in range(8):  # the bound is safe by a few terms; the tail itself is an incomplete gamma function
-        shorter = (gammainc(length, R) <= accuracy) & (length > 1.0)
+        shorter = (scipy.special.gammainc(length, R) <= accuracy) & (length > 1.0)
         if not shorter.any():
             break
         length = length - shorter

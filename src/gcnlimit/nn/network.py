@@ -16,15 +16,14 @@ _LEAST = -0.9  # of the shrinkage, for which 1 + s q > 0 however many more label
 
 
 class NodeMessages:
-    r"""Evidence :math:`\gamma S\hat y - \gamma^2 m (1 - q)\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
+    r"""Evidence :math:`\gamma S\hat y - \gamma^2 m V\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
     def __init__(self, S: Operator, means: Any) -> None:
         self.S, self.old = S, torch.zeros_like(means)
 
-    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
-        unsure = 1.0 - (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
         found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old, self.variance = means, gain**2 * (means**2).mean(dim=0)
         return found
@@ -46,7 +45,7 @@ class EdgeMessages:
         self.S, self.edges, self.root = S, S.edges, root
         self.sent = means[self.edges.column]
 
-    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         ratio = gain * self.edges.weight[:, None, None] * self.sent / self.root
         self.received, self.memory = torch.log1p(ratio.clamp(min=_LOW)) * self.root, memory
@@ -65,19 +64,21 @@ class EdgeMessages:
 class FeatureMessages:
     r"""Evidence :math:`\kappa (X u - \frac{m M/N}{1 + s q}\hat y)` of the class centroids :math:`u`.
 
-    They are :math:`u = (X^T\hat y/N - \kappa m (1 - q) u^{old})/(1 + s q)`, or given ones, in which these nodes have no part.
+    They are :math:`u = (X^T\hat y/N - \kappa m V u^{old})/(1 + s q)`, or given ones, in which these nodes have no part.
     """
 
     def __init__(self, x: Any, centroids: Any = None) -> None:
         self.x, self.centroids, self.fixed = x, centroids, centroids is not None
 
-    def evidence(self, means: Any, q: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        (nodes, width), columns = self.x.shape, means[0].numel()
+        nodes, width = self.x.shape
+        columns = means[0].numel()
+        q = (means**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (means.shape[2] - 1)
         shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
         if not self.fixed:
             found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
-            echo = 0.0 if self.centroids is None else gain * memory * (1.0 - q) * self.centroids
+            echo = 0.0 if self.centroids is None else gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
             self.centroids = (found - echo) / shrunk
         field = (self.x @ self.centroids.reshape(width, columns)).reshape(means.shape)
         self.variance = gain**2 * (self.centroids**2).sum(dim=0)
@@ -94,13 +95,14 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     :math:`\pi` of the classes, a layer is
 
     .. math::
-        u &= \frac{X^T\hat y/\sqrt N - \kappa\,(1 - q)\,u^{old}}{1 + s\,q}, \qquad q = \frac{|\hat y|^2}{N(C-1)}, \\
-        b &= \gamma\, S\hat y - \gamma^2 m_1(1 - q)\,\hat y^{old} + \kappa\Big[\frac{X u}{\sqrt N}
+        u &= \frac{X^T\hat y/\sqrt N - \kappa V\,u^{old}}{1 + s\,q}, \qquad q = \frac{|\hat y|^2}{N(C-1)}, \\
+        b &= \gamma\, S\hat y - \gamma^2 m_1 V\,\hat y^{old} + \kappa\Big[\frac{X u}{\sqrt N}
              - \frac{m_2\,M/N}{1 + s\,q}\,\hat y\Big], \qquad p = \mathrm{softmax}\Big(\frac{b}{\sqrt\pi}
              - \frac{v}{2\pi} + \log\pi\Big).
 
-    The variance :math:`v_k = \gamma^2 |\hat y_k|^2/N + \kappa^2 |u_k|^2` of the evidence is the same for classes of equal sizes
-    and drops out; else it is larger for small classes. The numbers are the gain :math:`\gamma` of the graph, of either sign,
+    The posterior variance :math:`V` of the codes, in the mean over nodes and directions, is :math:`1 - q` for classes of equal
+    sizes. The variance :math:`v_k = \gamma^2 |\hat y_k|^2/N + \kappa^2 |u_k|^2` of the evidence is then the same for all of
+    them and drops out; else it is larger for small classes. The numbers are the gain :math:`\gamma` of the graph, of either sign,
     :math:`\kappa` of the features, the shrinkage :math:`s`, and the weights :math:`m_1, m_2` of the two memories, 1 where
     state evolution is exact (:func:`gcnlimit.theory.message_passing`).
 
@@ -163,8 +165,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         messages, features = self._messages(S, y, root), FeatureMessages(x, centroids)
         for layer in range(self.layers):
             gamma, kappa, s, m1, m2 = self._of(layer)
-            q = (y**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (self.classes - 1)
-            b = messages.evidence(y, q, gamma, m1) + features.evidence(y, q, kappa, s, m2)
+            unsure = self._unsure(y, root)
+            b = messages.evidence(y, unsure, gamma, m1) + features.evidence(y, unsure, kappa, s, m2)
             logits = b / root + self.bias
             if self.sizes:
                 logits = logits - 0.5 * (messages.variance + features.variance) / prior
@@ -185,6 +187,13 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if self.memory != "matched":
             return numbers
         return torch.cat([numbers[:2], numbers[1:2], numbers[3:].detach()])
+
+    def _unsure(self, y: Any, root: Any) -> Any:
+        """Posterior variance of the code on each node, in the mean over its directions; 0 on known nodes."""
+        square = (y**2).sum(dim=2, keepdim=True)
+        if self.sizes:
+            square = square - (y / root).sum(dim=2, keepdim=True)
+        return 1.0 - square / (self.classes - 1)
 
     def means(self, logits: Any) -> Any:
         """Posterior means of the codes of the classes, from logits."""

@@ -16,8 +16,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 from gcnlimit.theory.predict import predict

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import entr
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 
 TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
 _SURE = 1.0 - 1e-12  # largest posterior mean whose field is told apart

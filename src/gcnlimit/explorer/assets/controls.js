@@ -62,6 +62,15 @@
     if (control) control.hidden = hidden;
   }
 
+  // a picture into a file
+  document.addEventListener("click", (event) => {
+    const id = event.target.id || "", cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
+    if (!event.target.matches("button.save")) return;
+    const graph = document.querySelector("#" + name + "-shown .js-plotly-plot");
+    if (format === "csv") saveNumbers(name, graph);
+    else if (graph) window.Plotly.downloadImage(graph, {format, filename: "gcnlimit-" + name, width: 900, height: 600});
+  });
+
   // the numbers of a picture as they are drawn: a row for each point of a curve, of a map, or of the table
   function saveNumbers(name, graph) {
     const cells = graph ? rowsOf(graph) : [...document.querySelectorAll("#" + name + "-shown tr")].map((row) =>
@@ -106,21 +115,6 @@
       const query = Object.keys(state).map((name) => name + "=" + encodeURIComponent(state[name])).join("&");
       window.history.replaceState(null, "", window.location.pathname + "?" + query);
       return [state, window.location.href];
-    },
-    theme: function (mode) {
-      const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-      const theme = mode === "automatic" ? (dark ? "dark" : "light") : mode;
-      document.documentElement.dataset.theme = theme;
-      return theme;
-    },
-    save: function (clicks) {
-      const id = window.dash_clientside.callback_context.triggered_id;
-      if (!clicks || !id) return window.dash_clientside.no_update;
-      const cut = id.lastIndexOf("-"), name = id.slice(0, cut), format = id.slice(cut + 1);
-      const graph = document.querySelector("#" + name + "-shown .js-plotly-plot");
-      if (format === "csv") saveNumbers(name, graph);
-      else if (graph) window.Plotly.downloadImage(graph, {format: format, filename: "gcnlimit-" + name, width: 900, height: 600});
-      return window.dash_clientside.no_update;
     },
   });
 })();

@@ -82,11 +82,11 @@
     write(element(name + "-code"), picture.code);
     if (picture.table) tabulate(shown, picture.table);
     if (!picture.figure) return;
-    shown.hidden = picture.figure.data.length === 0;
+    shown.hidden = picture.figure.curves.length === 0 && !picture.figure.map;
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", document.querySelector("#" + name + "-figure h3").textContent + ". " + picture.sentence);
     while (!window.Plotly || !graphOf(name)) await sleep(30);
-    plot(name, graphOf(name), picture.figure);
+    plot(name, graphOf(name), window.explorerFigure(picture.figure, root.dataset.theme));
   }
 
   // curves that only move are moved; axes and legends are drawn again when they change, the range of an axis when it must
@@ -138,9 +138,9 @@
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.explorer = Object.assign(window.dash_clientside.explorer || {}, {
     // the state of the controls, as Dash has it; of a movement it has been asked for already
-    ask: function (values, theme, dots, client) {
-      const known = wanted && JSON.stringify([wanted.values, wanted.theme, wanted.dots]);
-      if (values && JSON.stringify([values, theme, dots]) !== known) want({values, theme, dots, client});
+    ask: function (values, dots, client) {
+      const known = wanted && JSON.stringify([wanted.values, wanted.dots]);
+      if (values && JSON.stringify([values, dots]) !== known) want({values, dots, client});
       return window.dash_clientside.no_update;
     },
     // one value of it, before Dash has it
@@ -148,6 +148,15 @@
       if (wanted) want({...wanted, values: {...wanted.values, [name]: value}});
     },
   });
+
+  // colours are those of the system
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  function colour() {
+    root.dataset.theme = dark.matches ? "dark" : "light";
+    if (wanted) want(wanted);
+  }
+  dark.addEventListener("change", colour);
+  colour();
 
   function want(state) {
     clearTimeout(timer);
