@@ -18,7 +18,7 @@ from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import members
 from gcnlimit.real.classifier import NORMALIZATIONS
-from gcnlimit.real.leave_one_out import Ridge, correct, soft_average, targets
+from gcnlimit.real.leave_one_out import Average, Ridge, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 
@@ -61,6 +61,18 @@ def test_the_smaller_gram_matrix_is_as_good():
     assert np.allclose(by_rows.dual(Y, reg), by_columns.dual(Y, reg), atol=1e-10)
     reg = np.logspace(-3, 3, 7)
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
+
+
+def test_many_rows_are_as_exact_as_single_precision():
+    """Above a thousand rows the largest matrices are in single precision; the last rows have no weight to speak of."""
+    rng = np.random.default_rng(2)
+    Z, Y = rng.standard_normal((900, 30)), rng.standard_normal((900, 2))
+    weights = np.append(np.ones(900), np.full(200, 1e-9))
+    reg = np.array([0.01, 1.0])
+    small, large = Ridge(Z), Ridge(np.vstack([Z, Z[:200]]), weights)
+    reg_large = reg * small.scale / large.scale
+    found = large.left_out(np.vstack([Y, Y[:200]]), reg_large)[:, :900]
+    assert np.allclose(found, small.left_out(Y, reg), atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
@@ -260,10 +272,13 @@ def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
     classes = rng.integers(2, size=200)
     good = np.where(classes == 1, 1.0, -1.0)[None, :, None] + 0.8 * rng.standard_normal((1, 200, 1))
     outputs = np.concatenate([good, good + 1e-3 * rng.standard_normal(good.shape), rng.standard_normal(good.shape)])
-    found = soft_average(outputs, classes, np.full(200, 1 / 200), np.ones(3))
-    assert found.weights[:2] == pytest.approx([0.5, 0.5], abs=0.1)
-    assert found.weights[2] < 1e-6
-    assert found.probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
+    share = np.full(200, 1 / 200)
+    sharpness, losses = sharpened(outputs, classes, share)
+    found = soft_weights(losses, share, np.ones(3))
+    assert found[:2] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert found[2] < 1e-6
+    assert soft_weights(losses, share, np.array([0.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 1.0]
+    assert Average(found, sharpness).probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_complete_graph_and_one_without_use_leave_the_features():

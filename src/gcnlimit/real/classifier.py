@@ -18,7 +18,7 @@ from gcnlimit.graphs.operator import propagation, undirected
 from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
-from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
+from gcnlimit.real.leave_one_out import REG, correct, pair, sharpened
 from gcnlimit.real.networks import HOPS, NO_GRAPH, choose, networks
 from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
@@ -195,8 +195,7 @@ class GraphClassifier(GraphEstimator):
         self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
-        even = soft_average(choice.left_out[None], labels.codes, weights / weights.sum(), np.ones(1))
-        self._sharpness = float(even.sharpness[0])
+        self._sharpness = float(sharpened(choice.left_out[None], labels.codes, weights / weights.sum())[0][0])
         return choice.outputs(scaled, operators[choice.operator])
 
     def _propagation(self, adjacency: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, applied, members
 from gcnlimit.real.deploy import Smoothness, relative_strength
-from gcnlimit.real.leave_one_out import Average, correct, soft_average
+from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
 from gcnlimit.real.views import Scaling, Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -65,6 +65,8 @@ class Ensemble:
                 self.fitted.append(Fitted.of(member, labels, weights, self.views.nodes))
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
+        found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
+        self._temperatures, self._losses = (np.concatenate(part) for part in zip(*found, strict=True))
         self.average = self._averaged(np.ones(len(self.fitted), bool))
         self.without_graph = self._averaged(np.array([not one.graph and not self.bare for one in self.fitted]))
         self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
@@ -143,13 +145,8 @@ class Ensemble:
 
     def _averaged(self, kept: npt.NDArray[np.bool_]) -> Average:
         """Soft average of the members kept."""
-        chosen = np.repeat(kept, len(REG))
-        weights, sharpness = np.zeros(chosen.size), np.ones(chosen.size)
-        if chosen.any():
-            prior = np.repeat([RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], len(REG))
-            part = soft_average(self._left_out[chosen], self.labels.codes, self.share, prior[chosen])
-            weights[chosen], sharpness[chosen] = part
-        return Average(weights, sharpness)
+        prior = np.where(kept, [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], 0.0)
+        return Average(soft_weights(self._losses, self.share, np.repeat(prior, len(REG))), self._temperatures)
 
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
         """Logarithms of the mean probabilities.
