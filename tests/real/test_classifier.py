@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
+from gcnlimit.normalization import Normalization
 from gcnlimit.real.bank import members
-from gcnlimit.real.classifier import NORMALIZATIONS
 from gcnlimit.real.leave_one_out import Average, Ridge, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
@@ -96,19 +96,33 @@ def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
     assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(0.5, abs=1e-6)
 
 
-@pytest.mark.parametrize("normalization", ["auto", "symmetric", "regularized", "none"])
+@pytest.mark.parametrize(
+    "normalization", ["auto", "symmetric", "regularized", "none", "random-walk", (0.2, 0.4), Normalization(1, 0, 0.5)]
+)
 @pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
 def test_outputs_are_those_of_the_dense_formula(normalization, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = problem(directed=True)
     model = gl.GraphClassifier(filter, normalization=normalization, scale=None).fit(X, y, graph=A)
-    S = propagation(sparse.csr_array(A), NORMALIZATIONS[model.normalization_])
+    S = propagation(sparse.csr_array(A), model.normalization_)
     S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
     if model.filter_ is None:
         Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
     else:
         Z = _function(model.filter_, S) @ X
     assert np.allclose(Z @ model.coef_.T + model.intercept_, model.decision_function(), atol=1e-5)
+
+
+@pytest.mark.parametrize("normalization", ["random-walk", (0.2, 0.4)])
+def test_indicators_are_propagated_by_the_transpose(normalization):
+    """More features than labelled nodes: the other route to the same rows."""
+    X, _, y, A = problem(width=50)
+    model = gl.GraphClassifier(gl.PageRank(0.5), normalization=normalization, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), normalization).operator @ np.eye(len(X))
+    known = y >= 0
+    Z, Y = (_function(gl.PageRank(0.5), S) @ X)[known], targets(y[known], 3)
+    ridge = Ridge(Z)
+    assert np.allclose(model.coef_, (Z.T @ ridge.dual(Y, np.array([model.reg_]))[0]).T, atol=1e-8)
 
 
 @pytest.mark.parametrize("strength", [12.0, -12.0])

@@ -15,6 +15,7 @@ from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation, undirected
+from gcnlimit.normalization import Normalization, as_normalization
 from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.ensemble import Ensemble, Row
 from gcnlimit.real.graph_estimator import GraphEstimator
@@ -24,7 +25,6 @@ from gcnlimit.real.scores import Expected, expected_accuracy, scores
 from gcnlimit.real.views import Scaling
 from gcnlimit.results.plot import ready_axes
 
-NORMALIZATIONS = {"symmetric": "normalized", "centred": "centred", "regularized": "regularized", "none": "paper"}
 DEPLOYED = ("same", "tuned")
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
@@ -50,10 +50,10 @@ class GraphClassifier(GraphEstimator):
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     normalization
         :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
-        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"regularized"``, with the
-        mean degree added to :math:`D` where it divides; ``"none"``, :math:`A` less its mean; ``"auto"``, whichever of the first
-        two leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
-        edges apart; self-loops of the graph itself are dropped.
+        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"auto"``, whichever of the
+        two leave-one-out prefers. Or as for `gcnlimit.GCN`: ``"random-walk"``, a pair of exponents, ``"none"`` for :math:`A`
+        less its mean, ``Regularized(tau)`` or ``"regularized"``, whose :math:`\tau` is 1 if it is not given. A directed graph is
+        :math:`\max(A, A^T)` here, and the average looks along and against its edges apart; self-loops are dropped.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
     reg
@@ -120,7 +120,7 @@ class GraphClassifier(GraphEstimator):
         filter: str | Filter = "auto",
         *,
         strengths: npt.ArrayLike | None = None,
-        normalization: str = "auto",
+        normalization: str | tuple[float, float] | Normalization = "auto",
         hops: int | None = None,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
@@ -152,7 +152,6 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        _among("normalization", self.normalization, ("auto", *NORMALIZATIONS))
         _among("deploy", self.deploy, DEPLOYED)
         weights, self._graph = class_weights(labels, self.class_weight), adjacency
         share = weights / weights.sum()
@@ -166,8 +165,8 @@ class GraphClassifier(GraphEstimator):
         return outputs
 
     def _averages(self) -> bool:
-        chosen = (self.strengths, self.hops, self.reg)
-        return self.filter == self.normalization == "auto" and all(value is None for value in chosen)
+        named = (self.strengths, self.hops, self.reg)
+        return self._normalizations() == TRIED and self.filter == "auto" and all(value is None for value in named)
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         model = Ensemble(features, labels, adjacency, weights, self.scale)
@@ -183,8 +182,7 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        tried = TRIED if self.normalization == "auto" else (self.normalization,)
-        operators = {name: self._propagation(adjacency, name) for name in tried}
+        operators = {value: self._propagation(adjacency, value) for value in self._normalizations()}
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
@@ -198,10 +196,18 @@ class GraphClassifier(GraphEstimator):
         self._sharpness = float(sharpened(choice.left_out[None], labels.codes, weights / weights.sum())[0][0])
         return choice.outputs(scaled, operators[choice.operator])
 
-    def _propagation(self, adjacency: Any, name: str) -> Any:
+    def _normalizations(self) -> tuple[Any, ...]:
+        """Those among which leave-one-out chooses: names, and what has none."""
+        given = self.normalization
+        if isinstance(given, str) and given in ("auto", "centred"):
+            return TRIED if given == "auto" else ("centred",)
+        known = as_normalization(given)
+        return (given if isinstance(given, str) else known,)
+
+    def _propagation(self, adjacency: Any, normalization: Any) -> Any:
         if adjacency is None:
             return None
-        S = propagation(adjacency, NORMALIZATIONS[name])
+        S = propagation(adjacency, normalization)
         return S if isinstance(self.filter, Filter) else S.unit()
 
     def _apply(self, features: Any, adjacency: Any) -> Array:

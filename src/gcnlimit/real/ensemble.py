@@ -188,7 +188,7 @@ class Ensemble:
 
 def graph_rows(adjacency: Any) -> Any:
     """Rows of the normalized graph, which stand for features where there are none."""
-    return propagation(adjacency, "normalized").operator.matrix
+    return propagation(adjacency, "symmetric").operator.matrix
 
 
 def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:

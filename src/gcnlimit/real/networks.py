@@ -69,7 +69,7 @@ class Choice(NamedTuple):
     """The best network, its operator and regularization, coefficients (a block for each filter), intercept, left-out outputs."""
 
     network: Network
-    operator: str
+    operator: Any
     reg: float
     coefficients: list[Array]
     intercept: Array
@@ -118,7 +118,7 @@ def choose(  # noqa: PLR0917
     features: Any,
     labels: Labels,
     weights: Array,
-    operators: dict[str, Any],
+    operators: dict[Any, Any],
     offered: list[Network],
     reg: npt.ArrayLike = REG,
 ) -> Choice:
@@ -144,11 +144,12 @@ def choose(  # noqa: PLR0917
 def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
     r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes.
 
-    Where there are more features than labelled nodes, as :math:`(X^T g_b(S) E_R)^T`: the indicators are propagated.
+    Where there are more features than labelled nodes, as :math:`(X^T g_b(S^T) E_R)^T`: the indicators are propagated.
     """
     R = labels.labelled
     if R.size > features.shape[1]:
         return [block[R] for block in network.blocks(S, dense(features))]
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
-    return [np.asarray(features.T @ block).T for block in network.blocks(S, E)]
+    back = S if S is None else S._replace(operator=S.operator.T)
+    return [np.asarray(features.T @ block).T for block in network.blocks(back, E)]

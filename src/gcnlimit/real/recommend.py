@@ -75,7 +75,8 @@ class Recommendation:
         alone = [row.loo_accuracy for row in self.table if row.member == "features"]
         if alone:
             axes.axhline(alone[0], color="0.6", ls=":", label="features alone")
-        axes.axhspan(self.expected.low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
+        low = self.expected.low or 1.0 / self.estimate.classes.size  # chance stands for a lower end that is not known
+        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)

@@ -30,20 +30,21 @@ class Expected(NamedTuple):
 def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
     """Interval of Wilson for the leave-one-out hits, wider for few labels.
 
-    Where the hits may be chance, it has no lower end (0): few labels, or none that helps, bring any method below chance.
-    Below ten labelled nodes it says nothing.
+    Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
+    the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
 
     >>> expected_accuracy(np.ones(6, bool), 2)
     Expected(value=None, low=0.0, high=1.0)
     """
-    n, hits, chance = right.size, float(np.mean(right)), 1.0 / classes
+    n, chance = right.size, 1.0 / classes
     if n < SILENT:
         return Expected(None, 0.0, 1.0)
+    hits = max(float(np.mean(right)), chance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    low, high = centre - half, max(centre + half, chance)
-    return Expected(None if n < FEW else min(max(hits, chance), high), low if low > chance else 0.0, high)
+    low = centre - half
+    return Expected(None if n < FEW else hits, low if low > chance else 0.0, centre + half)
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:

@@ -175,7 +175,7 @@ class Views:
         group, owner = grouped(labels, int(np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))))
         start = np.zeros((self.nodes, owner.size), self.dtype)
         start[labels.labelled, group] = 1.0
-        (found,) = geometric(propagation(self.graph, "normalized").operator, start, (0.9,))
+        (found,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
         own = np.zeros((self.nodes, count))
         own[labels.labelled, labels.codes] = 1.0
         spread = found @ np.eye(count)[owner]
