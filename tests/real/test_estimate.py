@@ -9,7 +9,7 @@ import gcnlimit as gl
 from gcnlimit.graphs.from_labels import from_labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import estimate_standard
-from gcnlimit.real.likelihood import _Fixed, from_likelihood
+from gcnlimit.real.likelihood import Posteriors, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled
 
 
@@ -58,26 +58,26 @@ def test_several_classes_have_the_signals_of_two(classes, lam):
 def test_the_gradient_is_that_of_the_free_entropy():
     """The free entropy is stationary in the posterior, so that its derivative in the signals is the explicit one."""
     i = gl.sample(gl.CSBM(alpha=2, lam=1.2, mu=2.0, rho=0.1, directed=False), nodes=600, degree=30, seed=2)
-    fixed = _Fixed(StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
+    graph = Posteriors(StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency))
 
     def phi(lam, root):
-        return fixed.free_entropy(fixed.run(fixed.start, lam, root**2, 2000)[0], lam, root**2)
+        return graph.free_entropy(graph.at(lam, root**2, steps=2000))
 
     lam, root, h = 1.0, 1.3, 1e-3
-    state, converged = fixed.run(fixed.start, lam, root**2, 2000)
-    assert converged
+    posterior = graph.at(lam, root**2, steps=2000)
+    assert posterior.status is gl.Status.CONVERGED
     wanted = [(phi(lam + h, root) - phi(lam - h, root)) / (2 * h), (phi(lam, root + h) - phi(lam, root - h)) / (2 * h)]
-    assert fixed.gradient(state, lam, root**2) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
+    assert graph.gradient(posterior, lam, root**2) == pytest.approx(wanted, rel=1e-3, abs=1e-2)
 
 
-def test_the_posterior_is_that_of_amp():
-    i = gl.sample(gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.2, directed=False), nodes=500, degree=30, seed=3)
-    given = StandardizedGraph.of(i.features, np.where(i.train_mask, i.labels > 0, -1), i.adjacency)
-    fixed = _Fixed(given)
-    ours = fixed.run(fixed.start, 1.5, 2.0, 500)[0].m
-    theirs = gl.amp(i).labels
-    assert np.mean(np.sign(ours) == np.sign(theirs)) > 0.98  # the features are standardised here
-    assert np.corrcoef(ours, theirs)[0, 1] > 0.99
+@pytest.mark.parametrize("classes", [2, 3, [0.3, 0.7]])
+def test_message_passing_goes_on_where_it_stopped(classes):
+    model = gl.CSBM(alpha=2, lam=1.5, mu=2.0, rho=0.2, directed=False, classes=classes)
+    i = gl.sample(model, nodes=500, degree=30, seed=3)
+    short = gl.amp(i, max_iterations=5)
+    parts, whole = gl.amp(i, start=short, tol=1e-9), gl.amp(i, tol=1e-9)
+    assert np.allclose(parts.probabilities, whole.probabilities, atol=1e-6)
+    assert gl.amp(i, start=whole).iterations <= 2
 
 
 def test_the_likelihood_is_far_sharper_than_the_labels_at_few_labels():
@@ -171,7 +171,7 @@ def test_unequal_classes_are_kept_and_those_that_may_be_equal_are_equal():
 def test_message_passing_converges_at_the_true_signals(lam):
     """As state evolution says it does; features and graph both matter, and few nodes are labelled."""
     graph = sampled(gl.CSBM(1, lam, 0.9, 0.035, directed=False), 1500, np.random.default_rng(1))
-    fixed = _Fixed(StandardizedGraph.of(graph.X, graph.y, graph.adjacency))
-    state, converged = fixed.run(fixed.start, lam, 0.9, 80)
-    assert converged
-    assert fixed.free_entropy(state, lam, 0.9) > fixed.free_entropy(fixed.run(fixed.start, 0.0, 0.9, 80)[0], 0.0, 0.9)
+    given = Posteriors(StandardizedGraph.of(graph.X, graph.y, graph.adjacency))
+    found, without = (given.at(signal, 0.9, steps=80) for signal in (lam, 0.0))
+    assert found.status is gl.Status.CONVERGED
+    assert found.free_entropy > without.free_entropy

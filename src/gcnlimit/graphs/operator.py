@@ -39,6 +39,11 @@ class SparsePlusRankOne:
         """Numbers of rows and columns."""
         return (self.matrix.shape[0], self.matrix.shape[1])
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the matrix."""
+        return np.dtype(self.matrix.dtype)
+
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
         product = np.asarray(self.matrix @ block)

@@ -44,7 +44,7 @@ def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
     low = centre - half
-    return Expected(None if n < FEW else hits, low if low > chance else 0.0, centre + half)
+    return Expected(None if n < FEW else hits, low if low > chance else 0.0, max(centre + half, hits))
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:

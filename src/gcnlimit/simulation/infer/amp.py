@@ -26,7 +26,7 @@ def amp(
     instance: Instance | Observation,
     *,
     to: Instance | Observation | None = None,
-    start: Literal["labels", "truth"] = "labels",
+    start: Literal["labels", "truth"] | Inference = "labels",
     max_iterations: int = 200,
     tol: float = 1e-6,
     damping: float = 0.0,
@@ -61,7 +61,7 @@ def amp(
         have one posterior, from the features of both graphs, and the answer is that on `to`: the joint ceiling (Eq. 10.16).
     start
         ``"labels"`` starts with a little noise on the nodes that are not labelled, as an algorithm must; ``"truth"`` from all
-        latent labels, which reaches the other fixed point of a hard phase.
+        latent labels, which reaches the other fixed point of a hard phase; or an earlier answer, to go on from.
     max_iterations, tol
         Stop when the root mean square change of :math:`\hat Y`, over one less `damping`, is below `tol`.
     damping
@@ -100,7 +100,10 @@ def amp(
     place = observations[0].device(device)
     with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
         iteration = _Iteration(observations, place)
-        iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+        if isinstance(start, Inference):
+            iteration.go_on(start)
+        else:
+            iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
         ended, entropy = iterate(lambda: iteration.step(keep), steps, tol), iteration.free_entropy()
     scores, features = iteration.split(iteration.prior + iteration.evidence)[-1], iteration.features
     means = iteration.split(iteration.means())[-1]
@@ -158,6 +161,13 @@ class _Iteration:
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(shape)
         parts = zip(self.split(1e-2 * noise), self.graphs, strict=True)
         return np.concatenate([part @ graph.codes.T for part, graph in parts])
+
+    def go_on(self, posterior: Inference) -> None:
+        """Take up the state of an earlier answer on one graph."""
+        known = np.isneginf(self.prior)
+        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(known, 0.0, self.prior)
+        self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
+        self.features.centroids = posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
 
     def means(self) -> Array:
         """Posterior means of the codes."""
