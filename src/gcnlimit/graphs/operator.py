@@ -42,7 +42,8 @@ class SparsePlusRankOne:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Precision of the matrix."""
-        return np.dtype(self.matrix.dtype)
+        found: np.dtype[Any] = self.matrix.dtype
+        return found
 
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
@@ -142,7 +143,7 @@ def _inverse_power(degrees: Array, power: float) -> Array:
 def without_degrees(
     graph: Any, least: float = 0.0, tau: float = 0.0, left: float = 0.5, right: float = 0.5
 ) -> SparsePlusRankOne:
-    r"""Operator :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}` of a symmetric graph, :math:`p` `left`, :math:`q` `right`.
+    r"""Operator :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}` of a symmetric graph, `left` and `right` the exponents.
 
     By default it is the normalized one, less its top eigenvector. Where degrees divide, those below `least` count as this,
     since a few leaves have large eigenvalues of their own.

@@ -16,8 +16,8 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, applied, members
-from gcnlimit.real.deploy import Smoothness, relative_strength
 from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
+from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -26,20 +26,9 @@ RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that a
 
 
 class Row(NamedTuple):
-    """One member of the average.
+    """A member of the average: weight at all regularizations, leave-one-out accuracy at the best of them, PageRank strength.
 
-    Parameters
-    ----------
-    member
-        What it is a ridge regression on.
-    weight
-        Its weight in the average, all regularizations together.
-    loo_accuracy
-        Leave-one-out accuracy at its best regularization.
-    strength
-        Of its PageRank filter, else None.
-    gain, gain_error
-        Accuracy of the average less its own, on the same nodes, and the standard error of this difference.
+    `gain` is the accuracy of the average less its own, on the same nodes, and `gain_error` the standard error of this.
     """
 
     member: str

@@ -52,7 +52,7 @@ def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     two = _climb(graph, -first, one.free_entropy)
     best, other = (one, two) if one.free_entropy >= two.free_entropy else (two, one)
     mu = best.signals.mu  # at a vanishing signal of the graph, which either sign attains
-    without_graph = graph.free_entropy(graph.at(0.0, mu))
+    without_graph = given.nodes * graph.at(0.0, mu).free_entropy
     return best, other._replace(free_entropy=max(other.free_entropy, without_graph))
 
 
@@ -66,7 +66,8 @@ class Posteriors:
         self.known = given.labels.labelled
         A, labels = given.operator.matrix, np.zeros(self.N)
         labels[self.known] = np.where(given.labels.codes == 1, 1.0, -1.0)
-        self.X: Any = np.zeros((self.N, 1)) if given.features is None else given.features
+        features: Any = given.features
+        self.X = np.zeros((self.N, 1)) if features is None else features
         data = CSBM(given.alpha, 0.0, 0.0, given.rho, given.directed)
         degree = float(A.sum()) / weight_unit(A) / self.N
         self.observation = Observation(data, degree, A, self.X, labels != 0.0, labels)
@@ -76,13 +77,10 @@ class Posteriors:
         data = self.observation.data.replaced(lam=self.half * lam, mu=mu)
         return amp(replace(self.observation, data=data), start=start, max_iterations=steps)
 
-    def free_entropy(self, posterior: Inference) -> float:
-        """Of the whole graph, in nats."""
-        return self.N * posterior.free_entropy
-
     def averages(self, posterior: Inference, mu: float) -> tuple[float, float, float, float]:
         r""":math:`m^Tam/N`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
-        m, u = posterior.labels, posterior.centroid
+        m = posterior.labels
+        u = posterior.centroid
         q = float(m @ m) / self.N
         cross = float(m @ (self.X @ u)) / math.sqrt(self.N)
         return float(m @ (self.a @ m)) / self.N, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
@@ -113,10 +111,10 @@ def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
         root = max(cross / size, 1e-2) if graph.M else 0.0
         if abs(lam - before[0]) + abs(root - before[1]) < 1e-4:
             break
-        if k % 5 == 4 and graph.free_entropy(state) < other - HOPELESS - 400.0 / (k + 1):
+        if k % 5 == 4 and graph.N * state.free_entropy < other - HOPELESS - 400.0 / (k + 1):
             break
     state = graph.at(lam, root**2, state)
-    phi = graph.free_entropy(state)
+    phi = graph.N * state.free_entropy
     errors = _errors(graph, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
     signals = Signals(graph.half * lam, root**2, graph.half * float(errors[0]), 2.0 * root * float(errors[1]))
     return Likelihood(signals, phi, state.status is Status.CONVERGED, graph.skewness(state))

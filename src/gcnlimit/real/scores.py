@@ -19,32 +19,29 @@ SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
 
 
-class Expected(NamedTuple):
-    """Accuracy to expect on other nodes, None with few labels, and an interval that holds it in nine of ten cases or more."""
+class Interval(NamedTuple):
+    """Accuracy to expect, None where too few labels tell it, and an interval that holds it in nine of ten cases or more."""
 
     value: float | None
     low: float
     high: float
 
 
-def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
+def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Interval:
     """Interval of Wilson for the leave-one-out hits, wider for few labels.
 
     Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
     the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
-
-    >>> expected_accuracy(np.ones(6, bool), 2)
-    Expected(value=None, low=0.0, high=1.0)
     """
     n, chance = right.size, 1.0 / classes
     if n < SILENT:
-        return Expected(None, 0.0, 1.0)
+        return Interval(None, 0.0, 1.0)
     hits = max(float(np.mean(right)), chance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
     low = centre - half
-    return Expected(None if n < FEW else hits, low if low > chance else 0.0, max(centre + half, hits))
+    return Interval(None if n < FEW else hits, low if low > chance else 0.0, max(centre + half, hits))
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
@@ -72,7 +69,8 @@ def cross_validate(
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
     The labelled nodes are cut into `folds` parts that keep the shares of the classes; in turn the labels of each part are
-    hidden, the model is fitted, and its answers there are scored.
+    hidden, the model is fitted, and its answers there are scored: accuracy, balanced accuracy, macro F1, area under the ROC
+    curve and seconds of the fit, an array over the parts each.
 
     Parameters
     ----------
@@ -82,11 +80,6 @@ def cross_validate(
         As for `GraphClassifier`.
     folds, seed
         Number of parts, and how they are drawn.
-
-    Returns
-    -------
-    dict
-        Accuracy, balanced accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each.
 
     Examples
     --------

@@ -31,8 +31,6 @@ class Scaling(NamedTuple):
 
     `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
 
-    >>> Scaling.of(np.eye(3), "auto").how, Scaling.of(np.ones((3, 2)), "auto").how
-    ('rows', 'columns')
     >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
     array([[0.6, 0.8]])
     """
