@@ -71,7 +71,7 @@ package: install         ## wheel and sdist, built, installed and tried outside 
 
 check: lint types floors package test  ## what the continuous integration runs
 
-reproduce: install       ## the main job: regenerate every figure into figures/
+reproduce: install       ## the main job: regenerate every figure of the paper into figures/
 	$(BIN)/gcnlimit reproduce --out figures
 
 docs: install            ## the site, into build/docs

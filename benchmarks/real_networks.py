@@ -2,9 +2,10 @@
 
     python -m benchmarks.real_networks FILE.npz ... --device cuda --out benchmarks/real_graphs.json
 
-Each is trained with three rates of dropout and two weight decays for 300 epochs, all splits of a data set at once; setting and
-epoch are those of the best accuracy (or ROC AUC) on the validation nodes of the split, 500 drawn ones where it has none. The
-results join those of `benchmarks.real_graphs`, whose table shows both. `GraphClassifier` does not see the validation labels.
+Each is trained with three rates of dropout, two weight decays, and features as they are or with rows of unit sum, for 300
+epochs, all splits of a data set at once; setting and epoch are those of the best accuracy (or ROC AUC) on the validation nodes
+of the split, 500 drawn ones where it has none. The results join those of `benchmarks.real_graphs`, whose table shows both.
+`GraphClassifier` does not see the validation labels.
 """
 
 import argparse
@@ -23,7 +24,8 @@ from gcnlimit import real
 from gcnlimit.graphs.operator import propagation
 
 HIDDEN, EPOCHS, EVERY, STEPS, RETURN, RATE = 64, 300, 5, 10, 0.1, 0.01
-DROPOUT, DECAY = (0.2, 0.5, 0.8), (5e-4, 5e-3)
+SETTINGS = tuple(product((0.2, 0.5, 0.8), (5e-4, 5e-3), (True, False)))
+"""Dropout, weight decay, and whether the rows of the features are scaled to unit sum."""
 KINDS = ("GCN", "APPNP", "GPR-GNN", "LINKX")
 DRAWN = 500
 
@@ -51,8 +53,8 @@ def tuned(data: real.Dataset, kind: str, most: int, device: str) -> list[float]:
     splits = range(min(data.splits, most))
     masks = [_masks(data, split) for split in splits]
     best, chosen = np.full(len(masks), -1.0), np.zeros(len(masks))
-    for dropout, decay in product(DROPOUT, DECAY):
-        for outputs in trained(data, kind, [train for train, _, _ in masks], dropout, decay, device):
+    for setting in SETTINGS:
+        for outputs in trained(data, kind, [train for train, _, _ in masks], setting, device):
             for split, (_, held, test) in enumerate(masks):
                 value = _quality(outputs[:, split], data.y, held)
                 if value > best[split]:
@@ -74,10 +76,11 @@ def _masks(data: real.Dataset, split: int) -> tuple[Any, Any, Any]:
     return train, held, np.setdiff1d(np.flatnonzero(test), held)
 
 
-def trained(data: real.Dataset, kind: str, trains: list[Any], dropout: float, decay: float, device: str) -> Any:  # noqa: PLR0917
+def trained(data: real.Dataset, kind: str, trains: list[Any], setting: tuple[float, float, bool], device: str) -> Any:
     """Outputs (nodes by splits by classes) every few epochs of a training of all splits at once."""
     torch.manual_seed(0)
-    X, S, A = _inputs(data, device)
+    dropout, decay, scaled = setting
+    X, S, A = _inputs(data, scaled, device)
     y = torch.from_numpy(np.maximum(data.y, 0).astype(np.int64)).to(device)
     known = torch.from_numpy(np.stack([train / train.sum() for train in trains], axis=1)).float().to(device)
     network = Networks(kind, X.shape[1], data.nodes, len(trains), int(data.y.max()) + 1, dropout).to(device)
@@ -94,11 +97,12 @@ def trained(data: real.Dataset, kind: str, trains: list[Any], dropout: float, de
                 yield network(X, S, A).cpu().numpy()
 
 
-def _inputs(data: real.Dataset, device: str) -> tuple[Any, Any, Any]:
-    """Features with rows of unit sum, the normalized operator with loops, and the adjacency matrix, sparse."""
+def _inputs(data: real.Dataset, scaled: bool, device: str) -> tuple[Any, Any, Any]:
+    """Features, the normalized operator with loops, and the adjacency matrix, sparse."""
     X = sparse.eye_array(data.nodes, format="csr") if data.X is None else sparse.csr_array(data.X)
-    sums = np.abs(X).sum(axis=1)
-    X = sparse.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ X
+    if scaled:
+        sums = np.abs(X).sum(axis=1)
+        X = sparse.diags_array(1.0 / np.where(sums > 0, sums, 1.0)) @ X
     S = propagation(data.graph, "symmetric").operator.matrix
     return tuple(_placed(matrix, device) for matrix in (X, S, data.graph))  # type: ignore[return-value]
 

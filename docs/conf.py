@@ -21,7 +21,7 @@ extensions = [
     "signatures",
     "verbs",
 ]
-exclude_patterns = ["_ext", "scripts"]
+exclude_patterns = ["_ext", "figures", "scripts"]
 default_role = "py:obj"
 nitpicky = True  # what a page refers to is in the reference; types of other packages and names of parameters are not
 nitpick_ignore_regex = [

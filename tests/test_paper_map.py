@@ -5,7 +5,7 @@ from pathlib import Path
 
 from test_notation import resolve
 
-from gcnlimit.figures.registry import PAPER
+from gcnlimit.figures import registry
 
 PAGE = (Path(__file__).parent.parent / "docs" / "reference" / "paper-map.md").read_text()
 FIGURES, EQUATIONS = PAGE.split("## Equations of the main text")
@@ -38,4 +38,4 @@ def test_every_name_exists():
 
 def test_every_figure_has_one_row_and_is_drawn():
     assert [row[0] for row in rows(FIGURES)] == [str(k + 1) for k in range(15)]
-    assert {row[2].strip("`") for row in rows(FIGURES)} == set(PAPER)
+    assert {row[2].strip("`") for row in rows(FIGURES)} == set(registry.FIGURES)

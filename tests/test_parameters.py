@@ -28,7 +28,7 @@ def test_one_strength_and_a_depth_are_a_constant_network():
 def keys(**arguments):
     producer = as_producer(arguments.pop("what", "predict"))
     given = {"data": None, "gcn": None, "fixed": {}} | arguments
-    return [block.key for block in Plan.of(producer, **given).blocks()]
+    return [block.key for block in Plan(producer, **given).blocks()]
 
 
 def test_the_key_of_a_point_says_its_defaults():

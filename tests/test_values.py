@@ -11,6 +11,7 @@ from problems import PARAMETERS
 
 import gcnlimit as gl
 from gcnlimit._validation import tolerance, whole
+from gcnlimit.normalization import as_normalization
 
 
 class Tensor:
@@ -155,7 +156,9 @@ def test_a_copy_is_equal_and_as_frozen(copied):
     assert not any(array.flags.writeable for array in (twin.alpha, twin.features.variance))
 
 
-def test_directions_of_the_signal_have_a_row_for_each_feature():
-    for centroids in ([1.0, 2.0], [0.0, 0.0, 0.0]):
-        with pytest.raises(gl.ParameterError, match="centroids have shape"):
-            gl.Spectrum.of_covariance(np.eye(3), centroids)
+def test_leaves_are_named_where_dividing_by_their_degree_is_not_reliable():
+    law = gl.Degrees([1, 9])
+    said = as_normalization("random-walk").leaves(law, degree=2.0)
+    assert "not reliable at degree 2: one node in a hundred has about 0.4 edges or less" in said
+    assert gl.Regularized().leaves(law, degree=2.0) is None
+    assert as_normalization("random-walk").leaves(law, degree=50.0) is None

@@ -91,7 +91,7 @@ def ceiling_map(path: Path, rhos: tuple[float, ...] = (0.02, 0.1, 0.5)) -> None:
     rows: list[list[object]] = []
     for panel, rho in zip(panels, rhos, strict=True):
         data = gl.CSBM(alpha=4, lam=lam, mu=mu[:, None], rho=rho)
-        best, infinite = filter_ceiling(data, tol=1e-6), filter_ceiling(data, reg=math.inf, tol=1e-6)
+        best, infinite = filter_ceiling(data), filter_ceiling(data, reg=math.inf)
         gain = 100.0 * (np.exp(infinite.log_test_error) - np.exp(best.log_test_error))
         colours = panel.contourf(lam, mu, gain, levels, cmap="viridis", norm="symlog")
         panel.set(xlabel="lam", title=f"rho = {rho:g}")
@@ -118,8 +118,8 @@ def share_of_the_gap(count: int = 300) -> None:
     low, high = np.array([[0.5, -2.0, 0.2, 0.02], [5.0, 2.0, 4.0, 0.6]])
     data = gl.CSBM(*rng.uniform(low, high, size=(count, 4)).T)
     diffusion = gl.tune(data, gl.GCN(gl.Diffusion(1.0)), {"t": (-math.inf, math.inf)}).prediction.test_accuracy
-    infinite = filter_ceiling(data, reg=math.inf, tol=1e-6).test_accuracy
-    best, bayes = filter_ceiling(data, tol=1e-6).test_accuracy, gl.bayes_optimal(data).test_accuracy
+    infinite = filter_ceiling(data, reg=math.inf).test_accuracy
+    best, bayes = filter_ceiling(data).test_accuracy, gl.bayes_optimal(data).test_accuracy
     rows: list[list[object]] = []
     for name, accuracy in (
         ("diffusion, reg = inf", diffusion),

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gcnlimit.figures.registry import PAPER, read
+from gcnlimit.figures.registry import FIGURES, read
 from gcnlimit.figures.style import picture
 
 PAGE = Path("docs") / "reference" / "gallery.md"
@@ -31,10 +31,11 @@ error. The paper gives no numbers to compare with; where it leaves a value open,
 """
 AGREEMENT = """## How theory and simulation agree, and what the paper states
 
-Distances of the dots to the theory are in standard errors. The standard error of a few trials is itself uncertain, so the \
-table has normal deviates of the same probability by Student's law. Dots that differ only in the regularization share their \
-graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of accuracy, *a few percent* \
-below 5, *nearly optimal* within 0.2.
+Distances of the dots to the theory are in standard errors: those of accuracies by the theory of their \
+[scatter](../learn/transfer.md#eq-10-22), those of training errors from the trials. The standard error of a few trials is \
+itself uncertain, so it gives normal deviates of the same probability by Student's law. Dots that differ only in the \
+regularization share their graphs and are correlated. We read the paper's words as follows: *little* is below 2 percent of \
+accuracy, *a few percent* below 5, *nearly optimal* within 0.2.
 
 """
 
@@ -43,7 +44,7 @@ def main(folder: Path) -> None:
     """Write the page and the pictures."""
     page: list[str] = []
     sizes: dict[str, int] = {}
-    for name, figure in PAPER.items():
+    for name, figure in FIGURES.items():
         dataset = read(figure, folder / f"{name}.nc")
         sizes |= {key: dataset.attrs[key] for key in ("nodes", "trials") if key in dataset.attrs}
         picture(figure, dataset).savefig(PAGE.parents[1] / "images" / f"{name}.png", dpi=110)

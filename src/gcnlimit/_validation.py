@@ -28,18 +28,8 @@ def real(
 ) -> Parameter:
     """Return `value` as a float or a read-only float array, or raise `ParameterError`.
 
-    Parameters
-    ----------
-    name
-        The name shown in the message.
-    low, high
-        The allowed interval, closed unless `open_low`.
-    infinite
-        Whether plus infinity is a value like any other.
-    minimum_axes
-        Number of axes that the array must have at least (1 where the last axis is the depth).
-    empty_last
-        Whether the last axis may be empty (a network without layers).
+    The interval is closed unless `open_low`; `infinite` allows plus infinity. The array must have at least `minimum_axes` (1
+    where the last axis is the depth), of which the last may be empty if `empty_last` (a network without layers).
     """
     single: object = value
     if isinstance(single, float) and low < single < high and not minimum_axes:  # the usual case, at once
@@ -77,11 +67,7 @@ def real(
 def number(
     name: str, value: npt.ArrayLike, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
 ) -> float:
-    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`.
-
-    >>> number("degree", 30, low=0, open_low=True)
-    30.0
-    """
+    """Return one finite number as `float`, or raise `ParameterError`; the interval is that of `real`."""
     checked = real(name, value, low=low, high=high, open_low=open_low)
     if isinstance(checked, np.ndarray):
         raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a single number")
@@ -89,11 +75,7 @@ def number(
 
 
 def tolerance(name: str, value: npt.ArrayLike, *, high: float = 0.1) -> float:
-    """Return a tolerance, in (0, `high`], or raise `ParameterError`: a looser one would accept wrong answers.
-
-    >>> tolerance("tol", 1e-10)
-    1e-10
-    """
+    """Return a tolerance, in (0, `high`], or raise `ParameterError`: a looser one would accept wrong answers."""
     return number(name, value, low=0, high=high, open_low=True)
 
 
@@ -123,24 +105,15 @@ def flag(name: str, value: object) -> bool:
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
-    if (
-        isinstance(value, int | np.integer)
-        and not isinstance(value, bool)
-        and low <= value <= (value if high is None else high)
-    ):
-        return int(value)
+    number = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if number and low <= value <= (value if high is None else high):  # type: ignore[operator]
+        return int(value)  # type: ignore[call-overload, no-any-return]
     wanted = f">= {low}" if high is None else f"from {low} to {high}"
     raise ParameterError(f"{name} = {_show(value)} is not allowed; it must be a whole number {wanted}")
 
 
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
-    """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type.
-
-    >>> check_types("predict", data=(None, int), gcn=(1.0, (float, str)))
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: predict needs an int and a float or a str, got NoneType and float; write predict(data, gcn)
-    """
+    """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type."""
     if all(isinstance(value, wanted) for value, wanted in arguments.values()):
         return
     kinds = [wanted if isinstance(wanted, tuple) else (wanted,) for _, wanted in arguments.values()]

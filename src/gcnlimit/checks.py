@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters import Averages, Filter, as_filter
+from gcnlimit.filters import Filter, as_filter
 from gcnlimit.losses import Loss, as_loss
 from gcnlimit.losses.custom import derivative_problem, jump, prox_problem, value_problem
 from gcnlimit.numerics.spectral import SpikedSemicircle
@@ -27,16 +27,9 @@ _V = np.array([0.013, 0.31, 1.0, 4.7, 29.0])
 def check_filter(filter: Any) -> None:
     """Check a filter: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    The function must be finite on the spectrum, and the same for each of many parameters; the chain of layers, the series and
-    the averages on directed graphs, where they are given, must compute that function.
+    It is whatever `GCN` takes as a filter. The function must be finite on the spectrum, and the same for each of many parameters;
+    the chain of layers, the series and the averages on directed graphs, where they are given, must compute that function.
 
-    Parameters
-    ----------
-    filter
-        Whatever `GCN` takes as a filter.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> gl.check_filter(gl.Diffusion(t=1.0))
     >>> class Wrong(gl.Diffusion):
@@ -72,14 +65,13 @@ def _check_normalized(filter: Filter) -> str | None:
         return f"normalized gives shapes {np.shape(g)}, {np.shape(size)} instead of {(*filter.shape, _X.size)}, {filter.shape}"
     if not np.isfinite(g).all() or not np.allclose(np.max(np.abs(g), axis=-1), 1.0, rtol=1e-9):
         return "normalized must give finite values whose largest magnitude is 1; to_unit makes them"
-    values, alone = g * np.exp(size)[..., None], filter(_X)
+    values = g * np.exp(size)[..., None]
+    alone = filter(_X)
     wrong = ~(np.abs(values - alone) <= 1e-9 * np.max(np.abs(values)))
-    if wrong.any():
-        x, here, there = _first(wrong, _X, values, alone)
-        return (
-            f"normalized gives {here:g} at x = {x:g} among other points and {there:g} alone; its second value is wrong"
-        )
-    return None
+    if not wrong.any():
+        return None
+    x, here, there = _first(wrong, _X, values, alone)
+    return f"normalized gives {here:g} at x = {x:g} among other points and {there:g} alone; its second value is wrong"
 
 
 def _check_many(filter: Filter) -> str | None:
@@ -87,14 +79,11 @@ def _check_many(filter: Filter) -> str | None:
     many = one.ravel((3,))
     try:
         g = many.normalized(_X)[0]
-        same = np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12)
+        if np.shape(g) == (3, _X.size) and np.allclose(g, one.normalized(_X)[0], rtol=1e-12):
+            return None
     except (ValueError, TypeError, IndexError):
-        same = False
-    return (
-        None
-        if same
-        else "normalized fails for an array of parameters; give it an axis, as in self.values[..., None] * x"
-    )
+        pass
+    return "normalized fails for an array of parameters; give it an axis, as in self.values[..., None] * x"
 
 
 def _check_nodes(filter: Filter) -> str | None:
@@ -142,34 +131,20 @@ def _check_directed(filter: Filter) -> str | None:
     usual = coefficient_averages(*flat.chain(accuracy=1e-18, radius=1.0).taylor(signal), signal, mu)
     closed = flat.directed_averages(signal, mu) or by_sums
     for name, found in (("directed_chain", by_sums), ("directed_averages", closed)):
-        for field, mine, wanted in zip(found._fields, _relative(found), _relative(usual), strict=True):
+        for field, power in zip(found._fields, (1, 1, 1, 0.5, 2, 2), strict=True):  # the scale of the filter is free
+            mine, wanted = (np.asarray(getattr(one, field)) / one.tau_g2**power for one in (found, usual))
             if not np.allclose(mine, wanted, rtol=1e-8, atol=1e-12):
-                return (
-                    f"{name} gives {field} = {mine[0]:g} where the chain gives {wanted[0]:g}, both relative to tau_g2"
-                )
+                return f"{name} gives {field} = {mine[0]:g} where the chain gives {wanted[0]:g}, both over tau_g2"
     return None
-
-
-def _relative(averages: Averages) -> list[Array]:
-    """Averages without the scale of the filter, which is free."""
-    powers = (1, 1, 1, 0.5, 2, 2)
-    return [np.asarray(field) / averages.tau_g2**power for field, power in zip(averages, powers, strict=True)]
 
 
 def check_loss(loss: Any) -> None:
     r"""Check a loss: raise `ParameterError` with one sentence on the first mistake found, else return None.
 
-    The value must be a convex function of arrays that decreases at 0; the proximal operator must minimize
-    :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull and
-    averages given in closed form must be those of the proximal operator.
+    It is whatever `GCN` takes as a loss. The value must be a convex function of arrays that decreases at 0; the proximal operator
+    must minimize :math:`\ell(x) + (x-\omega)^2/2v` and have the derivative that is given, and a kink must be declared; the pull
+    and averages given in closed form must be those of the proximal operator.
 
-    Parameters
-    ----------
-    loss
-        Whatever `GCN` takes as a loss.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> gl.check_loss("hinge")
     >>> class Wrong(gl.Loss):
@@ -196,9 +171,7 @@ def _check_prox_kinks(loss: Loss) -> str | None:
         return None
     kinks = loss.breakpoints(_V)
     if kinks is not None and np.shape(kinks)[1:] != _V.shape:
-        return (
-            f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along the first axis"
-        )
+        return f"breakpoints gives shape {np.shape(kinks)} for v of shape {_V.shape}; stack the kinks along axis 0"
     for k, v in enumerate(_V):
         known = np.zeros(0) if kinks is None else np.asarray(kinks)[:, k]
         found = jump(lambda omega, v=v: np.asarray(loss.prox_derivative(omega, v)), known, 7)  # type: ignore[misc]
@@ -221,17 +194,11 @@ def _check_pull(loss: Loss) -> str | None:
 
 def _check_averages(loss: Loss) -> str | None:
     output = Output(np.array([0.3, 1.7]), np.array([0.8, 2.0]), np.array([0.7, 3.0]))
-    plain = _without_averages(loss)
+    plain = copy.copy(loss)  # without the averages that it gives in closed form
+    for name in ("gaussian_pull", "gaussian_losses"):
+        object.__setattr__(plain, name, lambda *output: None)
     for name, average in (("gaussian_pull", eta), ("gaussian_losses", expected_losses)):
         mine, numerical = (np.stack(average(one, output)) for one in (loss, plain))
         if not np.allclose(mine, numerical, rtol=1e-7):
             return f"{name} gives {mine[:, 0].tolist()} where quadrature gives {numerical[:, 0].tolist()}"
     return None
-
-
-def _without_averages(loss: Loss) -> Loss:
-    """Same loss without the averages that it gives in closed form."""
-    plain = copy.copy(loss)
-    for name in ("gaussian_pull", "gaussian_losses"):
-        object.__setattr__(plain, name, lambda *output: None)
-    return plain

@@ -21,15 +21,8 @@ from gcnlimit.spectrum import Spectrum, as_spectrum
 class SpikedOperator(NamedTuple):
     r"""Law of the operator :math:`a = \frac{\lambda_e}N yy^T + \xi`: its `signal` :math:`\lambda_e`, and whether it is symmetric.
 
-    The eigenvalues of the noise :math:`\xi` fill the interval :math:`[-2, 2]` if it is symmetric and the unit disc if not
-    (Eq. 1.3).
-
-    Examples
-    --------
     >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=True).spike
     array([ 0. , -2.5])
-    >>> SpikedOperator(np.array([0.5, -2.0]), symmetric=False).radius
-    array([1., 2.])
     """
 
     signal: Array
@@ -37,7 +30,7 @@ class SpikedOperator(NamedTuple):
 
     @property
     def edge(self) -> float:
-        """Radius of the bulk of the spectrum."""
+        """Radius of the bulk of the spectrum, an interval or a disc (Eq. 1.3)."""
         return 2.0 if self.symmetric else 1.0
 
     @property
@@ -76,18 +69,14 @@ class CSBM(Value):
     rho
         Fraction of labelled nodes, in :math:`[0, 1]`.
     directed
-        Whether :math:`A_{ij}` and :math:`A_{ji}` are independent, as in the paper (the default),
-        or the graph is drawn symmetric.
+        Whether :math:`A_{ij}` and :math:`A_{ji}` are independent, as in the paper, or the graph is drawn symmetric.
     classes
-        Number :math:`C` of equal classes, or the fractions of the classes, which sum to 1. The labels are then codes
-        :math:`y_k` of :math:`C - 1` entries with :math:`y_k \cdot y_l = \delta_{kl}/p_k - 1` (Eq. 8.1), and :math:`yy^T`,
-        :math:`yu^T` are sums over them; two equal classes are :math:`y = \pm 1`.
+        Number :math:`C` of equal classes, or the fractions of the classes, which sum to 1. Labels are codes of :math:`C - 1`
+        entries (Eq. 8.1); two equal classes are :math:`y = \pm 1`.
     features
         Law of correlated features, a `Spectrum`; by default they are independent, of unit variance.
     degrees
-        Law of heterogeneous degrees: `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph. A node of propensity
-        :math:`\theta` then has :math:`\theta` times the mean degree, and the spike is :math:`\sqrt\theta\,y` (Eq. 11.2).
-        By default all nodes are alike.
+        Law of heterogeneous degrees (Eq. 11.2): `Gamma`, `LogNormal`, `Pareto` or `Degrees`, that of a given graph.
 
     Examples
     --------
@@ -158,26 +147,21 @@ class CSBM(Value):
         Parameters
         ----------
         homophily
-            Fraction :math:`h` of the edges that join two nodes of one class: :math:`1/C` if the edges ignore the classes, below
-            it for a heterophilic graph.
+            Fraction of the edges that join two nodes of one class.
         degree
             Mean number of edges that leave a node (of neighbours, if the graph is undirected), below `nodes`.
         distance
-            Euclidean distance :math:`D` of two class means, the noise of each feature having unit variance: the
-            Mahalanobis distance. With known class means, features alone classify with accuracy :math:`\Phi(D/2)`; means that
-            differ by :math:`\delta` standard deviations in each feature are :math:`D = \delta \sqrt M` apart.
+            Distance of two class means, the noise of each feature having unit variance: the Mahalanobis distance.
         nodes, features, labelled
             Numbers of nodes, of features, and of nodes whose label is known.
         directed
             Whether the two directions of an edge are independent; False here, as for most graphs.
         classes
-            Number :math:`C` of classes, all of one size.
+            Number of classes, all of one size.
 
         Examples
         --------
         >>> data = CSBM.from_homophily(0.6, degree=30, distance=1.5, nodes=2000, features=500, labelled=200)
-        >>> print(f"alpha {data.alpha:g}, lam {data.lam:.4f}, mu {data.mu:g}, rho {data.rho:g}")
-        alpha 4, lam 1.1038, mu 2.25, rho 0.1
         >>> round(data.homophily(degree=30, nodes=2000), 12), data.distance
         (0.6, 1.5)
         """
@@ -198,11 +182,7 @@ class CSBM(Value):
         return cls(alpha, lam, mu, size["labelled"] / size["nodes"], directed, classes=count)
 
     def homophily(self, degree: ArrayLike, nodes: ArrayLike = np.inf) -> Parameter:
-        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`.
-
-        >>> round(CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).homophily(degree=25), 12)
-        0.6
-        """
+        r"""Fraction :math:`\frac1C [1 + (C-1) \lambda \sqrt{(1 - d/N)/d}]` of edges within equal classes, at degree :math:`d`."""
         count = self._equal_classes()
         h = (1.0 + (count - 1) * self.lam / _full_signal(degree, nodes)) / count
         if np.any(np.abs(h - 0.5) > 0.5):
@@ -242,10 +222,7 @@ class CSBM(Value):
         return CSBM(**({f.name: getattr(self, f.name) for f in fields(CSBM)} | parameters))
 
     def require_plain(self, function: str) -> None:
-        """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs.
-
-        >>> CSBM(4, 1, 2, 0.1).require_plain("sample")
-        """
+        """Raise `ParameterError` unless classes are two and equal, features white and degrees alike, as `function` needs."""
         self.require_alike(function)
         if not self.classes.two or not self.features.is_white:
             got = f"classes = {self.classes}" if not self.classes.two else "correlated features"
@@ -263,21 +240,11 @@ class CSBM(Value):
 
     @property
     def fractions(self) -> Array:
-        """Fraction of the nodes in each class.
-
-        >>> CSBM(4, 1, 2, 0.1, classes=4).fractions
-        array([0.25, 0.25, 0.25, 0.25])
-        """
+        """Fraction of the nodes in each class."""
         return self.classes.fractions
 
     def effective_signal(self, symmetrize: bool) -> Parameter:
-        r"""Signal :math:`\lambda_e` of the operator that a network applies.
-
-        :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else :math:`\lambda`.
-
-        >>> CSBM(alpha=4, lam=1.0, mu=2, rho=0.1).effective_signal(symmetrize=True)
-        1.4142135623730951
-        """
+        r"""Signal :math:`\lambda_e` of the operator: :math:`\sqrt 2 \lambda` if a directed graph is symmetrized, else `lam`."""
         if not (self.directed and flag("symmetrize", symmetrize)):
             return self.lam
         with np.errstate(over="ignore"):
@@ -291,15 +258,10 @@ class CSBM(Value):
     def snr(self) -> Parameter:
         r"""Signal-to-noise ratio :math:`\lambda_s^2 + \mu^2/\alpha` of graph and features together.
 
-        :math:`\lambda_s` is the signal of the symmetrized graph: :math:`\sqrt 2 \lambda` for a directed graph, since its
-        two directions are independent observations, and :math:`\lambda` for a symmetric one. Without labels
-        (:math:`\rho = 0`) message passing recovers the classes better than by chance exactly if it exceeds 1. It is infinite
-        where it exceeds the largest floating-point number. Features of noise :math:`\sigma^2` and signal :math:`\Gamma` count
-        :math:`\langle(\Gamma/\sigma^2)^2\rangle` times (Eq. 8.17). With heterogeneous degrees it is the larger eigenvalue in
-        Eq. 11.14, :math:`\lambda_s^2\,\mathbb E\theta^2` for the graph alone.
+        :math:`\lambda_s` is the signal of the symmetrized graph. Without labels message passing recovers the classes better than
+        by chance exactly if the ratio exceeds 1. Coloured features count :math:`\langle(\Gamma/\sigma^2)^2\rangle` times
+        (Eq. 8.17); with heterogeneous degrees it is the larger eigenvalue in Eq. 11.14.
 
-        >>> CSBM(alpha=4, lam=1e200, mu=2, rho=0.1).snr
-        inf
         >>> CSBM(4, 0, 2, 0, features=Spectrum([0.5, 2.0])).snr
         2.125
         >>> from gcnlimit import Gamma
@@ -319,19 +281,11 @@ class CSBM(Value):
 
 @dataclass(frozen=True, eq=False, init=False)
 class EstimatedCSBM(CSBM):
-    r"""Contextual stochastic block model with standard errors of its two signals; predictions from it carry them on.
+    r"""Contextual stochastic block model of single parameters with standard errors, which predictions from it carry on.
 
-    Parameters
-    ----------
-    alpha, lam, mu, rho, directed, classes, degrees
-        Those of `CSBM`, one number each.
-    lam_error, mu_error
-        Standard errors of :math:`\lambda` and :math:`\mu`, taken as independent; infinite if unknown.
-    counts
-        Labelled nodes of each class, from which the fractions have their error; None if the fractions are known.
+    Those of :math:`\lambda` and :math:`\mu` are taken as independent, and are infinite if unknown. Class fractions have an error
+    from `counts`, the labelled nodes of each class; None if they are known.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3)
     >>> p = gl.predict(found, gl.GCN(gl.Diffusion(1.0)))
@@ -374,12 +328,11 @@ class EstimatedCSBM(CSBM):
 
         Four are one error away, as many as there are `directions` two errors, both signals moved at once; where two errors
         reach :math:`\lambda = 0`, two more have no signal in the graph.
-
-        >>> models, distance = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=3.0).displaced(directions=4)
-        >>> models.mu, distance
-        (array([2., 5., 2., 0., 2., 8., 2., 0.]), array([1., 1., 1., 1., 2., 2., 2., 2.]))
         """
-        steps = [_circle(4, 1.0), _circle(directions, 2.0)]
+        turns = [2.0 * np.pi * np.arange(count) / count for count in (4, directions)]
+        steps = [
+            radius * np.array([np.cos(turn), np.sin(turn)]) for radius, turn in zip((1.0, 2.0), turns, strict=True)
+        ]
         lam = float(self.lam)
         if abs(lam) < 2.0 * self.lam_error:
             none = -lam / self.lam_error
@@ -394,10 +347,6 @@ class EstimatedCSBM(CSBM):
 
         Means over them are those over the posterior of the fractions given the counts (Dirichlet, :math:`n_c + 1/2`) to second
         order: :math:`2(C-1)` of them are :math:`\sqrt{C-1}` standard deviations away, along the axes of the covariance.
-
-        >>> found = EstimatedCSBM(4, 1.0, 2.0, 0.1, lam_error=0.1, mu_error=0.3, classes=[0.3, 0.7], counts=[30, 70])
-        >>> [model.fractions.round(2).tolist() for model in found.other_fractions()]
-        [[0.35, 0.65], [0.26, 0.74]]
         """
         if self.counts is None:
             return []
@@ -411,11 +360,6 @@ class EstimatedCSBM(CSBM):
     def __repr__(self) -> str:
         errors = f", lam_error={self.lam_error:.3g}, mu_error={self.mu_error:.3g})"
         return "Estimated" + super().__repr__()[:-1] + errors
-
-
-def _circle(points: int, radius: float) -> Array:
-    angles = 2.0 * np.pi * np.arange(points) / points
-    return radius * np.array([np.cos(angles), np.sin(angles)])
 
 
 def _full_signal(degree: ArrayLike, nodes: ArrayLike) -> Parameter:

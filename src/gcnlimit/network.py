@@ -33,20 +33,18 @@ class GCN(Value):
         The function :math:`g`: `Residual`, `Diffusion`, `PageRank`, `Polynomial`, or on symmetric graphs any function of
         NumPy arrays (see `gcnlimit.filters.Function`).
     test_filter
-        Another function :math:`g'`, through which nodes that are not labelled are read: their outputs are
-        :math:`g'(a) X w/\sqrt N` with the weights :math:`w` trained through `filter`. By default the same.
+        Another function :math:`g'`, through which nodes that are not labelled are read, with the weights trained through
+        `filter`. By default the same.
     loss
         ``"square"``, ``"logistic"``, ``"hinge"``, a convex function of the margin, or a `Loss` of your own.
     reg
         Regularization :math:`r > 0`; ``math.inf`` is a value like any other.
     symmetrize
-        Whether the network applies :math:`(A + A^T)/\sqrt 2`, as by default here and in every function that chooses a
-        network, or :math:`A` itself, as in most of the paper; without effect if the graph is symmetric. The two directions
-        of an edge are independent observations of the same labels, and a tuned network gains from both.
+        Whether the network applies :math:`(A + A^T)/\sqrt 2`, or :math:`A` itself, as in most of the paper; without effect if
+        the graph is symmetric. The two directions of an edge are independent observations of the same labels.
     normalize
         Whether the filter is divided by its root mean square gain over the noise, :math:`\sqrt{\tau(gg^T)}`, so that `reg`
-        means the same at every depth and strength. A network with `reg` then has the outputs of one that is not
-        normalized with :math:`r\, \tau(gg^T)` (for the penalty ``"l2"``).
+        means the same at every depth and strength.
     penalty
         The function :math:`\gamma`, strictly convex: ``"l2"``, :math:`w^2/2`; `ElasticNet`; a function of a weight; or a
         `Penalty`. Any but ``"l2"`` needs a finite `reg`.
@@ -146,11 +144,5 @@ class GCN(Value):
 
 
 def check_problem(function: str, data: object, gcn: object) -> None:
-    """Raise `ParameterError` unless a function was given data and a network.
-
-    >>> check_problem("predict", None, 2)
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: predict needs a CSBM and a GCN, got NoneType and int; write predict(data, gcn)
-    """
+    """Raise `ParameterError` unless a function was given data and a network."""
     check_types(function, data=(data, CSBM), gcn=(gcn, GCN))

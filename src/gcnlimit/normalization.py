@@ -14,7 +14,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 
 _ENOUGH = 5.0  # edges of a node at which its degree is close enough to its mean
-_NAMED = {(0.5, 0.5): "symmetric", (0.0, 0.0): "none", (1.0, 0.0): "random-walk"}
+_NAMED = {"symmetric": (0.5, 0.5), "none": (0.0, 0.0), "random-walk": (1.0, 0.0)}
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -32,8 +32,6 @@ class Normalization(Value):
     tau
         Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`, the best.
 
-    Examples
-    --------
     >>> as_normalization("random-walk") == as_normalization((1, 0))
     True
     >>> as_normalization("symmetric"), as_normalization((0.25, 0.25)), Regularized()
@@ -50,11 +48,11 @@ class Normalization(Value):
         object.__setattr__(self, "tau", tau if tau is None else number("tau", tau, low=0))
 
     def __repr__(self) -> str:
+        exponents = (self.left, self.right)
         if self.tau == 0.0:
-            return repr(_NAMED.get((self.left, self.right), (self.left, self.right)))
-        shown = "" if self.tau is None else f"tau={self.tau}"
-        if (self.left, self.right) == (0.5, 0.5):
-            return f"Regularized({shown})"
+            return repr(next((name for name, named in _NAMED.items() if named == exponents), exponents))
+        if exponents == (0.5, 0.5):
+            return "Regularized()" if self.tau is None else f"Regularized(tau={self.tau})"
         return f"Normalization({self.left}, {self.right}, tau={self.tau})"
 
     @property
@@ -63,12 +61,7 @@ class Normalization(Value):
         return (self.left, self.right, self.tau) == (0.5, 0.5, 0.0)
 
     def factors(self, theta: Array, signal: Array) -> tuple[Array, Array]:
-        r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second.
-
-        >>> l, r = Regularized().factors(np.array([1.0, 3.0]), np.array([0.5]))
-        >>> (l * r).round(12)  # 5 theta / (theta + 4)
-        array([[1.        , 2.14285714]])
-        """
+        r"""Factors :math:`l` and :math:`r`, points along the first axis and `theta` along the second."""
         if self.tau == 0.0:
             shape = (signal.size, theta.size)
             return tuple(np.broadcast_to(theta ** (0.5 - p), shape) for p in (self.left, self.right))  # type: ignore[return-value]
@@ -113,14 +106,7 @@ class Normalization(Value):
                 )
 
     def leaves(self, law: DegreeLaw, degree: float) -> str | None:
-        """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None.
-
-        >>> from gcnlimit.degrees import Degrees
-        >>> as_normalization("random-walk").leaves(Degrees([1, 9]), degree=2.0).split(";")[0]
-        "normalization = 'random-walk' is not reliable at degree 2: one node in a hundred has about 0.4 edges or less"
-        >>> Regularized().leaves(Degrees([1, 9]), degree=2.0) is None
-        True
-        """
+        """Sentence of warning where nodes of few edges make eigenvalues of their own, outside the spectrum; else None."""
         order = np.argsort(law.theta)
         rank = np.searchsorted(np.cumsum(law.weight[order]), 0.01)
         fewest = degree * float(law.theta[order][rank])
@@ -138,14 +124,7 @@ class Regularized(Normalization):
     With :math:`\tau = 1/\lambda^2`, the default, it is that of the algorithm that reaches the ceiling: neither hubs nor leaves
     break it, and its spectral transition is the optimal one, :math:`\lambda^2\,\mathbb E\theta^2 = 1`.
 
-    Parameters
-    ----------
-    tau
-        Degree added to each node, in units of the mean degree; None for :math:`1/\lambda^2`.
-
-    Examples
-    --------
-    >>> Regularized(tau=2.0)
+    >>> Regularized(tau=2.0)  # in units of the mean degree
     Regularized(tau=2.0)
     """
 
@@ -156,18 +135,13 @@ class Regularized(Normalization):
 
 
 def as_normalization(value: object) -> Normalization:
-    """Return the normalization of a name, a pair of exponents, or itself.
-
-    >>> as_normalization("none") == Normalization(0, 0)
-    True
-    """
+    """Return the normalization of a name, a pair of exponents, or itself."""
     if isinstance(value, Normalization):
         return value
     if isinstance(value, str) and value == "regularized":
         return Regularized()
-    for exponents, name in _NAMED.items():
-        if isinstance(value, str) and value == name:
-            return Normalization(*exponents)
+    if isinstance(value, str) and value in _NAMED:
+        return Normalization(*_NAMED[value])
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2:
         return Normalization(*value)
     raise ParameterError(

@@ -30,7 +30,6 @@ LAWS = {"gamma": Gamma, "lognormal": LogNormal}
 DATA = (*(f.name for f in fields(CSBM)), "degrees_variance", "degrees_law")
 LEARNING = (*(f.name for f in fields(GCN) if f.name not in ("filter", "test_filter")), "tau")
 """Parameters of the network beside its filters."""
-FLAGS = tuple(f.name for kind in (CSBM, GCN) for f in fields(kind) if f.type == "bool")
 SIMULATION = ("nodes", "degree", "trials", "seed")
 WHOLE = ("depth", "nodes", "trials", "seed")
 SETTINGS = ("tol", "max_iterations", "free", "streamed", "dtype", "device")
@@ -81,11 +80,7 @@ def filter_names() -> tuple[str, ...]:
 
 
 def names_at_test() -> tuple[str, ...]:
-    """Names that describe another filter at test: as such, or by the number of a filter that has no layers.
-
-    >>> names_at_test()[:3]
-    ('test_filter', 'test_t', 'test_theta')
-    """
+    """Names that describe another filter at test: as such, or by the number of a filter that has no layers."""
     return ("test_filter", *(f"test_{name}" for name, family in FAMILIES.items() if not family.deep))
 
 
@@ -95,43 +90,27 @@ def network_names() -> tuple[str, ...]:
 
 
 def real_names() -> tuple[str, ...]:
-    """Names of the parameters that are one real number, along which theory is vectorized.
-
-    >>> {"alpha", "t", "c", "reg"} <= set(real_names()), "coefficients" in real_names()
-    (True, False)
-    """
+    """Names of the parameters that are one real number, along which theory is vectorized."""
     numbers = [name for name, family in FAMILIES.items() if not family.deep or layered(family)]
     return (*SIGNALS, *numbers, *names_at_test()[1:], "reg")
 
 
 def long_name(name: str) -> str:
-    """The quantity in words.
-
-    >>> long_name("lam"), long_name("my_own")
-    ('signal of the graph', 'my own')
-    """
+    """The quantity in words."""
     if name in names_at_test():
         return f"{long_name(name.removeprefix('test_'))} at test"
     return _LONG_NAMES.get(name) or name.replace("_", " ")
 
 
 def defaults(function: Any, names: Collection[str]) -> dict[str, Any]:
-    """Default values of the named arguments of a function.
-
-    >>> defaults(CSBM, DATA)
-    {'directed': True, 'classes': 2, 'features': None, 'degrees': None}
-    """
+    """Default values of the named arguments of a function."""
     arguments = inspect.signature(function).parameters
     found = {name: arguments[name].default for name in names if name in arguments}
     return {name: value for name, value in found.items() if value is not inspect.Parameter.empty}
 
 
 def spaced(name: str, first: float, last: float, count: int, scale: str = "linear") -> Array:
-    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale.
-
-    >>> spaced("reg", 0.01, 100.0, 3, "log").round(6).tolist()
-    [0.01, 1.0, 100.0]
-    """
+    """Evenly spaced values of the parameter `name`, ends included, on a linear or logarithmic scale."""
     if scale not in ("linear", "log"):
         raise ParameterError(f"scale = {scale!r} of the range of {name} must be 'linear' or 'log'")
     log = scale == "log"
@@ -141,11 +120,7 @@ def spaced(name: str, first: float, last: float, count: int, scale: str = "linea
 
 
 def suggestion(name: object, allowed: Collection[str]) -> str:
-    """Question that names the nearest allowed name, or nothing.
-
-    >>> suggestion("lamda", ["alpha", "lam"])
-    "did you mean 'lam'? "
-    """
+    """Question that names the nearest allowed name, or nothing."""
     import difflib
 
     close = difflib.get_close_matches(str(name), list(allowed), 1)
@@ -153,12 +128,7 @@ def suggestion(name: object, allowed: Collection[str]) -> str:
 
 
 def check_names(given: Collection[str], allowed: Collection[str], where: str) -> None:
-    """Refuse the first name that is not allowed, and say which ones are.
-
-    >>> check_names(["lamda"], ["alpha", "lam"], "an axis of predict")
-    Traceback (most recent call last):
-    gcnlimit.errors.ParameterError: 'lamda' is not an axis of predict; did you mean 'lam'? allowed: alpha, lam
-    """
+    """Refuse the first name that is not allowed, and say which ones are."""
     for name in given:
         if name not in allowed:
             known = ", ".join(allowed) or "none"
@@ -172,7 +142,8 @@ def build_data(parameters: Mapping[str, Any]) -> CSBM:
     Gamma(variance=0.5)
     """
     given = {name: parameters[name] for name in DATA if parameters.get(name) is not None}
-    variance, law = given.pop("degrees_variance", None), given.pop("degrees_law", "gamma")
+    variance = given.pop("degrees_variance", None)
+    law = given.pop("degrees_law", "gamma")
     if law not in LAWS:
         raise ParameterError(f"degrees_law = {law!r} is not known; it must be one of {', '.join(LAWS)}")
     if variance is not None and "degrees" in given:
@@ -209,7 +180,8 @@ def build_filter(parameters: Mapping[str, Any]) -> Filter:
         raise ParameterError(f"the network has no filter; give gcn, or one of filter, {filter_choices()}")
     family = FAMILIES[name]
     make = cast("Callable[[Any], Filter]", family)
-    value, depth = parameters[name], parameters.get("depth")
+    value = parameters[name]
+    depth = parameters.get("depth")
     if not layered(family) or isinstance(value, tuple | list):
         if depth is not None:
             raise ParameterError(f"{name} as a list has its own depth; give lists, or one value of {name} and depth")
@@ -237,11 +209,7 @@ def starts(free: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
 
 
 def filter_choices() -> str:
-    """The filters as they can be given: their parameters, with the depth where it belongs.
-
-    >>> filter_choices().split(", ")[:2]
-    ['t', 'theta']
-    """
+    """The filters as they can be given: their parameters, with the depth where it belongs."""
     return ", ".join(f"{name} with depth" if layered(family) else name for name, family in FAMILIES.items())
 
 
@@ -262,9 +230,9 @@ def labelled(result: AnyResult, data: CSBM | None, gcn: GCN | None = None, to: C
         if not data.classes.two:
             parameters["classes"] = data.classes.count if data.classes.equal else str(data.classes.fractions.tolist())
         if data.degrees is not None:
-            parameters |= {"degrees": repr(data.degrees)} | (
-                {} if gcn is None else {"normalization": repr(gcn.normalization)}
-            )
+            parameters["degrees"] = repr(data.degrees)
+            if gcn is not None:
+                parameters["normalization"] = repr(gcn.normalization)
     if gcn is not None:
         parameters |= _of_filter(gcn.filter)
         if gcn.test_filter is not None:

@@ -29,20 +29,8 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
     """Graphs of a problem of the suite, each with `train_mask`, `val_mask` and `test_mask`.
 
     The exact accuracies in `exact` count the labels of training and validation nodes together: no method exceeds
-    ``exact.bayes`` in the large-size limit, whatever it does with them.
-
-    Parameters
-    ----------
-    root
-        Folder in which the graphs are kept.
-    name
-        Name of the problem, such as ``"reference"`` (:func:`gcnlimit.benchmark.problems` lists them).
-    size
-        ``"small"``, ``"standard"`` or ``"large"``.
-    graphs
-        Number of graphs.
-    transform, pre_transform
-        As in PyTorch Geometric.
+    ``exact.bayes`` in the large-size limit, whatever it does with them. `root` is the folder in which the graphs are kept, `name`
+    that of the problem (:func:`gcnlimit.benchmark.problems` lists them), `size` ``"small"``, ``"standard"`` or ``"large"``.
     """
 
     def __init__(  # noqa: PLR0917
@@ -55,7 +43,8 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
         pre_transform: Callable[[Any], Any] | None = None,
     ) -> None:
         self.problem = as_problems(name)[0]
-        self.size, self.graphs = size, graphs
+        self.size = size
+        self.graphs = graphs
         super().__init__(root, transform, pre_transform)
         self.load(self.processed_paths[0])
 
@@ -72,9 +61,8 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
     def process(self) -> None:
         """Draw the graphs."""
         drawn = [self._data(graph) for graph in range(self.graphs)]
-        self.save(
-            [one if self.pre_transform is None else self.pre_transform(one) for one in drawn], self.processed_paths[0]
-        )
+        ready = drawn if self.pre_transform is None else list(map(self.pre_transform, drawn))
+        self.save(ready, self.processed_paths[0])
 
     def _data(self, graph: int) -> Data:
         task = self.problem.task(self.size, graph)

@@ -35,8 +35,6 @@ class Spectrum(Value):
     >>> half = Spectrum(variance=[0.2, 1.8])
     >>> half.average(half.variance), round(half.average(half.variance**2), 12)
     (1.0, 1.64)
-    >>> Spectrum.white()
-    Spectrum(variance=array([1.]), signal=array([1.]), weight=array([1.]))
     """
 
     variance: Array
@@ -44,22 +42,21 @@ class Spectrum(Value):
     weight: Array
 
     def __init__(self, variance: ArrayLike, signal: ArrayLike = 1.0, weight: ArrayLike = 1.0) -> None:
-        columns = (
-            np.asarray(real("variance", variance, low=0, open_low=True)),
-            np.asarray(real("signal", signal, low=0)),
-            np.asarray(real("weight", weight, low=0, open_low=True)),
-        )
-        names = ("variance", "signal", "weight")
-        shape = broadcast(features=(1,), **{n: c.shape for n, c in zip(names, columns, strict=True)})
+        columns = {
+            "variance": np.asarray(real("variance", variance, low=0, open_low=True)),
+            "signal": np.asarray(real("signal", signal, low=0)),
+            "weight": np.asarray(real("weight", weight, low=0, open_low=True)),
+        }
+        shape = broadcast(features=(1,), **{name: column.shape for name, column in columns.items()})
         if len(shape) > 1:
             raise ParameterError(f"variance, signal and weight have shape {shape}; each must be a sequence")
-        levels = [np.array(np.broadcast_to(c, shape)) for c in columns]
-        levels[2] /= np.sum(levels[2])
-        mean = float(levels[1] @ levels[2])
+        levels = {name: np.array(np.broadcast_to(column, shape)) for name, column in columns.items()}
+        levels["weight"] /= np.sum(levels["weight"])
+        mean = float(levels["signal"] @ levels["weight"])
         if abs(mean - 1.0) > 1e-8:
             raise ParameterError(f"signal has mean {mean:g} over the features; divide it by that and multiply mu by it")
-        levels[1] /= mean
-        for name, level in zip(names, levels, strict=True):
+        levels["signal"] /= mean
+        for name, level in levels.items():
             level.flags.writeable = False
             object.__setattr__(self, name, level)
 
@@ -68,68 +65,6 @@ class Spectrum(Value):
         """Return the law of independent features of unit variance."""
         return cls(1.0)
 
-    @classmethod
-    def of_covariance(cls, covariance: ArrayLike, centroids: ArrayLike | None = None) -> Self:
-        r"""Return the law of features of that noise; `centroids`, one column each, say where the signal is.
-
-        Parameters
-        ----------
-        covariance
-            The matrix :math:`\Sigma`, symmetric and positive definite.
-        centroids
-            Directions of the signal, rows along the features: :math:`\Gamma_\nu` is the sum of the squares of their components
-            on the eigenvector :math:`\nu`, over the mean; by default the signal is spread evenly.
-
-        Examples
-        --------
-        >>> law = Spectrum.of_covariance([[2.0, 1.0], [1.0, 2.0]], centroids=[1.0, 1.0])
-        >>> law.variance.round(12), law.signal.round(12)
-        (array([1., 3.]), array([0., 2.]))
-        """
-        matrix = np.asarray(real("covariance", covariance))
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.allclose(matrix, matrix.T):
-            raise ParameterError(f"covariance of shape {matrix.shape} must be a symmetric square matrix")
-        variance, basis = np.linalg.eigh(matrix)
-        if variance[0] <= 0.0:
-            raise ParameterError(f"covariance has the eigenvalue {variance[0]:g}; add a multiple of the identity to it")
-        if centroids is None:
-            return cls(variance)
-        directions = np.asarray(real("centroids", centroids))
-        if directions.ndim not in (1, 2) or len(directions) != len(matrix) or not np.any(directions):
-            raise ParameterError(
-                f"centroids have shape {directions.shape}; give a row for each of the {len(matrix)} features, not all 0"
-            )
-        share = np.sum((basis.T @ directions.reshape(len(matrix), -1)) ** 2, axis=1)
-        return cls(variance, share / np.mean(share))
-
-    @classmethod
-    def of_features(cls, features: ArrayLike, labels: ArrayLike) -> Self:
-        r"""Return the law estimated from features, rows along the nodes, and the class of each node.
-
-        The noise is the covariance within the classes, the signal that of their means less what noise adds to it. The
-        eigenvalues of a sample covariance spread by :math:`\sqrt{M/N}`, so that many more nodes than features are needed.
-
-        >>> rng = np.random.default_rng(0)
-        >>> law = Spectrum.of_features(rng.standard_normal((4000, 2)) * [0.5, 2.0], np.arange(4000) % 3)
-        >>> bool(np.allclose(law.variance, [0.25, 4.0], rtol=0.1))
-        True
-        """
-        X = np.asarray(real("features", features))
-        _, kind, size = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)
-        if X.ndim != 2 or len(X) != kind.size or size.size < 2 or len(X) <= X.shape[1] + size.size:
-            raise ParameterError(
-                f"features of shape {X.shape} and {kind.size} labels of {size.size} classes do not say a covariance; "
-                "give one row for each label, at least two classes, and more rows than columns and classes"
-            )
-        member = np.eye(size.size)[kind]
-        mean = member.T @ X / size[:, None]
-        rest = X - mean[kind]
-        variance, basis = np.linalg.eigh(rest.T @ rest / (len(X) - size.size))
-        between = np.sqrt(size / len(X))[:, None] * (mean - X.mean(axis=0)) @ basis
-        noise = variance * (size.size - 1.0) / len(X)
-        share = np.maximum(np.sum(between**2, axis=0) - noise, 0.0)
-        return cls(variance, share / np.mean(share) if np.any(share > 0.0) else 1.0)
-
     @cached_property
     def is_white(self) -> bool:
         """Whether all features are alike and of unit variance."""
@@ -137,11 +72,7 @@ class Spectrum(Value):
 
     @cached_property
     def moments(self) -> tuple[float, float, float]:
-        r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`.
-
-        >>> Spectrum([0.5, 1.5], signal=[2.0, 0.0]).moments
-        (1.0, 1.25, 0.5)
-        """
+        r"""Moments :math:`\langle\sigma^2\rangle`, :math:`\langle\sigma^4\rangle` and :math:`\langle\Gamma\sigma^2\rangle`."""
         return self.average(self.variance), self.average(self.variance**2), self.average(self.signal * self.variance)
 
     def average(self, values: ArrayLike) -> float:

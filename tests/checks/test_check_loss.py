@@ -116,7 +116,7 @@ class Summed(gl.Loss):
         (WrongDerivative(), "prox_derivative is .* where prox changes by"),
         (Smooth(), "prox has a kink at omega = 1 for v = .* that breakpoints does not name"),
         (WrongBreakpoints(), "prox has a kink at omega = 1"),
-        (OneBreakpoint(), "stack the kinks along the first axis"),
+        (OneBreakpoint(), "stack the kinks along axis 0"),
         (WrongPull(), "second value of pull is"),
         (WrongAverage(), "gaussian_losses gives .* where quadrature gives"),
     ],

@@ -208,9 +208,3 @@ def test_the_best_polynomial_close_to_the_ceiling_is_confirmed_by_simulation():
 def test_a_finite_regularization_is_refused(function, reg):
     with pytest.raises(gl.ParameterError, match="reg"):
         function(DATA, reg=reg)
-
-
-@pytest.mark.parametrize("tol", [0.0, -1.0, math.nan, "small"])
-def test_tolerance_is_checked(tol):
-    with pytest.raises(gl.ParameterError, match="tol"):
-        filter_ceiling(DATA, tol=tol)

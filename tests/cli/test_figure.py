@@ -44,4 +44,4 @@ def test_everything_is_reproduced_with_tables(tmp_path, monkeypatch):
     assert answer.exit_code == 0, answer.output
     assert "2 figures" in answer.output
     names = {path.name for path in tmp_path.iterdir()}
-    assert {"depth.png", "depth.nc", "symmetry.png", "agreement.csv", "agreement.md", "statements.csv"} <= names
+    assert {"depth.png", "depth.nc", "symmetry.png", "agreement.md"} <= names

@@ -203,12 +203,6 @@ def test_comparisons_are_dots_at_a_point_and_gaps_along_a_curve():
         made("compare", PLANE).plot()
 
 
-def test_the_best_filter_draws_itself():
-    best = gl.best_filter(POINT, order=3)
-    line, spike = best.plot(axes=Figure().add_subplot()).lines
-    np.testing.assert_array_equal(np.concatenate([line.get_ydata(), spike.get_ydata()]), best.g)
-
-
 @pytest.mark.parametrize(
     "call, says",
     [

@@ -1,17 +1,17 @@
 """How theory and simulation agree: standard errors of few trials, dots without a prediction, the tables."""
 
-import csv
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
+from itertools import product
 
 import numpy as np
 import pytest
 import xarray
 from scipy.stats import norm, t
 
-from gcnlimit.figures import registry as tables
+import gcnlimit as gl
+from gcnlimit.figures import strength
 from gcnlimit.figures.base import Simulation
-from gcnlimit.figures.paper import strength
 from gcnlimit.figures.registry import agreement, find, produce, write_agreement, z_scores
 from gcnlimit.numerics.gaussian import normal_deviate
 
@@ -32,27 +32,42 @@ def test_distances_are_in_standard_errors_and_leave_out_what_has_no_prediction()
     assert z_scores(xarray.Dataset()).size == 0
 
 
-def test_the_table_of_dots_gives_the_same_distances():
-    dataset = dots([2.0, 0.5, 9.0])
-    rows = [{k: float(v) for k, v in row.items() if k[0] in "ps"} for row in tables.dots({"depth": dataset})]
-    found = [(row["simulated"] - row["predicted"]) / row["standard error"] for row in rows]
-    np.testing.assert_allclose(found, z_scores(dataset), rtol=1e-5)
-
-
 def test_few_trials_weigh_less():
     np.testing.assert_allclose(z_scores(dots([2.0, 1.0, 1.0], trials=4)), [-norm.ppf(t.sf(2.0, 3)), 0.0], atol=1e-12)
     normal = normal_deviate(t.rvs(3, size=20_000, random_state=0), 3)
     assert abs(normal.std() - 1.0) < 0.02
 
 
+def test_an_error_that_theory_expects_comes_before_that_of_the_trials():
+    """Few trials then weigh as much as many, whatever they scatter; where theory has none, they weigh as before."""
+    own = dots([2.0, 0.0, 9.0], trials=3)
+    expected = own.assign(x_expected_error=("dot", [0.25, np.nan, 0.25]))
+    assert z_scores(expected)[0] == 4.0
+    assert z_scores(expected.assign(x_standard_error=3.0 * own.x_standard_error))[0] == 4.0
+    assert z_scores(expected)[1] == z_scores(own)[1]
+
+
+def test_dots_come_with_the_theory_of_their_value_and_of_their_error():
+    """Both are what predict and scatter say of the network of each dot; three classes have no theory of the scatter."""
+    data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.1), reg=1.0)
+    size = Simulation(nodes=200, trials=2, executor=ThreadPoolExecutor(1))
+    found = size.measure(data, gcn, {"lam": [0.5, 1.0], "theta": [0.1, 0.3]}, "test_accuracy")
+    for lam, theta in product([0.5, 1.0], [0.1, 0.3]):
+        one = found.sel(lam=lam, theta=theta)
+        network = gl.GCN(gl.PageRank(theta), reg=1.0)
+        exact = gl.theory.scatter(data.replaced(lam=lam), network, nodes=200)
+        assert float(one.test_accuracy_expected_error) == pytest.approx(exact.deviation / np.sqrt(2), rel=1e-12)
+        assert float(one.test_accuracy_predicted) == pytest.approx(exact.accuracy, rel=1e-9)
+    three = size.measure(data.replaced(classes=3), gcn, {"reg": [np.inf]}, "test_accuracy")
+    assert np.isnan(three.test_accuracy_expected_error).all()
+    assert np.isfinite(z_scores(three)).all()
+
+
 def test_the_tables_are_written(tmp_path):
     figure = find("depth")
     write_agreement({"depth": figure.data(), "symmetry": strength.symmetry_data()}, tmp_path)
-    with (tmp_path / "statements.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert {row["verdict"] for row in rows} == {"holds"}
-    assert len(rows) == 4
     page = (tmp_path / "agreement.md").read_text(encoding="utf-8")
+    assert (page.count("| holds |"), page.count("| fails |")) == (4, 0)
     assert "| symmetry | 0 |" in page
     assert r"worst \|z\|" in page
 
@@ -69,8 +84,8 @@ def test_simulated_dots_agree_with_the_theory_and_an_interrupted_run_resumes(tmp
     ((_, dataset),) = produce([strength.SYMMETRY], tmp_path, size)
     (row,) = agreement({"symmetry": dataset})
     assert row["dots"] == 2 * 3 * 2 * 2
-    assert row["worst |z|"] < 4.5
-    assert 0.2 < row["mean |z|"] < 2.0
+    assert float(row["worst |z|"]) < 4.5
+    assert 0.2 < float(row["mean |z|"]) < 2.0
     monkeypatch.setattr(import_module("gcnlimit.sweeps.run"), "compute", _never)  # nothing is computed a second time
     ((_, again),) = produce([strength.SYMMETRY], tmp_path, size)
     assert again.identical(dataset)

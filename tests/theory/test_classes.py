@@ -205,21 +205,6 @@ def test_values_are_equal_by_content():
     assert gl.CSBM(**DATA, features=gl.Spectrum([0.5, 1.5])) != gl.CSBM(**DATA)
 
 
-def test_a_spectrum_estimated_from_features_predicts_what_made_it():
-    rng = np.random.default_rng(0)
-    nodes, deviation = 200_000, np.sqrt([0.3, 1.0, 2.5])
-    labels = rng.integers(4, size=nodes)
-    u = rng.standard_normal((4, 3))
-    law = gl.Spectrum.of_features(rng.standard_normal((nodes, 3)) * deviation + u[labels], labels)
-    share = np.sum((u - u.mean(axis=0)) ** 2, axis=0)
-    exact = gl.Spectrum(deviation**2, share / share.mean())
-    assert np.allclose(law.variance, exact.variance, rtol=0.03)
-    assert np.allclose(law.signal, exact.signal, rtol=0.05)
-    assert np.allclose(
-        gl.Spectrum.of_covariance(np.diag(deviation**2), u.T - u.mean(axis=0)[:, None]).signal, exact.signal
-    )
-
-
 LAW = gl.Spectrum([0.5, 1.5, 2.0], np.array([0.4, 1.2, 1.0]) / 0.95, [0.25, 0.5, 0.25])
 COLOURED = gl.CSBM(4.0, 1.3, 2.0, 0.1, classes=5, features=LAW)
 

@@ -73,7 +73,10 @@ def name(row):
     return "-".join(str(row[key]) for key in ("law", "normalisation", "filter", "loss", "reg", "lam") if key in row)
 
 
-@pytest.mark.parametrize("law", [*LAWS.values(), Gamma(0.01), Gamma(3.0), LogNormal(0.1), Pareto(1.0, 50)], ids=repr)
+NARROW_AND_WIDE = [Gamma(1e-14), Gamma(1e-8), Gamma(0.01), Gamma(3.0), LogNormal(1e-8), LogNormal(0.1), Pareto(1.0, 50)]
+
+
+@pytest.mark.parametrize("law", [*LAWS.values(), *NARROW_AND_WIDE], ids=repr)
 def test_quadratures_have_the_moments_of_their_laws(law):
     for power in (0.0, 0.5, 1.0, 2.0, 3.0):
         assert law.average(law.theta**power) == pytest.approx(law.moment(power), rel=1e-11)
@@ -301,3 +304,9 @@ def test_names_of_normalisations():
     assert not Regularized().plain
     left, right = Regularized().factors(np.array([0.2, 7.0]), np.array([0.0]))
     assert (left * right)[0] == pytest.approx([0.2, 7.0])  # without signal nothing is divided
+
+
+@pytest.mark.parametrize("kind", [Gamma, LogNormal])
+def test_a_variance_below_rounding_is_that_of_degrees_all_alike(kind):
+    for variance in (5e-324, 1e-308, 1e-20):
+        assert kind(variance) == kind(0.0)

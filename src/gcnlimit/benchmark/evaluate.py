@@ -96,9 +96,9 @@ def evaluate(
         allowed=("problem", "graph", "size", "given"),
         identity=json.dumps([VERSION, _identity(model, store)]),
     )
-    plan = Plan.of(producer, axes, None, None, {"size": size, "given": seed})
+    plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
-    with Store(store) as kept, progress_bar(named, plan.grid.size, progress, unit="graphs") as bar:
+    with Store(store) as kept, progress_bar(named, plan.size, progress, unit="graphs") as bar:
         found: dict[tuple[str, int], Run] = {}
 
         def put(block: Block, columns: Columns) -> None:

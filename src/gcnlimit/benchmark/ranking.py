@@ -14,7 +14,7 @@ import numpy as np
 from gcnlimit.benchmark.problems import SIZES, as_problems, exact_of, problems
 from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.errors import ParameterError
-from gcnlimit.results.text import table
+from gcnlimit.results.show import table
 
 PUBLISHED = "published.json"
 _SIGNIFICANT = 3.0  # standard errors

@@ -17,7 +17,7 @@ from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.npz import check_path
-from gcnlimit.results.text import table
+from gcnlimit.results.show import table
 
 ENDINGS = (".json", ".csv")
 """Of the files that `Scores.save` writes."""

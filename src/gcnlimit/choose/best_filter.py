@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,42 +23,38 @@ from gcnlimit.network import GCN
 from gcnlimit.numerics.linear import batches
 from gcnlimit.parameters import each_layer
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.results.plot import draw_filter
 from gcnlimit.results.result import Coordinates, Result, status_names
 from gcnlimit.theory.decision import best_log_error
 from gcnlimit.theory.points import Points, check_range
 from gcnlimit.theory.predict import predict
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 LARGEST = 1e9
 """Largest parameter of the data, or inverse of one, for which filters are searched."""
 
 _BLOCK = 64  # points searched together
+_STEADY = 1e-9  # change of a margin at which the resolution suffices
 MAX_ORDER = 30  # coefficients of higher powers lose digits by cancellation
 
 
 @dataclass(frozen=True)
 class FilterCeiling(Brief):
-    r"""Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
+    """Highest accuracy of a linear network over all filters, square loss; on a directed graph a lower bound of it.
 
     Parameters
     ----------
     test_accuracy, log_test_error, margin
-        Of the best filter; the accuracy is :math:`\Phi` of the margin for two equal classes, :math:`\Phi_C` for more (Eq. 8.3),
-        and that at the best threshold for unequal ones (Eq. 8.4).
+        Of the best filter, for unequal classes at the best threshold (Eqs. 8.3 and 8.4).
     error
         Last change of the margin as the resolution (on a directed graph, the order of the polynomial) was raised.
     reg
         Regularization of the best filter, in the units of `g`; infinite where none is better.
     x, g
-        Points of the real spectrum, the position of the spike (or the edge, if there is none) last, and the best filter there,
-        of largest magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
+        Points of the real spectrum, the spike (or the edge, if there is none) last, and the best filter there, of largest
+        magnitude 1. Values beyond ten thousand times the scale set by the regularization are cut.
     status
         ``CONVERGED`` if `error` fell below the tolerance, else ``NOT_CONVERGED``: the ceiling is then known to `error`.
     lower_bound
-        Whether it is a lower bound of the ceiling, as on a directed graph: the best polynomial of the highest order tried.
+        Whether it is a lower bound of the ceiling, as on a directed graph.
     """
 
     test_accuracy: float | Array
@@ -74,21 +70,10 @@ class FilterCeiling(Brief):
 
 @dataclass(frozen=True, repr=False)
 class BestFilter(Result):
-    """The best polynomial filter of an order, at its best regularization or at an infinite one.
+    """The best polynomial filter of an order, as a network, and its exact performance.
 
-    Parameters
-    ----------
-    data
-        The data.
-    gcn
-        The network, with its regularization; its coefficients have the shape of the data, then one axis of ``order + 1`` powers.
-    prediction
-        Its exact performance.
-    x, g
-        Points of the real spectrum, the position of the spike (or the edge, if there is none) last, and the filter there; the
-        largest magnitude is 1.
-    status
-        ``CONVERGED`` where the search settled.
+    The filter has the values `g`, of largest magnitude 1, at the points `x` of the real spectrum, the spike (or the edge, if
+    there is none) last. The status is ``CONVERGED`` where the search settled.
     """
 
     data: CSBM
@@ -106,12 +91,6 @@ class BestFilter(Result):
 
     def _shown(self) -> dict[str, Any]:
         return self.prediction.as_dict() | {"status": status_names(Status, self.status)} | self._chosen()
-
-    def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
-        """Draw the filter over the spectrum, the spike as a dot; or a quantity by name, as for every result."""
-        if name is not None or np.ndim(self.x) > 1:
-            return super().plot(name, axes=axes)
-        return draw_filter(self.x, self.g, axes)
 
     @cached_property
     def ceiling(self) -> FilterCeiling:
@@ -136,10 +115,8 @@ def best_filter(
     r"""Find the polynomial filter of an order, and the regularization, with the highest test accuracy; square loss.
 
     The margin is climbed with its exact gradient, in a basis orthonormal for the spectrum of the data, from many starts
-    of low order; the best is continued to higher orders. On a directed graph the regularization is infinite; `tune` finds the
-    best finite one of a given filter. The margin does not depend on the classes, and every accuracy increases with it; that of
-    unequal classes is meant at the best threshold, `prediction.best_accuracy`, while `prediction.test_accuracy` is that of the
-    network with its own bias.
+    of low order; the best is continued to higher orders. On a directed graph the regularization is infinite. The margin does
+    not depend on the classes, and every accuracy increases with it; that of unequal classes is meant at the best threshold.
 
     Parameters
     ----------
@@ -183,39 +160,17 @@ def best_filter(
     gcn = GCN(filter, reg=(strength / scale**2).reshape(data.shape), symmetrize=symmetrize)
     prediction = predict(data, gcn, throw=False, progress=False)
     solved = np.asarray(prediction.status) <= Status.CONVERGED
-    return BestFilter(
-        data=data,
-        gcn=gcn,
-        prediction=prediction,
-        x=x.reshape(*data.shape, -1),
-        g=g.reshape(*data.shape, -1),
-        status=_status(settled.reshape(data.shape) & solved),
-    )
+    status = _status(settled.reshape(data.shape) & solved)
+    return BestFilter(data, gcn, prediction, x.reshape(*data.shape, -1), g.reshape(*data.shape, -1), status)
 
 
-def filter_ceiling(
-    data: CSBM, symmetrize: bool = True, *, reg: float | None = None, tol: float = 1e-9
-) -> FilterCeiling:
-    r"""Accuracy that no linear graph filter exceeds at any regularization; square loss.
+def filter_ceiling(data: CSBM, symmetrize: bool = True, *, reg: float | None = None) -> FilterCeiling:
+    r"""Accuracy that no linear graph filter exceeds; square loss, at any regularization, or with ``reg=math.inf`` at infinity.
 
     On a symmetric graph the filter enters through its values on the spectrum, and the regularization through their scale: all
     functions are searched, by Newton's method from several starts. On a directed graph the order of the best polynomial at
-    infinite regularization grows, 8, 16, 32, 64 and 128, until the margin grows by less than `tol`. That is a lower bound of the
-    ceiling, and `error` its last growth.
+    infinite regularization grows, 8, 16, 32, 64 and 128, until the margin is steady; that is a lower bound of the ceiling.
 
-    Parameters
-    ----------
-    data
-        The data; array parameters broadcast.
-    symmetrize
-        Whether the filters apply the symmetrized graph.
-    reg
-        Any regularization if None; ``math.inf`` for infinite regularization alone.
-    tol
-        Change of the margin at which the resolution suffices.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> ceiling = filter_ceiling(gl.CSBM(alpha=4, lam=1.0, mu=[0.0, 2.0], rho=0.1))
     >>> ceiling.test_accuracy.round(5), ceiling.error < 1e-9
@@ -223,29 +178,18 @@ def filter_ceiling(
     """
     infinite = is_infinite(reg)
     points = _points(data, symmetrize)
-    if not (isinstance(tol, int | float) and tol > 0.0):
-        raise ParameterError(f"tol = {tol!r} is not allowed; it must be a positive number, for example 1e-9")
     with np.errstate(all="ignore"):  # filters out of range have a margin of minus infinity
         if points.symmetric:
-            margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=tol)
+            margin, error, strength, g, settled = spectral_ceiling(points, infinite=infinite, tol=_STEADY)
         else:
-            margin, error, strength, g, settled = _of_polynomials(points, tol)
+            margin, error, strength, g, settled = _of_polynomials(points)
     log_error = best_log_error(margin, data.classes)
     accuracy = ndtr(margin) if data.classes.two else -np.expm1(log_error)
-    numbers = {
-        "test_accuracy": accuracy,
-        "log_test_error": log_error,
-        "margin": margin,
-        "error": error,
-        "reg": strength,
-    }
-    return FilterCeiling(
-        **{name: scalar_or_array(column.reshape(data.shape)) for name, column in numbers.items()},
-        x=spectrum(points).reshape(*data.shape, -1),
-        g=g.reshape(*data.shape, -1),
-        status=_status((settled & np.isfinite(margin)).reshape(data.shape)),
-        lower_bound=not points.symmetric,
-    )
+    x, g = (values.reshape(*data.shape, -1) for values in (spectrum(points), g))
+    status = _status((settled & np.isfinite(margin)).reshape(data.shape))
+    columns = (accuracy, log_error, margin, error, strength)
+    accuracy, log_error, margin, error, at_reg = (scalar_or_array(column.reshape(data.shape)) for column in columns)
+    return FilterCeiling(accuracy, log_error, margin, error, at_reg, x, g, status, not points.symmetric)
 
 
 def is_infinite(reg: float | None) -> bool:
@@ -272,15 +216,14 @@ def _unit(filters: Polynomial, x: Array) -> tuple[Array, Array]:
     return values / scale[:, None], scale
 
 
-def _of_polynomials(points: Points, tol: float) -> tuple[Array, Array, Array, Array, npt.NDArray[np.bool_]]:
+def _of_polynomials(points: Points) -> tuple[Any, ...]:
     """Margins, errors, regularizations, values on the spectrum and success of polynomials of growing order."""
     columns = []
     for rows in batches(points.size, _BLOCK):
-        best, growth = growing_polynomials(points.take(rows), tol=tol)
+        best, growth = growing_polynomials(points.take(rows), tol=_STEADY)
         g, scale = _unit(Polynomial(best.coefficients), spectrum(points)[rows])
-        columns.append((best.margin, growth, best.reg / scale**2, g, growth <= tol))
-    margin, error, reg, g, settled = (np.concatenate(column) for column in zip(*columns, strict=True))
-    return margin, error, reg, g, settled
+        columns.append((best.margin, growth, best.reg / scale**2, g, growth <= _STEADY))
+    return tuple(np.concatenate(column) for column in zip(*columns, strict=True))
 
 
 def _status(settled: npt.NDArray[np.bool_]) -> Status | npt.NDArray[np.int_]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from gcnlimit._runtime.progress import progress_bar
 from gcnlimit._validation import check_types, flag, whole
 from gcnlimit._values import Array, Numbers
-from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, FilterCeiling, best_filter, filter_ceiling, is_infinite
+from gcnlimit.choose.best_filter import LARGEST, MAX_ORDER, best_filter, is_infinite
 from gcnlimit.choose.linear_ceiling import best_linear_network, beyond_one_filter
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import Tuned, tune
@@ -27,8 +25,8 @@ from gcnlimit.network import GCN, check_problem
 from gcnlimit.normalization import Regularized, as_normalization
 from gcnlimit.parameters import labelled
 from gcnlimit.results.performance import Prediction, Status, scalar_or_array
-from gcnlimit.results.plot import draw_methods
 from gcnlimit.results.result import Coordinates, Result
+from gcnlimit.results.show import draw_methods
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.decision import best_log_error, from_margins
 from gcnlimit.theory.limits import pca_margin
@@ -44,21 +42,10 @@ _ANY_REG = (0.0, math.inf)
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of a comparison.
+    """One line of a comparison: a method, what was chosen, and its accuracy, on unequal classes at the best threshold.
 
-    Parameters
-    ----------
-    method
-        Its name.
-    parameters
-        What was chosen, the regularization included (layers in increasing order); `reg` is in the units of the filter,
-        which is of largest magnitude 1 on the spectrum for polynomials and for any one filter.
-    test_accuracy, log_test_error
-        How accurate it is; on unequal classes at the best threshold.
-    gcn
-        The network, for `predict`, `fit` and `simulate`; None for what is not one.
-    status
-        How each was found; ``REFUSED``, with NaN as accuracy, where the data are out of range.
+    The chosen regularization is in the units of the filter, of largest magnitude 1 on the spectrum for polynomials and for any
+    one filter. `gcn` is the network, None for what is not one. The status is ``REFUSED`` where the data are out of range.
     """
 
     method: str
@@ -70,11 +57,7 @@ class Entry:
 
     @property
     def chosen(self) -> list[str]:
-        """What was chosen, in words, for each point of the data.
-
-        >>> Entry("two layers", {"c": np.array([[0.5, 1.0], [2.0, 3.0]])}, np.ones(2), np.ones(2)).chosen
-        ['c = [0.5, 1]', 'c = [2, 3]']
-        """
+        """What was chosen, in words, for each point of the data."""
         points = np.size(self.test_accuracy)
         columns = [
             [f"{name} = {_text(row)}" for row in np.reshape(values, (points, -1))]
@@ -85,22 +68,12 @@ class Entry:
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result):
-    """Methods side by side on the same data.
+    """Methods side by side on the same data, the Bayes-optimal ceiling last.
 
-    Parameters
-    ----------
-    entries
-        The methods, the Bayes-optimal ceiling last.
-
-    Examples
-    --------
-    >>> import math
     >>> import gcnlimit as gl
     >>> comparison = gl.compare(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), depth=1, reg=math.inf)
-    >>> comparison["diffusion"].chosen, round(comparison["diffusion"].test_accuracy, 5)
-    (['t = 1.488; reg = inf'], 0.88095)
-    >>> comparison.best.method
-    'best polynomial, order 12'
+    >>> comparison["diffusion"].chosen, comparison.best.method
+    (['t = 1.488; reg = inf'], 'best polynomial, order 12')
     """
 
     entries: tuple[Entry, ...]
@@ -116,10 +89,6 @@ class Comparison(Result):
             "gap": self.gap,
             "chosen": np.reshape([entry.chosen for entry in self.entries], self.gap.shape),
         }
-
-    def __repr__(self) -> str:
-        """The table, or one line."""
-        return str(self)
 
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw the accuracy of each method for a single point, or its gap to the ceiling where one parameter varies."""
@@ -152,8 +121,8 @@ class Comparison(Result):
         """Bayes-optimal accuracy minus that of each method."""
         return np.asarray(self.test_accuracy[-1] - self.test_accuracy)
 
-    def __str__(self) -> str:
-        """Table, for data of a single point; else one line for each method."""
+    def __repr__(self) -> str:
+        """Table, for data of a single point; else one line."""
         if self.gap.ndim > 1:
             return f"Comparison of {', '.join(self.methods)} on data of shape {self.gap.shape[1:]}"
         lines = [f"{'method':<34}{'accuracy':>10}{'gap':>10}  chosen"]
@@ -179,16 +148,10 @@ def compare(
 ) -> Comparison:
     r"""Compare the families of networks, filter and regularization tuned, square loss, with the ceilings.
 
-    Residual networks with equal and with free strengths, the continuous network, PageRank, the best polynomial; the best network
-    of one filter and one weight vector, at infinite regularization and at any; the best with another filter at test, with labels
-    as an input, and of all linear networks, with any number of filters and labels (Eq. 10.19); principal component analysis
-    of the graph alone; and the Bayes-optimal accuracy. Each line says what was chosen.
-
-    On a directed graph polynomials and any one filter, a lower bound marked ``>=``, are those at infinite regularization. More
-    than one filter is known on symmetric operators, equal classes and white features. Under a law of degrees the families
-    have the symmetric normalization. PageRank is also shown with the other normalizations that the law allows, neither
-    polynomials nor other filters are searched, and the eigenvector is that of the regularized graph. The search takes a
-    few seconds for one point, less for each of many.
+    All linear networks (Eq. 10.19) have any number of filters, and labels as an input. More than one filter is known on symmetric
+    operators, equal classes and white features. On a directed graph polynomials and any one filter, a lower bound marked
+    ``>=``, are those at infinite regularization. Under a law of degrees the families have the symmetric normalization, PageRank
+    also the others that the law allows, and no other filters are searched. One point takes a few seconds, each of many less.
 
     Parameters
     ----------
@@ -275,14 +238,9 @@ def _eigenvector(data: CSBM, symmetrize: bool) -> Entry:
     signal = np.broadcast_to(data.effective_signal(symmetrize), data.shape)
     law = data.degrees
     if law is None:
-        pca = np.broadcast_to(pca_margin(signal), data.shape)
-        log_error = best_log_error(pca, data.classes)
-        accuracy = ndtr(pca) if data.classes.two else -np.expm1(log_error)
-        return Entry("PCA of the graph", {}, scalar_or_array(accuracy), scalar_or_array(log_error))
+        return _of_margin("PCA of the graph", {}, np.broadcast_to(pca_margin(signal), data.shape), data)
     leading = spectrum(Regularized(), law, signal.ravel()).margin.reshape(*data.shape, 1)
-    margin, none = leading * np.sqrt(law.theta), np.zeros(data.shape)
-    found = from_margins(data.classes, margin, margin, none, none, weight=law.weight)
-    return Entry("PCA of the graph", {}, found.test_accuracy, found.log_test_error)
+    return _of_margin("PCA of the graph", {}, leading * np.sqrt(law.theta), data, law.weight)
 
 
 def _searched(data: CSBM) -> tuple[npt.NDArray[np.bool_], CSBM]:
@@ -310,19 +268,21 @@ def _tuned(method: str, data: CSBM, gcn: GCN, free: dict[str, Bounds]) -> Entry:
     points = len(data.shape)
     chosen = {name: np.sort(v) if np.ndim(v) > points else v for name, v in best.parameters.items()}
     chosen.setdefault("reg", best.gcn.reg)
-    return _network(method, chosen, best.gcn, best.prediction, data)
+    return Entry(method, chosen, *scored(best.prediction, data), best.gcn, best.prediction.status)
 
 
 def _polynomials(data: CSBM, order: int, symmetrize: bool, reg: float | None) -> Iterator[Entry]:
     """Entries of the best polynomial and of any one filter, at infinite regularization and at any."""
     best = best_filter(data, order, symmetrize, reg=reg, progress=False)
-    yield _network(f"best polynomial, order {order}", {"reg": best.gcn.reg}, best.gcn, best.prediction, data)
+    found = best.prediction
+    reg_chosen = {"reg": best.gcn.reg}
+    yield Entry(f"best polynomial, order {order}", reg_chosen, *scored(found, data), best.gcn, found.status)
     explicit = best.ceiling_at_infinite_reg
     ceilings = {f"any one filter, reg = inf{' (>=)' if explicit.lower_bound else ''}": explicit}
     if reg is None and not explicit.lower_bound:
         ceilings["any one filter, any reg"] = best.ceiling
-    for method, found in ceilings.items():
-        yield Entry(method, {"reg": found.reg}, found.test_accuracy, found.log_test_error, status=found.status)
+    for method, top in ceilings.items():
+        yield Entry(method, {"reg": top.reg}, top.test_accuracy, top.log_test_error, status=top.status)
 
 
 def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
@@ -332,37 +292,24 @@ def _beyond_one_filter(data: CSBM) -> Iterator[Entry]:
     points = Points.of(data, GCN(PageRank(0.0)))
     infinite = {"reg": np.full(points.size, math.inf)}
     two, labels = beyond_one_filter(points)
-    yield _linear("two filters, reg = inf", infinite, two, data)
-    yield _linear("labels as input, reg = inf", infinite, labels, data)
+    yield _of_margin("two filters, reg = inf", infinite, two.reshape(data.shape), data)
+    yield _of_margin("labels as input, reg = inf", infinite, labels.reshape(data.shape), data)
     best = best_linear_network(points)
     chosen = {"theta": best.train.values, "test_theta": best.test.values} | infinite
-    yield _linear("all linear networks, reg = inf", chosen, best.margin, data)
+    yield _of_margin("all linear networks, reg = inf", chosen, best.margin.reshape(data.shape), data)
 
 
-def _linear(method: str, chosen: dict[str, Array], margin: Array, data: CSBM) -> Entry:
+def _of_margin(method: str, chosen: dict[str, Array], margin: Array, data: CSBM, weight: Array | None = None) -> Entry:
+    """Entry of what is known by its margin; with the `weight` of each propensity, by one for each."""
     none = np.zeros(data.shape)
-    found = from_margins(data.classes, margin.reshape(data.shape), none, none, none)
+    found = from_margins(data.classes, margin, margin, none, none, weight=weight)
     shaped = {name: scalar_or_array(values.reshape(data.shape)) for name, values in chosen.items()}
     return Entry(method, shaped, found.test_accuracy, found.log_test_error)
 
 
-def _network(method: str, chosen: dict[str, Any], gcn: GCN, of: Prediction, data: CSBM) -> Entry:
-    return Entry(method, chosen, *scored(of, data), gcn, of.status)
-
-
 @dataclass(frozen=True, repr=False)
 class GapMap(Result):
-    """Gap between a tuned network and the Bayes-optimal accuracy; unequal classes are decided at the best threshold.
-
-    Parameters
-    ----------
-    data
-        The data.
-    tuned
-        The best network of the family at each point.
-    ceiling
-        The Bayes-optimal performance.
-    """
+    """Gap between a network, `tuned` at each point of `data`, and the Bayes-optimal `ceiling`."""
 
     data: CSBM
     tuned: Tuned
@@ -374,28 +321,12 @@ class GapMap(Result):
         return self.tuned._points()
 
     def _shown(self) -> dict[str, Any]:
-        gaps = {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap, "log_ratio": self.log_ratio}
-        return self.tuned._shown() | gaps
+        return self.tuned._shown() | {"bayes_optimal": self.ceiling.test_accuracy, "gap": self.gap}
 
     @property
     def gap(self) -> Numbers:
-        """Bayes-optimal minus tuned test accuracy."""
+        """Bayes-optimal minus tuned test accuracy, on unequal classes at the best threshold."""
         return self.ceiling.test_accuracy - scored(self.tuned.prediction, self.data)[0]
-
-    @property
-    def log_ratio(self) -> Numbers:
-        """Logarithm of the ratio of the test errors, tuned over Bayes-optimal: precise where both accuracies round to 1."""
-        return scored(self.tuned.prediction, self.data)[1] - self.ceiling.log_test_error
-
-    @cached_property
-    def linear(self) -> FilterCeiling:
-        """The best network of one filter and one weight vector at each point, over all filters and regularizations."""
-        return filter_ceiling(self.data, self.tuned.gcn.symmetrize)
-
-    @property
-    def linear_gap(self) -> Numbers:
-        """Bayes-optimal accuracy minus that of the best network of one filter, over all filters and regularizations."""
-        return self.ceiling.test_accuracy - self.linear.test_accuracy
 
 
 def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool | None = None) -> GapMap:
@@ -412,9 +343,9 @@ def gap_map(data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, progress: bool 
     --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=np.array([[0.5], [1.0]]), mu=[1.0, 2.0, 3.0], rho=0.1)
-    >>> map = gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)})
-    >>> map.gap.shape, bool(np.all(map.gap > map.linear_gap)), bool(np.all(map.linear_gap > 0))
-    ((2, 3), True, True)
+    >>> gl.gap_map(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), {"t": (0, 10)}).gap.round(3)
+    array([[0.017, 0.045, 0.063],
+           [0.031, 0.032, 0.031]])
     """
     check_problem("gap_map", data, gcn)
     ceiling = bayes_optimal(data)

@@ -18,15 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gcnlimit._validation import check_types, whole
-from gcnlimit._values import Array, Numbers
-from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit._values import Array
 from gcnlimit.filters import PageRank
-from gcnlimit.network import GCN
 from gcnlimit.numerics.maximize import ascend
 from gcnlimit.numerics.spectral import SpikedSemicircle, edge_panels, halved, panel_measure
-from gcnlimit.theory.decision import from_margins
 from gcnlimit.theory.points import Points
 from gcnlimit.theory.transfer import best_margin
 
@@ -35,52 +30,13 @@ _STILL = 1e-10  # gain of a margin that ends the search
 _SURE = 1e12  # odds of a label that count as certainty
 
 
-class LinearCeilings(NamedTuple):
-    """Accuracies of the best linear networks at infinite regularization, over all filters.
-
-    Parameters
-    ----------
-    several_filters
-        Several filters, each with weights of its own, as in SIGN.
-    two_filters
-        One filter at training, another at test.
-    labels
-        One filter, and labels as an input through a filter of their own.
-    all
-        Any number of filters at training and at test, and labels: no linear network is better.
-    """
-
-    several_filters: Numbers
-    two_filters: Numbers
-    labels: Numbers
-    all: Numbers
-
-
-def linear_ceilings(data: CSBM, filters: int = 3) -> LinearCeilings:
-    """Return the accuracies of the best linear networks on the symmetrized graph; `filters` is the number of several filters.
-
-    The last is explicit. The others are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where
-    they were compared with other searches.
-
-    >>> import gcnlimit as gl
-    >>> [round(a, 4) for a in linear_ceilings(gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1))]  # one filter: 0.9233
-    [0.9238, 0.9424, 0.9424, 0.9427]
-    """
-    check_types("linear_ceilings", data=(data, CSBM))
-    if not (data.classes.equal and data.features.is_white):
-        raise ParameterError("linear networks of several filters are solved for equal classes and white features")
-    filters = whole("filters", filters, low=1)
-    points = Points.of(data, GCN(PageRank(0.0)))
-    several = np.array([_several_filters(_Pairs.at(points, k), filters) for k in range(points.size)])
-    margins = (several, *beyond_one_filter(points), best_linear_network(points).margin)
-    none = np.zeros(data.shape)
-    found = (from_margins(data.classes, m.reshape(data.shape), none, none, none) for m in margins)
-    return LinearCeilings(*(one.test_accuracy for one in found))
-
-
 def beyond_one_filter(points: Points) -> tuple[Array, Array]:
-    """Return the best margins of two filters, and of one filter with labels as an input; see `linear_ceilings`."""
-    every = [_Pairs.at(points, k) for k in range(points.size)]
+    """Return the best margins of two filters, and of one filter with labels as an input through a filter of their own.
+
+    They are searched among sums of powers and fractions: lower bounds, short by 1e-4 at most where they were compared with
+    other searches.
+    """
+    every = [Pairs.at(points, k) for k in range(points.size)]
     return np.array([_two_filters(pairs) for pairs in every]), np.array([_with_labels(pairs) for pairs in every])
 
 
@@ -135,7 +91,8 @@ def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array,
     """
     e, tau = measure.e[:, None], measure.tau
     alpha, mu, rho = (part[:, None, None] for part in (points.alpha, points.mu, points.rho))
-    hidden, drive = (1.0 - rho) / rho, np.sum(e * train, axis=2, keepdims=True)
+    hidden = (1.0 - rho) / rho
+    drive = np.sum(e * train, axis=2, keepdims=True)
     D = np.concatenate([train * read, labels], axis=1)
     f = D + np.concatenate([mu * drive * read, 0.0 * labels], axis=1)
     b = np.sum(measure.excess[:, None] * D + e * (f - D), axis=2)
@@ -161,7 +118,7 @@ def _basis(points: Points) -> tuple[SpikedSemicircle, Array]:
     return measure, basis
 
 
-class _Pairs(NamedTuple):
+class Pairs(NamedTuple):
     """Mean and covariance at one point of the pieces of all pairs of basis functions, and of the labels through each.
 
     `start` is the filter that teaches the weights most, in the basis.
@@ -173,7 +130,7 @@ class _Pairs(NamedTuple):
     V: Array
 
     @classmethod
-    def at(cls, points: Points, k: int) -> _Pairs:
+    def at(cls, points: Points, k: int) -> Pairs:
         """Pairs at one of the points."""
         one = points.take(np.array([k]))
         measure, basis = _basis(one)
@@ -183,9 +140,10 @@ class _Pairs(NamedTuple):
         return cls(size, start, b[0], V[0])
 
 
-def _two_filters(pairs: _Pairs) -> float:
+def _two_filters(pairs: Pairs) -> float:
     """Best margin of two filters: each in turn is the best given the other, from the filter that teaches the weights most."""
-    size, train = pairs.size, pairs.start
+    size = pairs.size
+    train = pairs.start
     mean = pairs.b[: size**2].reshape(size, size)
     spread = pairs.V[: size**2, : size**2].reshape(4 * (size,))
     margin, before = 0.0, -1.0
@@ -199,41 +157,35 @@ def _two_filters(pairs: _Pairs) -> float:
     return margin
 
 
-def _with_labels(pairs: _Pairs) -> float:
+def _with_labels(pairs: Pairs) -> float:
     """Best margin of one filter with labels as an input through another."""
     b, V = pairs.b, pairs.V
     features, labels = slice(pairs.size**2), slice(pairs.size**2, None)
     reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]
-    beside = _climbed(b[features] - V[features, labels] @ alone, V[features, features] - rest, filters=1, climbs=2)
+    beside = _climbed(b[features] - V[features, labels] @ alone, V[features, features] - rest)
     return float(np.hypot(np.sqrt(b[labels] @ alone), beside))
 
 
-def _several_filters(pairs: _Pairs, filters: int) -> float:
-    """Best margin of several filters, each with weights of its own."""
-    both = slice(pairs.size**2)
-    return _climbed(pairs.b[both], pairs.V[both, both], filters=filters, climbs=8)
-
-
-def _climbed(b: Array, V: Array, *, filters: int, climbs: int) -> float:
-    """Best margin of filters in the basis of the pieces, each at training and at test, from random starts."""
+def _climbed(b: Array, V: Array) -> float:
+    """Best margin of one filter, at training and at test, in the basis of the pieces; from two random starts."""
     size = int(np.sqrt(b.size))
 
-    def pairs(x: Array) -> tuple[Array, Array]:
-        g = x.reshape(len(x), filters, size)
-        return g, (g.mT @ g).reshape(len(x), -1)
+    def pairs(g: Array) -> Array:
+        return (g[:, :, None] * g[:, None]).reshape(len(g), -1)
 
-    def value(x: Array, rows: Any) -> Array:
-        p = pairs(x)[1]
+    def value(g: Array, rows: Any) -> Array:
+        p = pairs(g)
         return np.asarray(p @ b / np.sqrt(np.vecdot(p @ V, p)))
 
-    def gradient(x: Array, rows: Any) -> Array:
-        g, p = pairs(x)
-        carried, variance = p @ V, np.vecdot(p @ V, p)[:, None]
+    def gradient(g: Array, rows: Any) -> Array:
+        p = pairs(g)
+        carried = p @ V
+        variance = np.vecdot(carried, p)[:, None]
         slope = (b - (p @ b)[:, None] * carried / variance) / np.sqrt(variance)
-        kernel = slope.reshape(len(x), size, size)
-        return np.asarray(g @ (kernel + kernel.mT)).reshape(x.shape)
+        kernel = slope.reshape(len(g), size, size)
+        return np.asarray(np.vecmat(g, kernel + kernel.mT))
 
-    start = np.random.default_rng(0).normal(size=(climbs, filters * size))
+    start = np.random.default_rng(0).normal(size=(2, size))
     return float(np.max(ascend(value, gradient, start, steps=400, tol=1e-9, gain=1e-12).f))

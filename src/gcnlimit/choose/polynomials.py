@@ -1,15 +1,13 @@
-r"""Polynomial filters as a smooth problem: the margin, square loss, and its gradient.
+r"""The best polynomial filter of an order: its margin, square loss, climbed with the gradient from many starts of low order.
 
-The polynomials of order at most :math:`K` are written in coordinates in which the form :math:`\tau(g^2) + e(g^2)` of the data is
-well conditioned at any order; filters of lower order have the same first coordinates. At infinite regularization the margin does
-not depend on the length of the vector of coordinates. At finite regularization its scale stands for the regularization:
-one more coordinate, the last, is the logarithm of that scale.
-The best polynomial of an order is found from many starts of low order, the best continued to higher orders.
+A filter is a row of coordinates in a basis of its point, in which the form :math:`\tau(g^2) + e(g^2)` of the data is well
+conditioned at any order; filters of lower order have the same first coordinates. At infinite regularization the margin does
+not depend on the length of the row. At finite regularization the scale of the filter stands for the regularization: one more
+coordinate, the last, is the logarithm of that scale.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -31,65 +29,26 @@ _MORE = 127  # nodes on the spectrum beyond those of a polynomial: at finite reg
 _FARTHEST = 100.0  # logarithm of the largest scale of a filter
 
 
-class FreeFilters(ABC):
-    """Polynomials of one order, on the data of each point; a filter is a row of coordinates in the basis of its point.
-
-    Parameters
-    ----------
-    points
-        The data, arrays of one axis; its filter and regularization are not used.
-    order
-        Highest power.
-    finite
-        Whether the regularization is finite.
-    """
-
-    monomials: Array
-    """Powers of each polynomial of the basis: point, power, member."""
-
-    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
-        self.points = points
-        self.order = order
-        self.finite = finite
-
-    def coefficients(self, a: Array) -> Array:
-        """Coefficients of the powers, one row for each point."""
-        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, a))
-
-    def reg(self, a: Array) -> Array:
-        """Regularization of the filter of each point, in the units of its coefficients."""
-        return np.full(len(a), np.inf)
-
-    @abstractmethod
-    def fit(self, g: Array) -> Array:
-        """Coordinates in the basis of the filters closest to Taylor series `g`, one row for each point."""
-
-    @abstractmethod
-    def margin(self, a: Array, where: Index) -> Array:
-        """Margin of a test node."""
-
-    @abstractmethod
-    def gradient(self, a: Array, where: Index) -> Array:
-        """Gradient of the margin in the coordinates."""
-
-
-class SymmetricFilters(FreeFilters):
-    r"""Polynomial filters of a symmetric operator, known by their values at the nodes of the quadrature.
+class SymmetricFilters:
+    r"""Polynomials of a symmetric operator on the data of each point, by their values at the nodes of the quadrature.
 
     At finite regularization the filter is in units in which :math:`\kappa V_w = 1`.
     """
 
-    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
-        super().__init__(points, order, finite=finite)
+    def __init__(self, points: Points, order: int, finite: bool = False) -> None:
+        self.order = order
+        self.finite = finite
         measure = SpikedSemicircle.of(points.signal, 4 * order + 2 + (12 * order + _MORE if finite else 0))
         s = np.full(points.size, float(finite))
         self.problem = SpectralMargin(measure, s, points.alpha, points.mu, points.rho, points.features)
         self.basis, self.monomials = _orthonormal(measure, order)
 
     def coefficients(self, a: Array) -> Array:
-        return super().coefficients(self._unscaled(a))
+        """Coefficients of the powers, one row for each point."""
+        return np.asarray(np.einsum("bkj,bj->bk", self.monomials, self._unscaled(a)))
 
     def fit(self, g: Array) -> Array:
+        """Coordinates of the filters closest to Taylor series `g`, one row for each point."""
         measure = self.problem.measure
         values = np.zeros_like(measure.x)
         for k in range(g.shape[-1] - 1, -1, -1):
@@ -97,17 +56,19 @@ class SymmetricFilters(FreeFilters):
         return np.asarray(np.einsum("bnj,bn,bn->bj", self.basis, measure.tau + measure.e, values))
 
     def reg(self, a: Array) -> Array:
+        """Regularization of the filter of each point, in the units of its coefficients."""
         if not self.finite:
-            return super().reg(a)
+            return np.full(len(a), np.inf)
         g, d = self._values(self._unscaled(a), np.arange(len(a)))
         return self.problem.reg(g**2 * d)
 
     def margin(self, a: Array, where: Index) -> Array:
+        """Margin of a test node."""
         g, d = self._values(self._unscaled(a), where)
         return self.problem.take(where).value(g * d, g**2 * d)
 
     def gradient(self, a: Array, where: Index) -> Array:
-        """Derivative in the values at the nodes, then in the coordinates in the basis, then in direction and scale."""
+        """Gradient of the margin: in the values at the nodes, then in the coordinates, then in direction and scale."""
         full = self._unscaled(a)
         g, d = self._values(full, where)
         by_U, by_W = self.problem.take(where).by_values(g * d, g**2 * d)
@@ -134,9 +95,11 @@ class SymmetricFilters(FreeFilters):
 
 def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
     r"""Polynomials orthonormal for :math:`\tau + e`, by the recurrence of Stieltjes: values at the nodes, and powers."""
-    weight, x = measure.tau + measure.e, measure.x
-    basis, powers = np.zeros((*x.shape, order + 1)), np.zeros((x.shape[0], order + 1, order + 1))
-    basis[:, :, 0], powers[:, 0, 0] = np.sqrt(0.5), np.sqrt(0.5)
+    weight = measure.tau + measure.e
+    x = measure.x
+    basis = np.zeros((*x.shape, order + 1))
+    powers = np.zeros((x.shape[0], order + 1, order + 1))
+    basis[:, :, 0] = powers[:, 0, 0] = np.sqrt(0.5)
     for k in range(order):
         value = x * basis[:, :, k]
         power = np.roll(powers[:, :, k], 1, axis=1)
@@ -149,16 +112,25 @@ def _orthonormal(measure: SpikedSemicircle, order: int) -> tuple[Array, Array]:
     return basis, powers
 
 
-class DirectedFilters(FreeFilters):
-    r"""Polynomial filters of a directed operator at infinite regularization.
+class DirectedFilters:
+    r"""Polynomials of a directed operator at infinite regularization; methods are those of `SymmetricFilters`.
 
     The coordinates are the tails :math:`G_i = \sum_k g_{i+k} \lambda^k`; coefficients are :math:`g_i = G_i - \lambda G_{i+1}`.
     """
 
-    def __init__(self, points: Points, order: int, *, finite: bool = False) -> None:
-        super().__init__(points, order, finite=finite)
+    finite = False
+
+    def __init__(self, points: Points, order: int) -> None:
+        self.points = points
+        self.order = order
         self.monomials = np.eye(order + 1) - points.signal[:, None, None] * np.eye(order + 1, k=1)
         self.mu = points.mu / points.features.moments[0]  # at which the averages are taken, Eq. 8.15
+
+    def coefficients(self, a: Array) -> Array:
+        return self._series(a, np.arange(len(a)))
+
+    def reg(self, a: Array) -> Array:
+        return np.full(len(a), np.inf)
 
     def fit(self, g: Array) -> Array:
         G = np.array(g[..., : self.order + 1])
@@ -181,7 +153,8 @@ class DirectedFilters(FreeFilters):
 
     def gradient(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
-        g, G, mu = self._series(a, where), a, self.mu[where][:, None]
+        g, G = self._series(a, where), a
+        mu = self.mu[where][:, None]
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
         H, J = hankel(g), hankel(G)
         M, N = H @ H.mT, H @ J.mT
@@ -226,20 +199,16 @@ class PolynomialBest(NamedTuple):
     reg: Array
     settled: npt.NDArray[np.bool_]
 
-    def widened(self, width: int) -> PolynomialBest:
-        """The same with that number of coefficients."""
-        more = width - self.coefficients.shape[1]
-        return self._replace(coefficients=np.pad(self.coefficients, ((0, 0), (0, more))))
-
 
 def best_polynomials(points: Points, order: int, *, infinite: bool) -> PolynomialBest:
     """Best polynomials of an order at infinite regularization, or at the best one, which is searched on symmetric graphs."""
-    low = _lowest(points, order, finite=False)
-    best = _found(points, order, _raised(points, order, low, finite=False), finite=False)
+    low, best = _climbed(points, order, finite=False)
     if infinite or not points.symmetric:
         return best
-    trained = _raised(points, order, _lowest(points, order, finite=True, known=low), finite=True)
-    return _better(best, _found(points, order, trained, finite=True))
+    _, trained = _climbed(points, order, finite=True, known=low)
+    second = trained.margin > best.margin + 1e-11 * (1.0 + np.abs(best.margin))  # by more than rounding
+    columns = zip(trained, best, strict=True)
+    return PolynomialBest(*(np.where(second if a.ndim == 1 else second[:, None], a, b) for a, b in columns))
 
 
 def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, Array]:
@@ -247,49 +216,38 @@ def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, 
 
     The coefficients are those of the largest order, padded.
     """
-    left, growth = np.arange(points.size), np.full(points.size, np.inf)
-    found = _lowest(points, _SMALL, finite=False)
-    best = _found(points, _SMALL, found, finite=False)
+    left = np.arange(points.size)
+    growth = np.full(points.size, np.inf)
+    found, best = _climbed(points, _SMALL, finite=False)
     for order in _ORDERS:
         if not left.size:
             break
         found = _continue(points.take(left), order, found, finite=False)
         growth[left] = np.abs(found.f - best.margin[left])
-        best = best.widened(order + 1)
+        more = order + 1 - best.coefficients.shape[1]
+        best = best._replace(coefficients=np.pad(best.coefficients, ((0, 0), (0, more))))
         for column, value in zip(best, _found(points.take(left), order, found, finite=False), strict=True):
             column[left] = value
-        more = growth[left] > tol
-        found, left = found.take(more), left[more]
+        on = growth[left] > tol
+        found, left = found.take(on), left[on]
     return best, growth
 
 
-def _lowest(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> Ascent:
-    """Filters at an order low enough for many starts."""
-    low = min(order, _SMALL)
-    return _continue(points, low, _search(points, low, finite=finite, known=known), finite=finite)
+def _climbed(points: Points, order: int, *, finite: bool, known: Ascent | None = None) -> tuple[Ascent, PolynomialBest]:
+    """Filters at an order low enough for many starts, and the best of the order that they lead to."""
+    start = min(order, _SMALL)
+    low = _continue(points, start, _search(points, start, finite=finite, known=known), finite=finite)
+    found = _continue(points, order, low, finite=finite) if order > _SMALL else low
+    return low, _found(points, order, found, finite=finite)
 
 
-def _raised(points: Points, order: int, low: Ascent, *, finite: bool) -> Ascent:
-    """Filters of an order, from those of a low one."""
-    return _continue(points, order, low, finite=finite) if order > _SMALL else low
-
-
-def _better(one: PolynomialBest, other: PolynomialBest) -> PolynomialBest:
-    """Take the second where it is better by more than rounding, both written with the same number of coefficients."""
-    width = max(one.coefficients.shape[1], other.coefficients.shape[1])
-    one, other = one.widened(width), other.widened(width)
-    second = other.margin > one.margin + 1e-11 * (1.0 + np.abs(one.margin))
-    columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
-    return PolynomialBest(*columns)
-
-
-def _filters(points: Points, order: int, *, finite: bool) -> FreeFilters:
-    return (SymmetricFilters if points.symmetric else DirectedFilters)(points, order, finite=finite)
+def _filters(points: Points, order: int, finite: bool) -> SymmetricFilters | DirectedFilters:
+    return SymmetricFilters(points, order, finite) if points.symmetric else DirectedFilters(points, order)
 
 
 def _found(points: Points, order: int, found: Ascent, *, finite: bool) -> PolynomialBest:
     """Coefficients and regularization of the filters found."""
-    filters = _filters(points, order, finite=finite)
+    filters = _filters(points, order, finite)
     return PolynomialBest(found.f.copy(), filters.coefficients(found.x), filters.reg(found.x), found.settled.copy())
 
 
@@ -298,9 +256,9 @@ def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = 
 
     Where it does not exceed the margin that is known, of infinite regularization, its Hessian is set to promise nothing.
     """
-    starts = _starts(_filters(points, order, finite=finite), points.radius, None if known is None else known.x)
+    starts = _starts(_filters(points, order, finite), points.radius, None if known is None else known.x)
     where = np.repeat(np.arange(points.size), starts.shape[1])
-    filters = _filters(points.take(where), order, finite=finite)
+    filters = _filters(points.take(where), order, finite)
     found = _climb(filters, starts.reshape(where.size, -1), steps=_FIRST)
     best = np.arange(points.size) * starts.shape[1] + np.argmax(found.f.reshape(points.size, -1), axis=1)
     found = found.take(best)
@@ -309,7 +267,7 @@ def _search(points: Points, order: int, *, finite: bool, known: Ascent | None = 
     return found
 
 
-def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
+def _starts(filters: SymmetricFilters | DirectedFilters, radius: Array, known: Array | None) -> Array:
     """The best of diffusions, PageRanks, the constant and evenly spread directions; point, start, coordinate."""
     k = np.arange(filters.order + 1.0)
     factorial = np.cumprod(np.maximum(k, 1.0))
@@ -330,17 +288,17 @@ def _starts(filters: FreeFilters, radius: Array, known: Array | None) -> Array:
     return np.take_along_axis(every, first, axis=1)
 
 
-def _climb(filters: FreeFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
+def _climb(filters: SymmetricFilters | DirectedFilters, a: Array, H: Array | None = None, steps: int = 500) -> Ascent:
     """Climb from the row of each point."""
     return ascend(filters.margin, filters.gradient, a, H=H, steps=steps, tol=1e-9, gain=1e-17)
 
 
 def _continue(points: Points, order: int, found: Ascent, *, finite: bool) -> Ascent:
     """Climb from filters of lower order: the bases of two orders agree where both are defined."""
-    filters, last = _filters(points, order, finite=finite), found.x.shape[1] - finite
-    direction, more = found.x[:, :last], order + 1 - last
-    direction = np.pad(direction / np.linalg.norm(direction, axis=1, keepdims=True), ((0, 0), (0, more)))
+    last = found.x.shape[1] - finite
+    direction = found.x[:, :last] / np.linalg.norm(found.x[:, :last], axis=1, keepdims=True)
+    direction = np.pad(direction, ((0, 0), (0, order + 1 - last)))
     places = np.r_[:last, order + 1 : order + 1 + finite]
     H = np.eye(order + 1 + finite) * found.H[:, last - 1, last - 1, None, None]
     H[:, places[:, None], places] = found.H
-    return _climb(filters, np.concatenate([direction, found.x[:, last:]], axis=1), H)
+    return _climb(_filters(points, order, finite), np.concatenate([direction, found.x[:, last:]], axis=1), H)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri, ndtri_exp
 
 from gcnlimit._validation import broadcast
 from gcnlimit._values import Array, brief
@@ -32,8 +31,6 @@ Bounds = tuple[float, float] | Sequence[tuple[float, float]]
 
 _LONGEST = 64  # layers of a chain: on directed graphs the equations of a longer one take minutes
 _WORST = -1e3  # margin given to a point without an answer: worse than any other
-
-
 _REG = SearchScale(to=np.log, back=np.exp, largest=1e6)
 _ANY_REG = (1e-2, 1e6)  # regularizations searched if any is allowed, over the filter's gain
 _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
@@ -41,34 +38,31 @@ _ANY_CLOSED = (1e-7, 1e7)  # the same where the margin is closed, at any of them
 
 @dataclass(frozen=True)
 class Axis:
-    r"""One free number: its interval for each problem and the scale on which it is searched.
-
-    `unit` multiplies the parameter before the scale is applied: the spectral radius, or 1 (see `SearchScale.per_radius`).
-    `layer` is the number of the layer, or -1 if the number is shared by all layers.
-    """
+    """One free number: its interval for each problem and the scale on which it is searched."""
 
     name: str
     scale: SearchScale
-    layer: int
+    layer: int  # -1 for a number that all layers share
     low: Array
     high: Array
-    unit: Array
+    unit: Array  # multiplies the parameter before the scale is applied: the spectral radius, or 1
     asked: tuple[float, float]
 
     def value(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Parameter at `u` in [0, 1]; an infinite regularization is reached at ``u = 1``."""
-        to, unit = self.scale.to, self.unit[which]
-        low, high = to(self.low[which] * unit), to(self.high[which] * unit)
-        value = self.scale.back(low + u * (high - low)) / unit
+        low, high = self._scaled(self.low[which], which), self._scaled(self.high[which], which)
+        value = self.scale.back(low + u * (high - low)) / self.unit[which]
         value = np.clip(value, self.low[which], self.high[which])
         return np.where(u == 1.0, self.top[which], value)
 
     def place(self, value: npt.ArrayLike, which: npt.NDArray[np.intp]) -> Array:
         """Coordinate in [0, 1] of a parameter, the inverse of `value`."""
-        to, low, high, unit = self.scale.to, self.low[which], self.high[which], self.unit[which]
-        here = to(np.clip(value, low, high) * unit)
-        width = to(high * unit) - to(low * unit)
-        return np.asarray((here - to(low * unit)) / np.where(width > 0, width, 1.0))
+        here = self._scaled(np.clip(value, self.low[which], self.high[which]), which)
+        low, high = self._scaled(self.low[which], which), self._scaled(self.high[which], which)
+        return np.asarray((here - low) / np.where(high > low, high - low, 1.0))
+
+    def _scaled(self, value: Array, which: npt.NDArray[np.intp]) -> Array:
+        return np.asarray(self.scale.to(value * self.unit[which]))
 
     @property
     def ends(self) -> tuple[Array, Array]:
@@ -89,29 +83,19 @@ class Search:
     model: CSBM
     gcn: GCN
     free: Mapping[str, Bounds]
+    filters: Mapping[str, Filter]  # of the network, by the names of their parameters
     shape: tuple[int, ...]
-    own_bias: bool  # two unequal classes are decided with the bias of the trained network
     explicit: bool  # no equations to solve, and so no noise
     layered: bool  # the equations are those of all layers, which are slow to solve
-    has_closed_form: bool  # at finite regularization the margin solves one equation for one number
+    closed: bool  # the margin solves one equation for one number
     reads_best: bool = False  # test nodes are read through the best of all filters, given that of the training
     axes: tuple[Axis, ...] = ()
     refused: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))  # problems without allowed values
-
-    @cached_property
-    def searched(self) -> dict[str, Filter]:
-        """Filters of the network by the names of their parameters."""
-        return searched_filters(self.gcn)
 
     @property
     def size(self) -> int:
         """Number of problems."""
         return math.prod(self.shape)
-
-    @property
-    def uses_closed_form(self) -> bool:
-        """Whether the closed equation is to be solved."""
-        return self.has_closed_form and not self.explicit
 
     @property
     def any_reg(self) -> bool:
@@ -124,15 +108,12 @@ class Search:
         return next((k for k, axis in enumerate(self.axes) if axis.name == "reg"), -1)
 
     def at_infinite_reg(self, which: npt.NDArray[np.intp]) -> Search | None:
-        """Return the same problems at infinite regularization, if it is free up to there and not alone.
-
-        With its own bias a network on two unequal classes is no better there than the larger class.
-        """
+        """Return the same problems at infinite regularization, if it is free up to there and not alone."""
         alone = self.reg_axis < 0 or len(self.axes) == 1
-        if alone or not math.isinf(self.axes[self.reg_axis].asked[1]) or self.own_bias:
+        if alone or not math.isinf(self.axes[self.reg_axis].asked[1]):
             return None
         others = {name: bounds for name, bounds in self.free.items() if name != "reg"}
-        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others, own_bias=False)
+        return search_of(self._data(which), self.gcn.replaced(reg=math.inf), others)
 
     def values(self, u: Array, which: npt.NDArray[np.intp]) -> Array:
         """Free numbers at points of the unit cube, one row per point."""
@@ -147,7 +128,7 @@ class Search:
     def place(self, axis: Axis, which: npt.NDArray[np.intp]) -> Array:
         """Coordinate in [0, 1] of the given network on an axis (of the first, if there are several)."""
         if axis.name != "reg":
-            given = float(np.ravel(self.searched[axis.name].values)[max(axis.layer, 0)])
+            given = float(np.ravel(self.filters[axis.name].values)[max(axis.layer, 0)])
         else:
             given = 1.0 if self.any_reg else float(np.ravel(self.gcn.reg)[0])
         return axis.place(given, which)
@@ -170,13 +151,13 @@ class Search:
     def network(self, values: Array, which: npt.NDArray[np.intp]) -> GCN:
         """Networks with these values of the free numbers."""
         free = self.parameters(values)
-        train, *test = (self._filter(name, free.get(name), which) for name in self.searched)
+        train, *test = (self._filter(name, free.get(name), which) for name in self.filters)
         reg = free["reg"] if "reg" in free else np.broadcast_to(self.gcn.reg, self.shape).ravel()[which]
         return self.gcn.replaced(filter=train, reg=reg, test_filter=test[0] if test else None)
 
     def _filter(self, name: str, parameter: Array | None, which: npt.NDArray[np.intp]) -> Filter:
         """Filters with these values of their parameter; as they were given if it is not free."""
-        filter = self.searched[name]
+        filter = self.filters[name]
         if parameter is None:
             return filter.ravel(self.shape)[which]
         if filter.deep and parameter.ndim == 1:
@@ -188,13 +169,11 @@ class Search:
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
         data, network = self._data(which), self.network(values, which)
-        if not self.uses_closed_form and not self.reads_best:
-            found = margin(predict(data, network, throw=False, progress=False), own_bias=self.own_bias)
-            # with its own bias a network at infinite regularization decides for the larger class everywhere
-            constant = self.own_bias and self.reg_axis >= 0
-            return np.where(np.isinf(network.reg), ndtri(self.model.fractions.max()), found) if constant else found
+        if not self.closed and not self.reads_best:
+            return margin(predict(data, network, throw=False, progress=False))
         points = Points.unchecked(data, network)
-        found, usable = np.full(points.size, np.nan), points.usable()
+        usable = points.usable()
+        found = np.full(points.size, np.nan)
         with np.errstate(all="ignore"):  # out of range where a filter or a regularization is extreme
             taken = points.take(np.flatnonzero(usable))
             found[usable] = best_readout(taken)[1] if self.reads_best else square_margins(taken)
@@ -212,43 +191,23 @@ class Search:
         return self.margin(self.values(u.reshape(which.size, len(self.axes)), which), which)
 
 
-def searched_filters(gcn: GCN) -> dict[str, Filter]:
-    """Filters of a network by the names of their parameters; that of the test begins with ``test_``.
-
-    >>> import gcnlimit as gl
-    >>> list(searched_filters(gl.GCN(gl.PageRank(0.1), test_filter=gl.Diffusion(1.0))))
-    ['theta', 'test_t']
-    """
-    return {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
-
-
 def search_of(
-    data: CSBM,
-    gcn: GCN,
-    free: Mapping[str, Bounds],
-    *,
-    own_bias: bool = True,
-    throw: bool = True,
-    reads_best: bool = False,
+    data: CSBM, gcn: GCN, free: Mapping[str, Bounds], *, throw: bool = True, reads_best: bool = False
 ) -> Search:
     """Search over the `free` numbers; `throw` says that a problem which has no allowed values raises an error."""
-    filters = searched_filters(gcn)
+    filters = {f"{'test_' * k}{filter.parameter}": filter for k, filter in enumerate(gcn.filters)}
     _check_names(filters, free, nothing=reads_best)
-    shape = broadcast(
-        data=data.shape,
-        reg=() if "reg" in free else np.shape(gcn.reg),
-        **{name: () if name in free else filter.shape for name, filter in filters.items()},
-    )
-    own_bias = own_bias and data.classes.skewed
+    given = {name: filter.shape for name, filter in filters.items()} | {"reg": np.shape(gcn.reg)}
+    shape = broadcast(data=data.shape, **{name: own for name, own in given.items() if name not in free})
     symmetric = data.operator(gcn.symmetrize).symmetric
     explicit = "reg" not in free and bool(np.all(np.isinf(gcn.reg)))
     gcn.require_gain(data)
-    law, plain = data.degrees, gcn.normalization.plain
-    short = symmetric or explicit or (isinstance(gcn.filter, PageRank) and law is None)
-    layered = not (short and (law is None or plain))
-    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white and law is None
-    closed = ridge and symmetric and not (own_bias or reads_best) and gcn.test_filter is None
-    search = Search(data, gcn, free, shape, own_bias, explicit, layered, closed, reads_best)
+    alike = data.degrees is None
+    short = symmetric or explicit or (isinstance(gcn.filter, PageRank) and alike)
+    layered = not (short and (alike or gcn.normalization.plain))
+    ridge = gcn.loss.form is Form.CODES and isinstance(gcn.penalty, L2) and data.features.is_white and alike
+    closed = ridge and symmetric and not (explicit or reads_best) and gcn.test_filter is None
+    search = Search(data, gcn, free, filters, shape, explicit, layered, closed, reads_best)
     intervals = [one for name, bounds in free.items() for one in _intervals(filters.get(name), name, bounds)]
     found = [_axis(search, *interval) for interval in intervals]
     refused = np.zeros(search.size, bool)
@@ -276,16 +235,18 @@ def _intervals(filter: Filter | None, name: str, bounds: Bounds) -> list[tuple[s
 
 def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> tuple[Axis, npt.NDArray[np.bool_], str]:
     """Axis of a free number, cut to where networks can be computed; problems without an allowed value, and why."""
-    ones, impossible, sentence = np.ones(search.size), np.zeros(search.size, bool), ""
+    ones = np.ones(search.size)
+    impossible = np.zeros(search.size, bool)
+    sentence = ""
     if name == "reg" and asked[0] == 0.0:
-        least, most = _ANY_CLOSED if search.has_closed_form else _ANY_REG
+        least, most = _ANY_CLOSED if search.closed else _ANY_REG
         return Axis(name, _REG, layer, least * ones, most * ones, ones, asked), impossible, sentence
-    scale = _REG if name == "reg" else search.searched[name].scale
+    scale = _REG if name == "reg" else search.filters[name].scale
     unit = _radius(search) if scale.per_radius else ones
     limit = scale.largest / unit
     if not scale.strict:
         limit = np.maximum(limit, 10.0 * _farthest(asked))
-        if search.layered and name != "reg" and not search.searched[name].deep:
+        if search.layered and name != "reg" and not search.filters[name].deep:
             limit, impossible, sentence = _longest(search, asked, limit)
     low, high = np.maximum(asked[0], -limit), np.minimum(asked[1], limit)
     if scale.strict:
@@ -297,7 +258,8 @@ def _axis(search: Search, name: str, layer: int, asked: tuple[float, float]) -> 
 
 def _radius(search: Search) -> Array:
     """Spectral radius of each problem."""
-    operator, law = search.model.operator(search.gcn.symmetrize), search.model.degrees
+    operator = search.model.operator(search.gcn.symmetrize)
+    law = search.model.degrees
     if law is None or search.gcn.normalization.plain:
         return np.broadcast_to(operator.radius, search.shape).ravel()
     signal = np.broadcast_to(operator.signal, search.shape).ravel()
@@ -311,11 +273,13 @@ def _farthest(asked: tuple[float, float]) -> float:
 
 def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[Array, npt.NDArray[np.bool_], str]:
     """Largest magnitude, below `limit`, of a continuous filter whose series can be solved on a directed graph."""
-    name, replaced, reach = search.gcn.filter.parameter, search.gcn.filter.replaced, _radius(search)
+    filter = search.gcn.filter
+    name = filter.parameter
+    reach = _radius(search)
     tried = np.linspace(0.0, 1.0, 501)[:, None] * limit
-    allowed = np.max(np.where(replaced(tried).layers(radius=reach) <= _LONGEST, tried, 0.0), axis=0)
+    allowed = np.max(np.where(filter.replaced(tried).layers(radius=reach) <= _LONGEST, tried, 0.0), axis=0)
     far = _farthest(asked)
-    layers = replaced(far).layers(radius=reach)
+    layers = filter.replaced(far).layers(radius=reach)
     sentence = (
         f"free[{name!r}] = {asked} reaches series of {np.max(layers)} layers, too long for a directed graph "
         f"at finite regularization; keep |{name}| below {np.min(allowed):.3g}, symmetrize, or tune at reg = inf"
@@ -323,19 +287,9 @@ def _longest(search: Search, asked: tuple[float, float], limit: Array) -> tuple[
     return np.asarray(np.maximum(allowed, far)), layers > _LONGEST, sentence
 
 
-def margin(prediction: Prediction, own_bias: npt.ArrayLike = False) -> Array:
-    r"""Return the margin :math:`\bar\omega/\sigma`, very low where there is no answer.
-
-    Where `own_bias`, it is :math:`\Phi^{-1}(\text{test accuracy})`, which for two equal classes is the same.
-
-    >>> import gcnlimit as gl
-    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1, mu=2, rho=0.1), gl.GCN(gl.Diffusion(t=0.5)))
-    >>> bool(abs(margin(p) - margin(p, own_bias=True)) < 1e-14)
-    True
-    """
+def margin(prediction: Prediction) -> Array:
+    r"""Return the margin :math:`\bar\omega/\sigma`, very low where there is no answer."""
     found = np.asarray(prediction.order_parameters.test_margin)
-    if np.any(own_bias):
-        found = np.where(own_bias, -ndtri_exp(np.asarray(prediction.log_test_error)), found)
     failed = (np.asarray(prediction.status) == Status.NOT_CONVERGED) | np.isnan(found)
     return np.where(failed, _WORST, found)
 
@@ -360,8 +314,6 @@ def _interval(name: str, bounds: Any) -> tuple[float, float]:
         low, high = (float(bound) for bound in bounds)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"free[{name!r}] = {bounds!r} is not a pair (low, high)") from None
-    if math.isnan(low) or math.isnan(high):
-        raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) contains NaN; both bounds must be numbers")
     if not low <= high:
         raise ParameterError(f"free[{name!r}] = ({low:g}, {high:g}) is empty; the lower bound must come first")
     if name == "reg" and not (low > 0 or (low == 0 and math.isinf(high))):

@@ -1,27 +1,19 @@
-r"""The ceiling of linear networks on a symmetric graph: the best of all functions on its spectrum.
+r"""The ceiling of linear networks on a symmetric graph: the best of all functions on its spectrum, by Newton's method.
 
 For the square loss a filter :math:`g` at strength :math:`s` enters through :math:`U = g/(1 + s g^2)` and
-:math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`,
-so that two values suffice: :math:`s = 1`, any finite regularization, and :math:`s = 0`, the infinite one, where the scale
-drops out. The margin is a function of eight numbers that are *linear* in functions of :math:`U` and :math:`W`,
+:math:`W = g^2/(1 + s g^2)` alone (`gcnlimit.theory.finite_reg.square`). The scale of the filter can stand for :math:`s`: two
+values suffice, 1 for any finite regularization and 0 for the infinite one, where the scale drops out. The margin is a function
+of eight numbers that are *linear* in functions of :math:`U` and :math:`W`,
 
-.. math:: \tau(W),\; \tau(W^2),\; \tau(U^2),\; e(W) - \tau(W),\; e(W^2),\; e(U^2),\; e(U),\; e(UW) .
+.. math:: \tau(W),\; \tau(W^2),\; \tau(U^2),\; e(W) - \tau(W),\; e(W^2),\; e(U^2),\; e(U),\; e(UW) ,
 
-Newton's method finds the best values. At strength 1 a value is an angle, :math:`g = \tan\varphi`, so that
-:math:`U = \frac12 \sin 2\varphi` and :math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0,
-:math:`U = \varphi` and :math:`W = \varphi^2`. The margin depends on the angles through eight linear numbers, so that its Hessian
-is diagonal plus a matrix of rank eight: a step costs little more than the margin itself, on any number of nodes. With the
-derivatives :math:`c_k` in these numbers, every angle of the bulk maximizes at the optimum
-
-.. math:: c_1 W + c_2 W^2 + c_3 U^2 + w(x)\, [ c_4 W + c_5 W^2 + c_6 U^2 + c_7 U + c_8 UW ], \qquad
-          w(x) = \frac{de}{d\tau} = \frac{1}{1 + \lambda_e^2 - \lambda_e x}
-
-(the term of :math:`e - \tau` written out): a quartic equation for :math:`g(x)` with a few scalars, the same for all :math:`x`.
+so that its Hessian is diagonal plus a matrix of rank eight. At strength 1 a value is an angle, :math:`g = \tan\varphi`,
+:math:`U = \frac12 \sin 2\varphi`, :math:`W = \sin^2\varphi`, and an infinite value is a point like any other; at strength 0,
+:math:`U = \varphi` and :math:`W = \varphi^2`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,7 +73,7 @@ class SpectralMargin:
 
     def numbers(self, U: Array, W: Array) -> Array:
         """The eight numbers, one row for each point."""
-        return np.stack([np.vecdot(w, f) for w, f in zip(self._weights(), _features(U, W), strict=True)], axis=1)
+        return np.stack([np.vecdot(w, f) for w, f in zip(self.weights(), _features(U, W), strict=True)], axis=1)
 
     def slope(self, numbers: Array) -> Array:
         """Derivative of the margin in each of the numbers, by an imaginary step: exact to rounding."""
@@ -103,23 +95,21 @@ class SpectralMargin:
         """Derivatives of the margin in U and in W at each node."""
         slope = self.slope(self.numbers(U, W))
         zero, one = np.zeros_like(U), np.ones_like(U)
-        by_U, by_W = (zero, zero, 2 * U, zero, zero, 2 * U, one, W), (one, 2 * W, zero, one, 2 * W, zero, zero, U)
+        by_U = (zero, zero, 2 * U, zero, zero, 2 * U, one, W)
+        by_W = (one, 2 * W, zero, one, 2 * W, zero, zero, U)
         return self.combine(slope, by_U), self.combine(slope, by_W)
 
     def combine(self, slope: Array, features: tuple[Array, ...]) -> Array:
         """Sum over the eight functions of the nodes, each with its weights and its row of coefficients."""
-        terms = (slope[:, k, None] * w * f for k, (w, f) in enumerate(zip(self._weights(), features, strict=True)))
+        terms = (slope[:, k, None] * w * f for k, (w, f) in enumerate(zip(self.weights(), features, strict=True)))
         return np.asarray(sum(terms))
 
     def share(self, slope: Array, U: Array, W: Array) -> Array:
         """What each node contributes to the linearized margin."""
         return self.combine(slope, _features(U, W))
 
-    def rows(self, features: tuple[Array, ...]) -> Array:
-        """The eight functions of the nodes with their weights: point, number, node."""
-        return np.stack([w * f for w, f in zip(self._weights(), features, strict=True)], axis=1)
-
-    def _weights(self) -> tuple[Array, ...]:
+    def weights(self) -> tuple[Array, ...]:
+        """Weights of the nodes in each of the eight numbers."""
         tau, e, excess = self.measure.tau, self.measure.e, self.measure.excess
         return tau, tau, tau, excess, e, e, e, e
 
@@ -184,8 +174,10 @@ def maximize(margin: SpectralMargin, angle: Array) -> Climbed:
 
 def climb(margin: SpectralMargin, angle: Array, steps: int = _STEPS) -> Climbed:
     """Climb from each row of angles by Newton's method."""
-    angle, best = angle.copy(), margin.value(*values(angle, margin.s))
-    settled, rows = np.zeros(best.size, bool), np.flatnonzero(np.isfinite(best))
+    angle = angle.copy()
+    best = margin.value(*values(angle, margin.s))
+    settled = np.zeros(best.size, bool)
+    rows = np.flatnonzero(np.isfinite(best))
     for _ in range(steps):
         if not rows.size:
             break
@@ -208,7 +200,8 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     slope = margin.slope(margin.numbers(*values(angle, margin.s)))
     unit = np.where(margin.s > 0.0, 0.5 * np.pi, 1.5 * np.max(np.abs(angle), axis=1))[:, None]
     weight = margin.measure.tau + margin.measure.e
-    target, share = angle.copy(), np.full_like(angle, -np.inf)
+    target = angle.copy()
+    share = np.full_like(angle, -np.inf)
     here = margin.share(slope, *values(angle, margin.s))
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
@@ -217,12 +210,14 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)
     gain[gain < _MIN_GAIN * scale] = 0.0
-    moved, raised = angle.copy(), np.zeros(best.size, bool)
+    moved = angle.copy()
+    raised = np.zeros(best.size, bool)
     for fraction in 0.5 ** np.arange(8.0):
         chosen = (gain > 0.0) & (gain >= (1.0 - fraction) * np.max(gain, axis=1, keepdims=True)) & ~raised[:, None]
         trial = np.where(chosen, target, moved)
         found = margin.value(*values(trial, margin.s)) > best + 1e-13 * (1.0 + np.abs(best))
-        moved, raised = np.where(found[:, None] & ~raised[:, None], trial, moved), raised | found
+        moved = np.where(found[:, None] & ~raised[:, None], trial, moved)
+        raised |= found
     return moved, raised
 
 
@@ -236,7 +231,8 @@ def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Ar
     WW, UU = 2 * (W1**2 + W * W2), 2 * (U1**2 + U * U2)
     second = (W2, WW, UU, W2, WW, UU, U2, U2 * W + 2 * U1 * W1 + U * W2)
     slope = margin.slope(margin.numbers(U, W))
-    return margin.combine(slope, first), margin.combine(slope, second), margin.rows(first)
+    rows = np.stack([w * f for w, f in zip(margin.weights(), first, strict=True)], axis=1)
+    return margin.combine(slope, first), margin.combine(slope, second), rows
 
 
 def _direction(margin: SpectralMargin, angle: Array) -> tuple[Array, Array]:
@@ -267,7 +263,8 @@ def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array
     reach = np.max(np.abs(direction), axis=1)
     longest = np.where(margin.s > 0.0, _LONGEST, np.max(np.abs(angle), axis=1))
     length = np.minimum(1.0, longest / np.where(reach > 0.0, reach, 1.0))
-    reached, search = start.copy(), np.arange(start.size)
+    reached = start.copy()
+    search = np.arange(start.size)
     noise = 4e-16 * (1.0 + np.abs(start))
     for _ in range(40):
         trial = angle[search] + length[search, None] * direction[search]
@@ -278,7 +275,8 @@ def _line(margin: SpectralMargin, angle: Array, direction: Array, promise: Array
         if not search.size:
             break
         length[search] *= 0.5
-    length[search], reached[search] = 0.0, start[search]
+    length[search] = 0.0
+    reached[search] = start[search]
     return length, reached
 
 
@@ -292,7 +290,7 @@ _STEEPEST = 1e4  # largest value of a filter that is reported, where it has a po
 
 
 class SpectralBest(NamedTuple):
-    """Best filters, one row for each point: margin, its error, regularization, values at the nodes of `spectrum`."""
+    """Best filters, a row for each point: margin, its last change, regularization, values at `spectrum`, of magnitude 1."""
 
     margin: Array
     error: Array
@@ -310,20 +308,16 @@ def spectrum(points: Points) -> Array:
 
 
 def spectral_ceiling(points: Points, *, infinite: bool, tol: float) -> SpectralBest:
-    r"""Best filter of each point among all functions on the spectrum, at infinite regularization or at the best one.
+    """Best filter of each point among all functions on the spectrum, at infinite regularization or at the best one.
 
     The spectrum is cut into panels, all of them again, then those in which the filter has a kink, until the margin moves by
-    less than `tol`; `error` is its last move. The largest magnitude of a filter is 1.
+    less than `tol`.
     """
-    parts = [_one_block(points.take(rows), infinite, tol) for rows in _blocks(points)]
-    order = np.argsort(np.concatenate([np.empty(0, int), *_blocks(points)]))
-    return SpectralBest(*(np.concatenate(column)[order] for column in zip(*parts, strict=True)))
-
-
-def _blocks(points: Points) -> Iterator[npt.NDArray[np.intp]]:
-    """Batches of points whose spectra need similar panels."""
-    order = np.argsort(np.abs(np.abs(points.signal) - 1.0), kind="stable")
-    yield from np.array_split(order, max(1, -(-points.size // _BLOCK)))
+    order = np.argsort(np.abs(np.abs(points.signal) - 1.0), kind="stable")  # similar spectra need similar panels
+    blocks = np.array_split(order, max(1, -(-points.size // _BLOCK)))
+    parts = [_one_block(points.take(rows), infinite, tol) for rows in blocks]
+    back = np.argsort(order)
+    return SpectralBest(*(np.concatenate(column)[back] for column in zip(*parts, strict=True)))
 
 
 def _one_block(points: Points, infinite: bool, tol: float) -> SpectralBest:
@@ -344,7 +338,8 @@ def _searched(points: Points, s: Array, tol: float, known: SpectralBest | None =
     where = np.repeat(np.arange(points.size), start.shape[1])
     first = climb(problem.take(where), start.reshape(where.size, -1), _FIRST)
     chosen = np.arange(points.size) * start.shape[1] + np.argmax(first.margin.reshape(points.size, -1), axis=1)
-    coarse, finer = maximize(problem, first.angle[chosen]), halved(ends)
+    coarse = maximize(problem, first.angle[chosen])
+    finer = halved(ends)
     fine = maximize(_problem(points, s, finer), _carried(ends, coarse.angle, finer))
     best = _reported(points, s, finer, fine, np.abs(fine.margin - coarse.margin))
     hopeless = False if known is None else best.margin + 10.0 * best.error < known.margin
@@ -369,7 +364,8 @@ def _cut(points: Points, s: Array, ends: Array, found: Climbed, tol: float) -> S
             break
         finer = halved(ends, rough)
         next_ = maximize(_problem(points, s, finer), _carried(ends, found.angle, finer))
-        change, found, ends = np.abs(next_.margin - found.margin), next_, finer
+        change = np.abs(next_.margin - found.margin)
+        found, ends = next_, finer
         if change[0] <= 0.1 * tol:
             break
     return _reported(points, s, ends, found, change)
@@ -394,8 +390,9 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
     shapes += [1.0 / (1.0 - theta * x) for theta in (-0.8, 0.8)]
     shapes += [np.polynomial.chebyshev.chebval(x, 2.0 * c - 1.0) for c in spread(6, 5)]
     if known is not None:
-        grid, at = np.linspace(-2.0, 2.0, known.shape[1] - 1), problem.measure.x
-        bulk = np.stack([np.interp(a, grid, g) for a, g in zip(at[:, :-1], known[:, :-1], strict=True)])
+        grid = np.linspace(-2.0, 2.0, known.shape[1] - 1)
+        rows = zip(problem.measure.x[:, :-1], known[:, :-1], strict=True)
+        bulk = np.stack([np.interp(at, grid, g) for at, g in rows])
         shapes.append(np.concatenate([bulk, known[:, -1:]], axis=1))
     g = np.stack(shapes, axis=1)
     size = np.sqrt(g**2 @ problem.measure.tau)
@@ -411,7 +408,7 @@ def _starts(problem: SpectralMargin, radius: Array, known: Array | None) -> Arra
 
 def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Array) -> SpectralBest:
     """Regularization and values of the filter; without an atom its value at the edge takes that place."""
-    angle, finite = found.angle, s > 0.0
+    angle = found.angle
     side = np.where(points.signal < 0.0, -1.0, 1.0)
     x = side[:, None] * np.linspace(-2.0, 2.0, 201)
     t = np.arccos(np.clip(0.5 * x, -1.0, 1.0))
@@ -419,7 +416,7 @@ def _reported(points: Points, s: Array, ends: Array, found: Climbed, error: Arra
     edge = np.where(side < 0.0, bulk[:, 0], bulk[:, -1])
     atom = np.where(np.abs(points.signal) > 1.0, angle[:, -1], edge)
     angles = np.concatenate([bulk, atom[:, None]], axis=1)
-    g = np.where(finite[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
+    g = np.where((s > 0.0)[:, None], np.clip(np.tan(angles), -_STEEPEST, _STEEPEST), angles)
     size = g[np.arange(len(g)), np.argmax(np.abs(g), axis=1)]
     reg = _problem(points, s, ends).reg(values(angle, s)[1]) / size**2
     return SpectralBest(found.margin, error, reg, g / size[:, None], found.settled)

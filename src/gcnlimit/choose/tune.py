@@ -25,7 +25,8 @@ from gcnlimit.theory.points import Points
 from gcnlimit.theory.predict import predict
 from gcnlimit.theory.transfer import best_test_filter
 
-_BLOCK, _FEW = 8192, 64  # problems searched together, the second where each margin takes long
+_BLOCK = 8192  # problems searched together
+_FEW = 64  # the same where each margin takes long
 _ACCURACY = 1e-11  # of margins at finite regularization, where equations are solved
 _CLOSED = 1e-13  # of those for the square loss on symmetric graphs
 _APART = 0.1  # distance of the starts: else all would lie on the plateau of large regularization
@@ -34,11 +35,7 @@ _FLAT = 1e-12  # range of explicit margins below which no choice is better than 
 
 
 class TuneStatus(Outcome):
-    """Where an optimum lies.
-
-    >>> TuneStatus.INTERIOR.message
-    'the optimum lies inside the bounds'
-    """
+    """Where an optimum lies."""
 
     INTERIOR = 0, "the optimum lies inside the bounds"
     LOWER_BOUND = 1, "the optimum lies at a lower bound; a wider interval may hold a better network"
@@ -51,19 +48,17 @@ class TuneStatus(Outcome):
 
 @dataclass(frozen=True, repr=False)
 class Tuned(Result):
-    r"""The best network of a family, for each point of the data.
+    """The best network of a family, for each point of the data; performance and parameters are NaN where it was refused.
 
     Parameters
     ----------
-    gcn
-        The network; its free parameters have the common shape of data and network.
-    prediction
-        Its exact performance; NaN at a point that was refused.
+    gcn, prediction
+        The network, and its exact performance.
     parameters
-        Best value of each free parameter, by name; NaN at a point that was refused.
+        Best value of each free parameter, by name.
     curvature
-        Second derivative of the margin that was maximized in each free parameter, in ``log reg`` for the
-        regularization: how sharp the choice is. A change by ``d`` costs about ``-curvature * d**2 / 2``.
+        Second derivative of the margin in each free parameter, in ``log reg`` for the regularization: how sharp the choice is.
+        A change by ``d`` costs about ``-curvature * d**2 / 2``.
     status
         Where the optimum lies, see `TuneStatus`; of several free parameters, the most noteworthy.
     """
@@ -99,20 +94,16 @@ def tune(
     gcn: GCN,
     free: Mapping[str, Bounds | Literal["best"]],
     *,
-    threshold: Literal["own", "best"] = "best",
     throw: bool = True,
     progress: bool | None = None,
 ) -> Tuned:
     r"""Choose the free parameters of a network so that its test accuracy is the highest.
 
     What is maximized is the margin :math:`\bar\omega/\sigma` of a test node, which keeps its digits where the accuracy rounds to
-    1, and in which the accuracy increases for any number of equal classes (Eq. 8.3). One free number is searched globally: a
-    scan of the whole interval, then a refinement of each of its maxima. Several are climbed from many starts; on a directed graph
-    with ``reg`` free up to infinity, from the filters that are best there, at every regularization. All points of the data are
-    searched together.
-
-    On unequal classes the accuracy depends on the threshold as well. By default the threshold is the best one, whose accuracy,
-    `best_accuracy`, increases with the margin.
+    1, and in which the accuracy increases for any number of equal classes (Eq. 8.3), and `best_accuracy` for unequal ones. One
+    free number is searched globally: a scan of the whole interval, then a refinement of each of its maxima. Several are climbed
+    from many starts; on a directed graph with ``reg`` free up to infinity, from the filters that are best there, at every
+    regularization. All points of the data are searched together.
 
     Parameters
     ----------
@@ -121,18 +112,13 @@ def tune(
     gcn
         The family: type of filter, depth, loss, symmetrization. Its values of the free parameters serve as one of the starts.
     free
-        Interval ``(low, high)`` of each free parameter: that of the filter (``t``, ``theta``, ``c``, ``coefficients``, or your
-        own), that of a `test_filter` (``test_t``, ``test_theta``, ...), and ``reg``, for which ``(0, math.inf)`` means any
-        regularization. One interval for ``c`` is a strength shared by all layers; a list of intervals frees each layer. One
-        interval for ``coefficients`` holds for each of them. Bounds may be infinite; ``theta`` is kept in its convergent
-        interval, and ``reg = inf`` competes if the upper bound is infinite. ``"test_filter": "best"`` reads the test nodes
-        through the best of all filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
-    threshold
-        ``"own"`` decides two unequal classes with the bias of the trained network, and maximizes
-        :math:`\Phi^{-1}(\text{test accuracy})` over finite regularizations.
+        Interval ``(low, high)``, bounds may be infinite, of each free parameter: that of the filter (``t``, ``theta``, ``c``,
+        ``coefficients``, or your own), of a `test_filter` (``test_t``, ...), and ``reg``, for which ``(0, math.inf)`` means any
+        regularization, infinity included. One interval for ``c`` is a strength shared by all layers; a list frees each layer.
+        ``theta`` is kept in its convergent interval. ``"test_filter": "best"`` reads the test nodes through the best of all
+        filters, given that of the training (Eq. 10.14; symmetric operators at infinite `reg`).
     throw
-        Whether to raise `ParameterError` if at some point no network within the bounds can be computed. Otherwise that point has
-        NaN and the status ``REFUSED``, and the others are kept.
+        Whether to raise `ParameterError` if at some point no network within the bounds can be computed; else that point has NaN.
     progress
         Whether to draw a progress bar on standard error (with rich), batch by batch; by default only if it is a terminal.
 
@@ -143,23 +129,15 @@ def tune(
     >>> best = gl.tune(data, gl.GCN(gl.Diffusion(t=1), symmetrize=True), free={"t": (0, 10)})
     >>> round(best.gcn.filter.t, 3), round(best.prediction.test_accuracy, 5), best.status.name
     (1.488, 0.88095, 'INTERIOR')
-    >>> two = gl.GCN(gl.Residual.constant(1, depth=2), symmetrize=True)
-    >>> shared, each = (gl.tune(data, two, {"c": c}) for c in ((-9, 9), [(-9, 9), (-9, 9)]))
-    >>> each.prediction.test_accuracy >= shared.prediction.test_accuracy
-    True
     >>> few = gl.CSBM(alpha=1, lam=1.0, mu=2.0, rho=0.1)
-    >>> one = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1)})
     >>> two = gl.tune(few, gl.GCN(gl.PageRank(0)), {"theta": (-1, 1), "test_filter": "best"})
-    >>> round(one.prediction.test_accuracy, 4), round(two.prediction.test_accuracy, 4)
-    (0.9219, 0.9421)
+    >>> round(two.prediction.test_accuracy, 4)  # with one filter, 0.9219
+    0.9421
     """
     check_problem("tune", data, gcn)
-    if threshold not in ("own", "best"):
-        raise ParameterError(f"threshold = {threshold!r} is not allowed; it must be 'own' or 'best'")
+    intervals, reads_best = _split(free)
     with np.errstate(all="ignore"):  # networks out of range have the worst margin
-        intervals, reads_best = _split(free)
-        own = threshold == "own"
-        search = search_of(data, gcn, intervals, own_bias=own, throw=flag("throw", throw), reads_best=reads_best)
+        search = search_of(data, gcn, intervals, throw=flag("throw", throw), reads_best=reads_best)
         best = _maximize(search, progress)
         values = search.values(best.u, np.arange(search.size))
         curvature = _curvature(search, values)
@@ -194,12 +172,13 @@ def _split(free: Mapping[str, Bounds | Literal["best"]]) -> tuple[Mapping[str, B
 
 def _maximize(search: Search, progress: bool | None = False) -> Maxima:
     """Best points of all problems that are not refused, a block of them at a time."""
-    nothing, rows = np.zeros(search.size), np.flatnonzero(~search.refused)
+    rows = np.flatnonzero(~search.refused)
+    nothing = np.zeros(search.size)
     best = Maxima(np.zeros((search.size, len(search.axes))), nothing, nothing + 1.0, np.ones(search.size, bool))
     if not search.axes:  # nothing to search beside the best filter at test
         return best
     blocks = list(batches(rows.size, _FEW if search.layered else _BLOCK))
-    solved = not (search.explicit or search.has_closed_form)  # even one problem can then take a minute: show the time
+    solved = not (search.explicit or search.closed)  # even one problem can then take a minute: show the time
     total = None if solved and len(blocks) == 1 else len(blocks)
     with progress_bar("batches", total, progress, unit="batches") as bar:
         for block in blocks:
@@ -216,7 +195,8 @@ def _maximize_block(search: Search, block: npt.NDArray[np.intp]) -> Maxima:
     accuracy = _margin_accuracy(search)
     if len(search.axes) == 1:
         return maximize_interval(objective, block.size, accuracy=accuracy)
-    keep, candidates = 4 * len(search.axes), _candidates(search, block)
+    keep = 4 * len(search.axes)
+    candidates = _candidates(search, block)
     face = search.at_infinite_reg(block)
     if face is None:
         return maximize_box(objective, candidates, keep=keep, accuracy=accuracy)
@@ -247,7 +227,7 @@ def _along_rays(objective: Objective, rays: Array, at_infinity: Maxima, accuracy
 
 def _margin_accuracy(search: Search) -> float:
     """Relative accuracy of the margins: explicit, closed up to one number, or from equations."""
-    return 4e-16 if search.explicit else _CLOSED if search.uses_closed_form else _ACCURACY
+    return 4e-16 if search.explicit else _CLOSED if search.closed else _ACCURACY
 
 
 def _candidates(search: Search, block: npt.NDArray[np.intp]) -> Array:

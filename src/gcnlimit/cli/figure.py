@@ -53,7 +53,7 @@ def resumable(folder: Path) -> Iterator[None]:
 def command(
     *, name: str | None, listing: bool, nodes: int | None, trials: int | None, form: str, out: Path, source: Path | None
 ) -> None:
-    """Draw the figure NAME of the paper, and save its numbers beside it.
+    """Draw the figure NAME of the paper, or that of a file NAME.py of yours, and save its numbers beside it.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ from gcnlimit.cli.options import Grid
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.results.performance import LOST, Measurement, Prediction, Status
 from gcnlimit.results.result import Result
-from gcnlimit.results.text import table
+from gcnlimit.results.show import table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -27,7 +27,7 @@ from gcnlimit.cli.options import device_option
     help="Folder to write to.",
 )
 def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, form: str, out: Path) -> None:
-    """Regenerate every figure of the paper and of the project, and say how well theory and simulation agree.
+    """Regenerate every figure of the paper, and say how well theory and simulation agree.
 
     If it is interrupted, the same command resumes: finished dots are kept in the folder.
 
@@ -51,9 +51,9 @@ def command(*, quick: bool, nodes: int | None, trials: int | None, device: str, 
             datasets[figure.name] = dataset
     for title, rows in (
         ("Simulation against theory, in standard errors", agreement(datasets)),
-        ("Statements of the paper and of the pages", statements(datasets)),
+        ("Statements of the paper", statements(datasets)),
     ):
         columns = {key: [row[key] for row in rows] for key in rows[0]}
         show(columns, len(rows), title=title, form="table", keys=1)
-    tables = ", ".join(path.name for path in write_agreement(datasets, out))
-    click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {tables}.")
+    table = write_agreement(datasets, out)
+    click.echo(f"{len(datasets)} figures and their numbers are in {out}, with {table.name}.")

@@ -11,7 +11,6 @@ import numpy as np
 from gcnlimit._values import Array
 from gcnlimit.cli.options import Grid, data_options, device_option, graph_options, network_options, other_graph_options
 from gcnlimit.cli.output import Failures, output_options, show, show_grid, waiting
-from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.results.performance import Measurement, Performance
 
@@ -60,7 +59,7 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
     with waiting("simulating") if alone else contextlib.nullcontext():
         measured = simulate(*problem, nodes, degree, trials, seed, throw=grid.size == 1, to=to, **where)
     failures = Failures(grid, measured)
-    predicted = _scatter(grid, nodes) / np.sqrt(measured.trials) if measured.trials <= _FEW else None
+    predicted = _expected_errors(grid, nodes, measured.trials) if measured.trials <= _FEW else None
     fields = _beside(measured, exact, grid.size, predicted)
     if form == "table":
         graphs = f"{measured.trials} graph{'s' * (measured.trials > 1)}"
@@ -78,16 +77,12 @@ def command(*, nodes: int, degree: float, seed: int, trials: int, streamed: bool
         raise SystemExit(130)
 
 
-def _scatter(grid: Grid, nodes: int) -> Array:
-    """Standard deviation of the test accuracy over graphs at each combination; NaN where the theory has none."""
-    from gcnlimit.theory.scatter import scatter
+def _expected_errors(grid: Grid, nodes: int, trials: int) -> Array:
+    """Standard error of the test accuracy by theory at each combination; NaN where the theory has none."""
+    from gcnlimit.theory.scatter import expected_error
 
-    found = np.full(grid.size, np.nan)
-    for index in range(grid.size):
-        one = grid.at(index)
-        with contextlib.suppress(ParameterError):
-            found[index] = scatter(*one.problem(), nodes, to=one.other()).deviation
-    return found
+    each = map(grid.at, range(grid.size))
+    return np.array([expected_error(*one.problem(), nodes, trials, to=one.other()) for one in each])
 
 
 def _beside(
@@ -110,8 +105,7 @@ def _beside(
         known = (error > rounding) & np.isfinite(error) & np.isfinite(wanted)
         quotient = np.divide(value - wanted, error, out=np.zeros(size), where=known)
         none = np.full(size, None)
-        student = normal_deviate(quotient, measured.trials - 1) if measured.trials > 1 else quotient
-        z = np.where(np.isnan(own), student, quotient)
+        z = normal_deviate(quotient, np.where(np.isnan(own), measured.trials - 1, np.inf))
         sure = np.where(np.isnan(wanted), none, wanted)
         fields[name] = {"": value, "_error": error, "_exact": sure, "_z": np.where(known, z, none)}
     return fields

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -13,27 +14,22 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
+from gcnlimit.parameters import build_data, build_network
+from gcnlimit.sweeps.plan import flatten
+from gcnlimit.sweeps.run import sweep
+from gcnlimit.theory.scatter import expected_error
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """How to simulate the dots of a figure.
+    """How to simulate the dots of a figure: `trials` graphs of so many nodes and average degree for each.
 
-    Parameters
-    ----------
-    nodes, degree, trials
-        Size and average degree of the graphs, and how many are drawn for each dot.
-    device
-        Where the graphs are drawn and the networks trained, as for `simulate`.
-    store
-        File that keeps every finished point, from which an interrupted run resumes; ``None`` for none.
-    executor
-        Executor of the simulations; by default one process for each core.
-    advance
-        Called after each curve of dots.
+    Finished points are kept in the file `store`, from which an interrupted run resumes. The `executor` computes them, by
+    default one process for each core, and `advance` is called after each curve of dots.
     """
 
     nodes: int = 3000
@@ -57,7 +53,7 @@ class Simulation:
         return replace(self, nodes=nodes or self.nodes, trials=trials or self.trials)
 
     def measure(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], *names: str) -> xarray.Dataset:
-        """Simulated values of the named fields and their standard errors, at every combination of the axes.
+        """Simulated values of the named fields at every combination of the axes, with their errors and the theory there.
 
         Each curve and each value of its first axis has graphs of its own, so that dots scatter independently; those that
         differ in the other axes alone are measured on the same graphs, and share the propagation through them.
@@ -70,21 +66,29 @@ class Simulation:
         ]
         trials = xarray.concat([one[list(names)] for one in each], first)
         self.advance()
-        error = trials.std("seed", ddof=1) / np.sqrt(self.trials)
-        mean = trials.mean("seed").rename({name: f"{name}_simulated" for name in names})
-        dots = mean.merge(error.rename({name: f"{name}_standard_error" for name in names}))
+        theory = sweep("predict", data=data, gcn=gcn, axes=axes, store=self.store, progress=False)
+        found = {
+            "simulated": trials.mean("seed"),
+            "standard_error": trials.std("seed", ddof=1) / np.sqrt(self.trials),
+            "predicted": theory[list(names)].where(theory.error == ""),
+        }
+        dots: xarray.Dataset = xarray.merge(
+            [part.rename({n: f"{n}_{ending}" for n in names}) for ending, part in found.items()]
+        )
+        if "test_accuracy" in names:
+            dots["test_accuracy_expected_error"] = list(axes), self._expected_errors(data, gcn, axes)
         return dots.assign_attrs(nodes=self.nodes, degree=self.degree, trials=self.trials)
 
     def _trials(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any], seed: int) -> xarray.Dataset:
         """Simulated values of each trial, on graphs of consecutive seeds."""
-        from gcnlimit.sweeps import sweep
-
+        # a card computes in double precision, too: single precision does not settle at small regularization
+        where = {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
         answer = sweep(
             "simulate",
             data=data,
             gcn=gcn,
             axes={"seed": range(seed, seed + self.trials), **axes},
-            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | self._where(),
+            fixed={"nodes": self.nodes, "degree": self.degree, "trials": 1} | where,
             store=self.store,
             executor=self.executor,
             progress=False,
@@ -94,13 +98,45 @@ class Simulation:
             raise GCNLimitError(f"{len(reasons)} simulated points failed; the first: {reasons[0]}")
         return answer.assign_coords(seed=np.arange(self.trials))
 
-    def _where(self) -> dict[str, str]:
-        """On a card in double precision, as on the processor: single precision does not settle at small regularization."""
-        return {} if self.device == "cpu" else {"device": self.device, "dtype": "float64"}
+    def _expected_errors(self, data: CSBM, gcn: GCN, axes: Mapping[str, Any]) -> Array:
+        """Standard error of the test accuracy by theory at every combination of the axes; NaN where it has none."""
+        common = flatten(data, gcn, {}, axes, network=True)
+        points = [common | dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+        found = [expected_error(build_data(at), build_network(at), self.nodes, self.trials) for at in points]
+        return np.reshape(found, [len(values) for values in axes.values()])
 
 
 QUICK = Simulation()
 FULL = Simulation(nodes=10_000, trials=10)
+
+
+def dot_error(dataset: xarray.Dataset, name: str) -> tuple[xarray.DataArray, xarray.DataArray]:
+    """Errors of the dots of a quantity, and their degrees of freedom.
+
+    They are what theory expects, and exact; where it has none, they come from the trials, one less than there are.
+    """
+    own = dataset[f"{name}_standard_error"]
+    expected = dataset.get(f"{name}_expected_error", xarray.full_like(own, np.nan))
+    exact = xarray.full_like(expected, np.inf)
+    return expected.fillna(own), exact.where(expected.notnull(), dataset.attrs["trials"] - 1.0)
+
+
+Settings = Mapping[str, Sequence[float]]
+"""Parameters with their values in each panel, or on each curve, of a figure."""
+
+
+def columns(settings: Settings, axes: int = 1) -> dict[str, Any]:
+    """Values of the settings as columns, for data that broadcast with that many axes after them.
+
+    >>> columns({"rho": (0.1, 0.3)})["rho"].shape
+    (2, 1)
+    """
+    return {name: np.reshape(values, (-1, *axes * (1,))) for name, values in settings.items()}
+
+
+def coordinates(settings: Settings, along: str = "setting") -> dict[str, Any]:
+    """Values of the settings as coordinates of the numbers."""
+    return {name: (along, list(values)) for name, values in settings.items()}
 
 
 LITTLE, FEW_PERCENT = 0.02, 0.05
@@ -144,16 +180,14 @@ class PaperFigure:
         Theory: the numbers of the curves.
     draw
         From the numbers and one axes for each panel to the picture.
-    panels
-        Rows and columns of panels.
-    size
-        Width and height in inches.
+    panels, size
+        Rows and columns of panels; width and height in inches.
     dots
-        From these numbers and the simulation to run to the dots, with the theory at their places; ``None`` if there are none.
+        From these numbers and the simulation to run to the dots; ``None`` if there are none.
     curves
         Number of curves of dots, by which the progress is counted.
     statements
-        From the numbers to the sentences of the paper that they should support.
+        From the numbers to the sentences that they should support.
     """
 
     name: str

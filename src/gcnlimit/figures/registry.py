@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas
 import xarray
 
 from gcnlimit._runtime.processes import process_pool
@@ -19,14 +18,13 @@ from gcnlimit._runtime.threads import cores
 from gcnlimit._values import Array
 from gcnlimit._version import __version__
 from gcnlimit.errors import ParameterError, writing
-from gcnlimit.figures.base import PaperFigure, Simulation
-from gcnlimit.figures.own import classes, degrees, hard_phase, imbalance_colour, transfer
-from gcnlimit.figures.paper import best, depth, diffusion, gap, strength
+from gcnlimit.figures import best, depth, diffusion, strength
+from gcnlimit.figures.base import PaperFigure, Simulation, dot_error
 from gcnlimit.figures.style import picture, save
 from gcnlimit.numerics.gaussian import normal_deviate
 from gcnlimit.simulation.backend import backend_of
 
-PAPER = {
+FIGURES = {
     figure.name: figure
     for figure in (
         best.ACCURACY,
@@ -37,15 +35,12 @@ PAPER = {
         diffusion.SYMMETRIZED,
         depth.AGAINST_TIME,
         best.TIME,
-        gap.FIGURE,
+        best.GAP,
         strength.SYMMETRY,
         strength.TRAIN_ERROR,
     )
 }
 """The figures of the paper."""
-OWN = (classes.FIGURE, degrees.FIGURE, hard_phase.FIGURE, imbalance_colour.FIGURE, transfer.FIGURE)
-FIGURES = PAPER | {figure.name: figure for figure in OWN}
-"""And those of the project."""
 
 
 def find(name: str) -> PaperFigure:
@@ -74,11 +69,11 @@ _KEY = "figure"
 def write(figure: PaperFigure, dataset: xarray.Dataset, folder: Path, form: str = "png") -> tuple[Path, Path]:
     """Write numbers and picture side by side, ``NAME.nc`` and ``NAME.png``, and return their paths."""
     dataset = dataset.assign_attrs({_KEY: figure.name, "title": figure.title, "gcnlimit_version": __version__})
-    numbers, drawing = folder / f"{figure.name}.nc", folder / f"{figure.name}.{form}"
+    numbers = folder / f"{figure.name}.nc"
     with writing(numbers):
         folder.mkdir(parents=True, exist_ok=True)
         dataset.to_netcdf(numbers, engine="h5netcdf")
-    return numbers, save(picture(figure, dataset), drawing)
+    return numbers, save(picture(figure, dataset), numbers.with_suffix(f".{form}"))
 
 
 def read(figure: PaperFigure, path: Path) -> xarray.Dataset:
@@ -127,23 +122,20 @@ def _simulation(folder: Path, simulation: Simulation | None) -> Iterator[Simulat
 
 
 def z_scores(dataset: xarray.Dataset) -> Array:
-    """Simulated minus predicted, in standard errors, for all dots of a figure that have a prediction.
+    """Distances of simulated dots to the prediction, in standard errors, for all dots of a figure that have one.
 
-    The dots of a quantity ``x`` are ``x_simulated``, with ``x_standard_error``; ``x_predicted`` is the theory there. The
-    standard error of a few trials is itself uncertain: the quotient follows Student's law, and is returned as the normal
-    deviate of the same probability.
+    The dots of a quantity ``x`` are ``x_simulated``; ``x_predicted`` is the theory there. Their error is the one that theory
+    expects, ``x_expected_error``. Where it has none, it is that of the trials, ``x_standard_error``: of few trials it is itself
+    uncertain, the quotient follows Student's law, and is returned as the normal deviate of the same probability.
     """
-    found = []
-    for base in _simulated(dataset):
-        z = (dataset[f"{base}_simulated"] - dataset[f"{base}_predicted"]) / dataset[f"{base}_standard_error"]
-        found.append(z.values[np.isfinite(z.values)])
-    return normal_deviate(np.concatenate([np.empty(0), *found]), int(dataset.attrs.get("trials", 2)) - 1)
-
-
-def _simulated(dataset: xarray.Dataset) -> list[str]:
-    """Names of the quantities that have dots."""
-    suffix = "_simulated"
-    return [str(name).removesuffix(suffix) for name in dataset.data_vars if str(name).endswith(suffix)]
+    found = [np.empty(0)]
+    for name in (str(name) for name in dataset if str(name).endswith("_simulated")):
+        base = name.removesuffix("_simulated")
+        error, freedom = dot_error(dataset, base)
+        quotient = (dataset[name] - dataset[f"{base}_predicted"]) / error
+        z = normal_deviate(*(part.values for part in xarray.broadcast(quotient, freedom)))
+        found.append(z[np.isfinite(z)])
+    return np.concatenate(found)
 
 
 def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -151,27 +143,9 @@ def agreement(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
     rows = []
     for name, dataset in datasets.items():
         z = np.abs(z_scores(dataset))
-        numbers = {"worst |z|": round(float(z.max()), 2), "mean |z|": round(float(z.mean()), 2)} if z.size else {}
-        rows.append({"figure": name, "dots": z.size, "worst |z|": "", "mean |z|": ""} | numbers)
+        worst, mean = (f"{z.max():.2f}", f"{z.mean():.2f}") if z.size else ("", "")
+        rows.append({"figure": name, "dots": z.size, "worst |z|": worst, "mean |z|": mean})
     return rows
-
-
-def dots(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
-    """One row for each dot that has a prediction: where it stands, predicted and simulated value, standard error."""
-    return [
-        {"figure": name, "quantity": base} | row
-        for name, dataset in datasets.items()
-        for base in _simulated(dataset)
-        for row in _rows(dataset, base)
-    ]
-
-
-def _rows(dataset: xarray.Dataset, base: str) -> Iterator[dict[str, str]]:
-    names = {f"{base}_{field}": field.replace("_", " ") for field in ("predicted", "simulated", "standard_error")}
-    frame = dataset[list(names)].to_dataframe().reset_index().rename(columns=names).dropna()
-    for row in frame.to_dict("records"):
-        numbers = {name: f"{row.pop(name):.6g}" for name in names.values()}
-        yield {"at": ", ".join(f"{key} = {value}" for key, value in row.items())} | numbers
 
 
 def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
@@ -183,18 +157,12 @@ def statements(datasets: Mapping[str, xarray.Dataset]) -> list[dict[str, Any]]:
     ]
 
 
-def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> list[Path]:
-    """Write the tables ``agreement.csv``, ``statements.csv``, ``dots.csv``, and the first two as ``agreement.md``."""
-    shown = {"agreement": agreement(datasets), "statements": statements(datasets)}
-    tables = shown | {"dots": dots(datasets)}
-    paths = [folder / f"{name}.csv" for name in tables]
-    for path, rows in zip(paths, tables.values(), strict=True):
-        with writing(path):
-            pandas.DataFrame(rows).to_csv(path, index=False, lineterminator="\r\n")
+def write_agreement(datasets: Mapping[str, xarray.Dataset], folder: Path) -> Path:
+    """Write both tables as ``agreement.md``."""
     page = folder / "agreement.md"
     with writing(page):
-        page.write_text("\n\n".join(map(_markdown, shown.values())) + "\n", encoding="utf-8")
-    return [*paths, page]
+        page.write_text(f"{_markdown(agreement(datasets))}\n\n{_markdown(statements(datasets))}\n", encoding="utf-8")
+    return page
 
 
 def _markdown(rows: list[dict[str, Any]]) -> str:

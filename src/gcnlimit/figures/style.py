@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import xarray
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from scipy.interpolate import CubicSpline
 
 from gcnlimit.errors import writing
-from gcnlimit.figures.base import PaperFigure
+from gcnlimit.figures.base import PaperFigure, Settings, dot_error
 
 BLACK = "#000000"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
@@ -24,6 +22,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v")
 TEST_ACCURACY = r"$\mathrm{Acc}_\mathrm{test}$"
 
+_SYMBOLS = {"alpha": r"\alpha", "lam": r"\lambda", "mu": r"\mu", "rho": r"\rho"}
 _RC: Any = {
     "font.size": 9,
     "axes.labelsize": 10,
@@ -61,30 +60,53 @@ def save(canvas: Figure, path: Path) -> Path:
 
 
 def draw_dots(panel: Axes, dataset: xarray.Dataset, name: str, **style: Any) -> None:
-    """Simulated dots with their standard errors, over their one coordinate, if the numbers have them."""
+    """Simulated dots with their errors, over their one coordinate, if the numbers have them."""
     if f"{name}_simulated" in dataset:
-        simulated, error = dataset[f"{name}_simulated"], dataset[f"{name}_standard_error"]
+        simulated = dataset[f"{name}_simulated"]
         (place,) = simulated.dims
+        error, _ = dot_error(dataset, name)
         panel.errorbar(dataset[place], simulated, error, linestyle="none", capsize=2, elinewidth=0.8, zorder=3, **style)
 
 
-def draw_smooth(panel: Axes, x: xarray.DataArray, y: xarray.DataArray, **style: Any) -> None:
-    """A cubic curve through few, precise points."""
-    known = np.isfinite(y.values)
-    if known.sum() > 3:
-        fine = np.linspace(x.values[known][0], x.values[known][-1], 100)
-        panel.plot(fine, CubicSpline(x.values[known], y.values[known])(fine), **style)
+def draw_curve(
+    panel: Axes, dataset: xarray.Dataset, name: str, label: str, *, marker: str = "", line: str = "-", **style: Any
+) -> None:
+    """A quantity along its one coordinate, and its dots; with a marker, the legend shows that, too."""
+    curve = dataset[name]
+    (place,) = curve.dims
+    panel.plot(dataset[place], curve, line, color=style["color"], label="" if marker else label)
+    if marker:
+        panel.plot([], [], line, marker=marker, label=label, **style)
+    draw_dots(panel, dataset, name, marker=marker or "o", **style)
 
 
-def name_value(symbol: str, value: float) -> str:
-    """A regularization or a depth as the legends write it."""
-    return rf"${symbol}=\infty$" if math.isinf(value) else f"${symbol}={value:g}$"
+def each_panel(axes: Sequence[Axes], dataset: xarray.Dataset, along: str) -> Iterator[tuple[Axes, xarray.Dataset]]:
+    """A panel for each value of a dimension, with the numbers there."""
+    return zip(axes, (dataset.isel({along: k}) for k in range(dataset.sizes[along])), strict=True)
 
 
-def legend_below(axes: Sequence[Axes], *, columns: int) -> None:
-    """One legend for all panels, under them, where it covers nothing."""
+def named(**values: float) -> str:
+    r"""Values of parameters as titles and legends write them.
+
+    >>> print(named(lam=1.5, r=math.inf))
+    $\lambda=1.5,\ r=\infty$
+    """
+    texts = {name: r"\infty" if math.isinf(value) else f"{value:g}" for name, value in values.items()}
+    return "$" + r",\ ".join(f"{_SYMBOLS.get(name, name)}={text}" for name, text in texts.items()) + "$"
+
+
+def titles(settings: Settings) -> list[str]:
+    """Titles of the panels of which each has its own setting."""
+    return [named(**dict(zip(settings, values, strict=True))) for values in zip(*settings.values(), strict=True)]
+
+
+def finish(axes: Sequence[Axes], titles: Sequence[str], *, columns: int, ylabel: str = TEST_ACCURACY) -> None:
+    """Write a title above each panel, the quantity beside each row, and one legend below all, where it covers nothing."""
     entries: dict[str, Any] = {}
-    for panel in axes:
+    for panel, title in zip(axes, titles, strict=True):
+        panel.set_title(title)
+        if panel.get_subplotspec().is_first_col():  # type: ignore[union-attr]
+            panel.set_ylabel(ylabel)
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
     axes[0].figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns)
@@ -93,9 +115,3 @@ def legend_below(axes: Sequence[Axes], *, columns: int) -> None:
 def shades(count: int) -> list[Any]:
     """Colours of an ordered quantity, light to dark, without the palest of viridis."""
     return [colormaps["viridis"](0.88 * (1 - k / max(count - 1, 1))) for k in range(count)]
-
-
-def label_panels(axes: Sequence[Axes], titles: Sequence[str]) -> None:
-    """Write the fixed parameters above each panel."""
-    for panel, title in zip(axes, titles, strict=True):
-        panel.set_title(title)

@@ -65,13 +65,14 @@ def _legendre() -> tuple[Array, Array]:
     return node, weight
 
 
-def normal_deviate(quotient: Array, freedom: int) -> Array:
-    """Normal deviate of the same probability as a quotient by Student's law.
+def normal_deviate(quotient: Array, freedom: Array | float) -> Array:
+    """Normal deviate of the same probability as a quotient by Student's law; infinite freedom leaves it as it is.
 
-    >>> normal_deviate(np.array([-12.706, 12.706]), 1).round(2)
+    >>> normal_deviate(np.array([-12.706, 1.96]), np.array([1.0, np.inf])).round(2)
     array([-1.96,  1.96])
     """
-    return np.asarray(-np.sign(quotient) * ndtri(stdtr(freedom, -np.abs(quotient))))
+    deviate = -np.sign(quotient) * ndtri(stdtr(freedom, -np.abs(quotient)))
+    return np.where(np.isinf(freedom), quotient, deviate)
 
 
 def roc_area(scores: Array, kinds: npt.NDArray[np.integer]) -> float:

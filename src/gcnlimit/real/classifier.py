@@ -22,7 +22,7 @@ from gcnlimit.real.leave_one_out import REG, correct, pair, sharpened
 from gcnlimit.real.networks import NO_GRAPH, Smoothness, choose, networks, relative_strength
 from gcnlimit.real.scores import expected_accuracy, scores
 from gcnlimit.real.views import HOPS, Scaling
-from gcnlimit.results.plot import ready_axes
+from gcnlimit.results.show import ready_axes
 
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 

@@ -15,7 +15,7 @@ from gcnlimit.graphs.eigenvalues import quadrature
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.results.plot import ready_axes
+from gcnlimit.results.show import ready_axes
 
 VECTORS, STEPS, OUTLIERS = 8, 80, 12
 

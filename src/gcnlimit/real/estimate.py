@@ -60,8 +60,8 @@ class Estimate:
     def data(self) -> EstimatedCSBM:
         """The model with its errors; a negative estimate of the features' signal counts as 0.
 
-        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`
-        carries on the errors of signals and class fractions; `gl.bayes_optimal` and `gl.transfer` those of the signals.
+        It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`,
+        `gl.transfer` and `gl.bayes_optimal` carry on the errors of signals and class fractions.
         """
         return EstimatedCSBM(
             alpha=self.alpha,

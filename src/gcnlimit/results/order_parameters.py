@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,14 +42,14 @@ class Record:
 
     def _map(self, function: Callable[[Any, int], Any]) -> Self:
         """Record of what the function makes of each field and its power of 1/reg; shared fields stay as they are."""
-        return type(self)(
-            *(self._mapped(function, name, value) for name, value in zip(self.names(), self, strict=True))
-        )
 
-    def _mapped(self, function: Callable[[Any, int], Any], name: str, value: Any) -> Any:
-        if isinstance(value, Record):
-            return value._map(function)
-        return value if name in self.shared else function(value, self.powers.get(name, 0))
+        def mapped(name: str) -> Any:
+            value = getattr(self, name)
+            if isinstance(value, Record):
+                return value._map(function)
+            return value if name in self.shared else function(value, self.powers.get(name, 0))
+
+        return type(self)(*map(mapped, self.names()))
 
     def take(self, rows: npt.NDArray[Any]) -> Self:
         """Record of some of the points."""
@@ -127,51 +127,22 @@ class Weights(Record):
 
     def in_units(self, gain: Array) -> Weights:
         """Order parameters of a network whose filter was divided by `gain`, in its own units."""
-        square = gain**2
-        return Weights(
-            self.m * (1.0 / gain),
-            self.Q * gain**-2.0,
-            self.V * gain**-2.0,
-            self.m_hat * gain,
-            self.Q_hat * square,
-            self.V_hat * square,
-        )
+        units = (1.0 / gain, gain**-2.0, gain**-2.0, gain, gain**2, gain**2)
+        return Weights(*(value * unit for value, unit in zip(self, units, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class OrderFunctions(Record):
     r"""Order functions of a network along its depth, predicted or measured on an instance.
 
-    Each array has the axes of the parameters, then one axis over the depths `x` for each of its arguments. With
-    :math:`h(x)` the states on the way from the features to the output and :math:`q(x)` the signal that comes back from
-    the loss,
-
-    .. math::
-        m(x) &= \tfrac1N\, y \cdot h(x), & Q_h(x,z) &= \tfrac1N\, h(x) \cdot h(z), &
-        V_h(x,z) &= \tfrac\beta N \langle h(x) \cdot h(z) \rangle, \\
-        \hat m(x) &= \tfrac{\lambda^e t}N\, y \cdot q(x), & \hat Q_h(x,z) &= \tfrac{t^2}N\, q(x) \cdot q(z), &
-        \hat V_h(x,z) &= \tfrac{t^2}N\, \mathrm{tr}\, \partial q(x)\, \partial q(z)^T, \\
-        && Q_{qh}(x,z) &= \tfrac tN\, q(x) \cdot h(z), &
-        V_{qh}(x,z) &= \tfrac tN\, \mathrm{tr}\, \partial h(z)/\partial \eta(x),
-
-    :math:`V_h` the correlation of thermal fluctuations, :math:`V_{qh}` the response to a field :math:`\eta`, which is 0
-    unless :math:`z > x`, and :math:`\hat V_h` the correlation of the responses. :math:`Q_{qh}` and :math:`V_{qh}` act back
-    on the network only if the graph is symmetric (Eqs. 3.1, 3.9 and 3.10). Layers of a discrete network count :math:`t = 1`.
+    Each array has the axes of the parameters, then one axis over the depths `x` in [0, 1] for each of its arguments; layer
+    :math:`k` of :math:`K` stands at :math:`k/K`. `m` are overlaps with the labels, `Q` correlations and `V` responses of the
+    states on the way from the features to the output; hats mark the signal that comes back from the loss, `qh` both. The page
+    about depth has the definitions (Eqs. 3.1, 3.9 and 3.10).
 
     At infinite regularization everything is the coefficient of the leading power of :math:`r`: :math:`m, m_w, V_h, V_w,
     Q_{qh}` are to be divided by :math:`r`, and :math:`Q_h, Q_w` by :math:`r^2`.
 
-    Parameters
-    ----------
-    x
-        Depths in [0, 1]; layer :math:`k` of :math:`K` stands at :math:`k/K`.
-    m, Q, V, m_hat, Q_hat, V_hat, Q_qh, V_qh
-        The functions above.
-    weights
-        The same for the weights, without depth.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
     >>> f = gl.depth.order_functions(data, gcn, [0.0, 0.5, 1.0])
@@ -196,7 +167,8 @@ class OrderFunctions(Record):
     def in_units(self, gain: Array, layers: Array) -> OrderFunctions:
         """Order functions of a chain whose filter was divided by `gain` and its layer `k` by ``layers[:, k]``, in its units."""
         up = layers[:, :-1] / gain[:, None]
-        across, ratio = up[:, :, None] * up[:, None, :], up[:, None, :] / up[:, :, None]
+        across = up[:, :, None] * up[:, None, :]
+        ratio = up[:, None, :] / up[:, :, None]
         return OrderFunctions(
             x=self.x,
             m=self.m * up,
@@ -216,15 +188,9 @@ class OrderFunctions(Record):
         return np.shape(self.m)[:-1]
 
     def as_dict(self) -> dict[str, Array]:
-        """Return the functions by name, those of the weights with ``_w`` at their end.
-
-        >>> import gcnlimit as gl
-        >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Residual([1.0]))
-        >>> list(gl.depth.order_functions(data, gcn).as_dict())[:4]
-        ['m', 'Q', 'V', 'm_hat']
-        """
-        functions = {f.name: np.asarray(getattr(self, f.name)) for f in fields(self) if f.name not in {"x", "weights"}}
-        return functions | {f"{f.name}_w": np.asarray(getattr(self.weights, f.name)) for f in fields(self.weights)}
+        """Return the functions by name, those of the weights with ``_w`` at their end."""
+        functions = {name: np.asarray(getattr(self, name)) for name in self.names() if name not in {"x", "weights"}}
+        return functions | {f"{name}_w": np.asarray(getattr(self.weights, name)) for name in self.weights.names()}
 
     def to_xarray(self) -> xarray.Dataset:
         """Return the functions as a dataset with dimensions `x` and `z` after those of the parameters, `point_0` and so on."""
@@ -237,13 +203,6 @@ class OrderFunctions(Record):
             for name, values in self.as_dict().items()
         }
         return xarray.Dataset(variables, {"x": self.x, "z": self.x})
-
-
-class Layered(Protocol):
-    """Where the order functions of the layers of some points come from."""
-
-    def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers, None if there are too many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,11 +230,8 @@ class OrderParameters:
 
     Among points of finite regularization, those at infinite regularization have 0 for what vanishes and NaN for the rest.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
-    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
-    >>> p = gl.predict(data, gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
+    >>> p = gl.predict(gl.CSBM(4, 1.0, 2.0, 0.1), gl.GCN(gl.Residual([1.0, 0.5]), reg=1.0)).order_parameters
     >>> bool(abs(p.test_margin - p.output.mean / p.output.variance**0.5) < 1e-12), p.layers.Q.shape
     (True, (2, 2))
     """
@@ -289,16 +245,13 @@ class OrderParameters:
     effective_labels: float | Array | None = None
     bias: float | Array | None = None
     nonzero: float | Array | None = None
-    sources: tuple[tuple[Rows, Layered], ...] = field(default=(), repr=False)
+    sources: tuple[tuple[Rows, Any], ...] = field(default=(), repr=False)  # of the order functions at the layers
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers, worked out when first asked for.
-
-        They are those of a discrete network, or of the series that stands for a continuous one, if it is a single point and
-        the series is short; None elsewhere.
-        """
-        parts = [(rows, found) for rows, source in self.sources if (found := source.layers()) is not None]
+        """Order functions at the layers of a discrete network, or of the short series of a continuous one; else None."""
+        found: list[tuple[Rows, OrderFunctions | None]] = [(rows, source.layers()) for rows, source in self.sources]
+        parts = [(rows, layers) for rows, layers in found if layers is not None]
         if not parts:
             return None
         return gathered(parts, np.size(self.test_margin)).reshape(np.shape(self.test_margin))

@@ -30,11 +30,7 @@ class Outcome(enum.IntEnum):
 
 
 class Status(Outcome):
-    """How a computation ended.
-
-    >>> Status.EXPLICIT.message
-    'explicit formula, nothing to converge'
-    """
+    """How a computation ended."""
 
     EXPLICIT = 0, "explicit formula, nothing to converge"
     CONVERGED = 1, "the fixed point was reached to the requested tolerance"
@@ -102,22 +98,14 @@ class Performance(Result):
         return scalar_or_array(np.asarray(self.by_degree(theta)))  # type: ignore[no-any-return]
 
     def as_dict(self) -> dict[str, Numbers]:
-        """Return the fields by name; the area under the curve only of two classes.
-
-        >>> import gcnlimit as gl
-        >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), gl.GCN(gl.Diffusion(t=1.0)))
-        >>> list(p.as_dict())[:3], "roc_auc" in p.as_dict()
-        (['test_accuracy', 'train_accuracy', 'test_loss'], False)
-        """
+        """Return the fields by name; the area under the curve only of two classes."""
         values = {f.name: getattr(self, f.name) for f in MEASURED}
         return {name: value for name, value in values.items() if value is not None}
 
     def distinct(self) -> dict[str, Any]:
         """Return the fields by name; other thresholds only where they change the accuracy, as on unequal classes."""
-        shown = self.as_dict()
-        if np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True):
-            shown = {name: value for name, value in shown.items() if name not in THRESHOLDS}
-        return shown
+        same = np.array_equal(self.best_accuracy, self.test_accuracy, equal_nan=True)
+        return {name: value for name, value in self.as_dict().items() if not (same and name in THRESHOLDS)}
 
     def _shown(self) -> dict[str, Any]:
         return self.distinct()
@@ -151,13 +139,6 @@ class Prediction(Performance):
     status, residual, iterations
         How the computation ended at each point (see `Status`), the scaled residual of the equations, and the number of
         iterations; 0 where the formula is explicit.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> p = gl.predict(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=False))
-    >>> p.status.name, p.iterations, p.standard_error.test_accuracy
-    ('EXPLICIT', 0, 0.0)
     """
 
     standard_error: Performance
@@ -197,8 +178,8 @@ class BayesPrediction(Prediction):
 class Measurement(Performance):
     """Performance measured on sampled graphs: means over the trials.
 
-    `log_test_error` is the logarithm of the mean error, and its standard error follows by propagation. Where no test node
-    was ever misclassified, it is an upper bound: the logarithm of half an error among all nodes seen.
+    `log_test_error` is the logarithm of the mean error; where no test node was ever misclassified, an upper bound: that of
+    half an error among all nodes seen.
 
     Parameters
     ----------

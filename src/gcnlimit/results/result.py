@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._runtime.extras import need
-from gcnlimit.results.plot import draw
-from gcnlimit.results.text import as_html, summary
+from gcnlimit.results.show import as_html, draw, summary
 
 if TYPE_CHECKING:
     import pandas
@@ -92,8 +91,6 @@ class Result(ABC):
 
     Columns and axes carry the names of the parameters that a result was computed for.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=[0.5, 1.0, 1.5], mu=2.0, rho=0.1)
     >>> curve = gl.predict(data, gl.GCN(gl.Diffusion(t=1.0)))
@@ -163,22 +160,12 @@ class Result(ABC):
     def plot(self, name: str | None = None, *, axes: Axes | None = None) -> Axes:
         """Draw one quantity over the parameters that vary: a curve over one; curves or a map over two (needs Matplotlib).
 
-        Parameters
-        ----------
-        name
-            What to draw; default: test accuracy (for a gap map, the gap).
-        axes
-            The Matplotlib axes to draw on; by default those of a new figure.
+        By default the test accuracy (for a gap map, the gap), on the axes of a new figure.
         """
         return draw(*self._located(), name or self._plotted, axes)
 
 
 def status_names(kind: type[enum.IntEnum], status: Any) -> npt.NDArray[Any]:
-    """Names of the members that a status or an array of them stands for.
-
-    >>> Weekend = enum.IntEnum("Weekend", "SATURDAY SUNDAY")
-    >>> status_names(Weekend, np.array([1, 2])).tolist()
-    ['SATURDAY', 'SUNDAY']
-    """
+    """Names of the members that a status or an array of them stands for."""
     names = {member.value: member.name for member in kind}
     return np.array([names[int(value)] for value in np.ravel(status)]).reshape(np.shape(status))

@@ -1,3 +1,1 @@
 """Grids of answers: any producer over any parameters, labelled, resumable, on one core or on a cluster."""
-
-from gcnlimit.sweeps.run import sweep as sweep

@@ -1,9 +1,9 @@
-"""The grid of a sweep: labelled axes, cut into blocks of points that are computed and stored together."""
+"""Parts of a sweep: labelled axes, blocks of points that are computed and stored together, and their answers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -70,48 +70,6 @@ class Columns(NamedTuple):
     fields: dict[str, npt.NDArray[Any]]
     errors: dict[int, str]
     final: bool = True
-
-
-class Grid:
-    """Every combination of the axes, laid out as rows of points that may be computed in one call.
-
-    Axes of real numbers whose names are in `vectorised` run along a row; the others number the rows.
-    The layout depends on the axes and on `block` only, never on who computes them.
-    """
-
-    def __init__(
-        self, axes: Sequence[Axis], common: Mapping[str, Any], *, vectorised: Collection[str], block: int
-    ) -> None:
-        self.axes = tuple(axes)
-        self.common = dict(common)
-        self._block = block
-        self._inner = [axis for axis in axes if axis.name in vectorised and axis.numeric]
-        self._outer = [axis for axis in axes if axis not in self._inner]
-        self.rows = math.prod(len(axis.values) for axis in self._outer)
-        self.columns = math.prod(len(axis.values) for axis in self._inner)
-
-    @property
-    def size(self) -> int:
-        """Number of points."""
-        return self.rows * self.columns
-
-    def blocks(self) -> Iterator[Block]:
-        """All blocks, in order."""
-        outer, inner = ([len(axis.values) for axis in part] for part in (self._outer, self._inner))
-        for row in range(self.rows):
-            place = np.unravel_index(row, outer) if outer else ()
-            here = {axis.name: axis.values[i] for axis, i in zip(self._outer, place, strict=True)}
-            for start in range(0, self.columns, self._block):
-                size = min(self._block, self.columns - start)
-                places = np.unravel_index(np.arange(start, start + size), inner) if inner else ()
-                arrays = {axis.name: axis.labels[i] for axis, i in zip(self._inner, places, strict=True)}
-                yield Block(row, start, size, self.common | here, arrays)
-
-    def shaped(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Array of rows and columns, in the shape and order of the axes as they were given."""
-        laid = (*self._outer, *self._inner)
-        order = [laid.index(axis) for axis in self.axes]
-        return values.reshape([len(axis.values) for axis in laid]).transpose(order)
 
 
 def read(name: str, values: Sequence[Any]) -> list[Any]:

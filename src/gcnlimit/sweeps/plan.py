@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._validation import LOOSEST, flag, tolerance, whole
 from gcnlimit.classes import Classes
@@ -35,7 +36,7 @@ from gcnlimit.parameters import (
 )
 from gcnlimit.penalties import as_penalty
 from gcnlimit.spectrum import as_spectrum
-from gcnlimit.sweeps.grid import Axis, Block, Grid, read
+from gcnlimit.sweeps.grid import Axis, Block, read
 from gcnlimit.sweeps.producers import Producer
 from gcnlimit.sweeps.store import block_key, point_seed
 
@@ -46,49 +47,61 @@ _SOLVED_BLOCK = 64  # points of theory at finite regularization, a fixed point e
 Axes = Mapping[str, Sequence[Any]]
 
 
-@dataclass(frozen=True)
 class Plan:
-    """What is computed, where, and how it is recognized."""
+    """What is computed, where, and how it is recognized: every combination of the axes, as rows of points.
 
-    producer: Producer
-    grid: Grid
+    It checks what the user gave, in the order in which it is easiest to explain. Axes of real numbers along which the producer
+    is vectorized run along a row, whose blocks are computed in one call each; the others number the rows. The layout depends on
+    what is asked for, never on who computes it.
+    """
 
-    @classmethod
-    def of(
-        cls, producer: Producer, axes: Mapping[str, Any], data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any]
-    ) -> Plan:
-        """Check what the user gave, in the order in which it is easiest to explain."""
+    def __init__(
+        self, producer: Producer, axes: Mapping[str, Any], data: CSBM | None, gcn: GCN | None, fixed: Mapping[str, Any]
+    ) -> None:
         _check_names(producer, axes, data, gcn, fixed)
-        read_axes = [Axis.of(name, values) for name, values in axes.items()]
+        self.producer = producer
+        self.axes = tuple(Axis.of(name, values) for name, values in axes.items())
         given = {name: read(name, [value])[0] for name, value in fixed.items()}
-        common = _common(producer, data, gcn, given, {axis.name: axis.values for axis in read_axes})
+        self.common = _common(producer, data, gcn, given, {axis.name: axis.values for axis in self.axes})
         for name in producer.needed:
-            if name not in common and name not in axes:
+            if name not in self.common and name not in axes:
                 raise ParameterError(f"{producer.name} needs {name}; give it in axes, data or fixed")
-        block = _block_size(producer, common, read_axes)
-        plan = cls(producer, Grid(read_axes, common, vectorised=producer.vectorised, block=block))
+        self._block = _block_size(producer, self.common, self.axes)
+        self._inner = [axis for axis in self.axes if axis.name in producer.vectorised and axis.numeric]
+        self._outer = [axis for axis in self.axes if axis not in self._inner]
+        self.rows = math.prod(len(axis.values) for axis in self._outer)
+        self.columns = math.prod(len(axis.values) for axis in self._inner)
+        self.size = self.rows * self.columns
         if not producer.identity:
-            plan._check_values()
-        return plan
+            self._check_values()
 
     def blocks(self) -> Iterator[Block]:
-        """Blocks with their seeds and keys."""
+        """All blocks in order, with their seeds and keys."""
         identity = self.producer.identity or self.producer.name
-        for block in self.grid.blocks():
-            common = block.common
+        for row in range(self.rows):
+            common = self.common | {axis.name: axis.values[int(k)] for axis, k in _places(self._outer, row)}
             if self.producer.seeded and "seed" not in common:
                 known = dict(item for item in common.items() if item not in _ADDED_PARAMETERS)
-                common = common | {"seed": point_seed(identity, known)}
-            key = block_key(identity, self.producer.defaults | common, block.arrays)
-            yield replace(block, common=common, key=key)
+                common |= {"seed": point_seed(identity, known)}
+            for start in range(0, self.columns, self._block):
+                size = min(self._block, self.columns - start)
+                along = _places(self._inner, np.arange(start, start + size))
+                arrays = {axis.name: axis.labels[k] for axis, k in along}
+                key = block_key(identity, self.producer.defaults | common, arrays)
+                yield Block(row, start, size, common, arrays, key)
+
+    def shaped(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Array of rows and columns, in the shape and order of the axes as they were given."""
+        laid = (*self._outer, *self._inner)
+        order = [laid.index(axis) for axis in self.axes]
+        return values.reshape([len(axis.values) for axis in laid]).transpose(order)
 
     def _check_values(self) -> None:
         """Build data and network once for each axis, so that a value that is never allowed is refused at the door."""
-        first = next(self.grid.blocks())
-        point = first.common | {name: float(values[0]) for name, values in first.arrays.items()}
+        point = self.common | {axis.name: axis.values[0] for axis in self.axes}
         changes = [
             {axis.name: value}
-            for axis in self.grid.axes
+            for axis in self.axes
             for value in ((axis.labels,) if axis.numeric and axis.name in real_names() else axis.values)
         ]
         for change in (*changes, {}):
@@ -96,6 +109,12 @@ class Plan:
                 build_data(point | change)
             if self.producer.network and (not change or set(change) & set(network_names())):
                 build_network(point | change)
+
+
+def _places(axes: Sequence[Axis], flat: Any) -> Iterator[tuple[Axis, Any]]:
+    """Each axis, and where along it points of the flattened grid of the axes are."""
+    shape = [len(axis.values) for axis in axes]
+    return zip(axes, np.unravel_index(flat, shape) if shape else (), strict=True)
 
 
 def _check_names(producer: Producer, axes: object, data: object, gcn: object, fixed: object) -> None:
@@ -146,7 +165,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         raise ParameterError(f"free = {settings['free']!r} must be a dictionary such as {{'t': (0, 10)}}")
 
 
-def _block_size(producer: Producer, common: Mapping[str, Any], axes: list[Axis]) -> int:
+def _block_size(producer: Producer, common: Mapping[str, Any], axes: Sequence[Axis]) -> int:
     """Points of a block: fewer where each takes long, and one where each may fail by itself."""
     if common.get("degree") is not None and producer.name == "bayes_optimal":
         return 1

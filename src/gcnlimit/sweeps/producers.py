@@ -75,7 +75,8 @@ def _ours(name: str) -> Producer:
     if name == "predict":
         from gcnlimit.theory.predict import predict
 
-        names, usual = (*problem, *_SOLVER), defaults(predict, _SOLVER)
+        usual = defaults(predict, _SOLVER)
+        names = (*problem, *_SOLVER)
         return Producer(name, _predict, names, SIGNALS, real_names(), 4096, network=True, defaults=usual)
     from gcnlimit.simulation.simulate import simulate
 
@@ -128,7 +129,8 @@ def _predict(parameters: dict[str, Any]) -> Answer:
 def _bayes_optimal(parameters: dict[str, Any]) -> Answer:
     from gcnlimit.theory.bayes import bayes_optimal
 
-    data, degree = build_data(parameters), parameters.get("degree")
+    data = build_data(parameters)
+    degree = parameters.get("degree")
     found = bayes_optimal(data, degree=degree)
     random = ("test_accuracy", "test_loss", "log_test_error") if degree is not None else ()
     errors = {f"{name}_standard_error": getattr(found.standard_error, name) for name in random}

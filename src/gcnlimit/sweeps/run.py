@@ -25,7 +25,7 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.network import GCN
 from gcnlimit.parameters import SIMULATION, build_data, long_name
-from gcnlimit.sweeps.grid import Block, Columns, Grid
+from gcnlimit.sweeps.grid import Block, Columns
 from gcnlimit.sweeps.plan import Plan
 from gcnlimit.sweeps.producers import STATUS_NAMES, Producer, as_producer, compute, failed, reason
 from gcnlimit.sweeps.store import Store, plain
@@ -105,12 +105,12 @@ def sweep(
     True
     """
     need("a sweep", "sweep", "xarray")
-    plan = Plan.of(as_producer(what), axes, data, gcn, fixed or {})
+    plan = Plan(as_producer(what), axes, data, gcn, fixed or {})
     if workers is None and executor is None and (fixed or {}).get("device", "cpu") != "cpu":
         workers = _in_flight(plan)
     run = runner(plan.producer, workers, executor)
-    with Store(store) as kept, progress_bar(plan.producer.name, plan.grid.size, progress) as bar:
-        answers = _Answers(plan.grid, bar.advance)
+    with Store(store) as kept, progress_bar(plan.producer.name, plan.size, progress) as bar:
+        answers = _Answers(plan, bar.advance)
         try:
             for block, columns in run(missing(plan, kept, answers.put)):
                 if columns.final:
@@ -119,7 +119,7 @@ def sweep(
         except KeyboardInterrupt as stop:
             resume = f"kept in {store}; run the same sweep again to resume"
             fate = resume if store else "lost: give a store to keep them"
-            stop.add_note(f"interrupted: {answers.done} of {plan.grid.size} points were finished and are {fate}")
+            stop.add_note(f"interrupted: {answers.done} of {plan.size} points were finished and are {fate}")
             raise
     return answers.dataset(plan.producer.name)
 
@@ -131,13 +131,13 @@ def _in_flight(plan: Plan) -> int:
     from gcnlimit.simulation.data.size import Size
     from gcnlimit.simulation.simulate import in_flight
 
-    common = next(plan.grid.blocks()).common
-    swept = {axis.name: axis.values for axis in plan.grid.axes if axis.name in SIMULATION}
+    common = next(plan.blocks()).common
+    swept = {axis.name: axis.values for axis in plan.axes if axis.name in SIMULATION}
     largest = {name: None if None in values else max(values) for name, values in swept.items()}
     given = plan.producer.defaults | common | largest
     nodes, degree, streamed, dtype = (given.get(name) for name in ("nodes", "degree", "streamed", "dtype"))
     size = Size.of("sweep", build_data(common), nodes, degree, streamed, dtype, str(given["device"]))
-    return in_flight(size, plan.grid.columns, given["trials"] * plan.grid.rows)
+    return in_flight(size, plan.columns, given["trials"] * plan.rows)
 
 
 def missing(plan: Plan, kept: Store, put: Callable[[Block, Columns], None]) -> Iterator[Block]:
@@ -240,9 +240,9 @@ def _check_start(producer: Producer) -> None:
 class _Answers:
     """Columns of the whole grid, filled block by block; `advance` is called with the number of points filled."""
 
-    def __init__(self, grid: Grid, advance: Callable[[int], None]) -> None:
-        self._grid = grid
-        self._shape = grid.rows, grid.columns
+    def __init__(self, plan: Plan, advance: Callable[[int], None]) -> None:
+        self._plan = plan
+        self._shape = plan.rows, plan.columns
         self._advance = advance
         self._fields: dict[str, npt.NDArray[Any]] = {}
         self._errors = np.full(self._shape, "", object)
@@ -265,16 +265,16 @@ class _Answers:
         """The labelled dataset: one dimension for each axis, one variable for each field, and what computes it again."""
         import xarray
 
-        axes = {axis.name: axis.labels for axis in self._grid.axes}
+        axes = {axis.name: axis.labels for axis in self._plan.axes}
         fields = {name: values for name, values in self._fields.items() if name not in axes} | {"error": self._errors}
-        shaped = {name: (list(axes), self._grid.shaped(values), _attributes(name)) for name, values in fields.items()}
+        shaped = {name: (list(axes), self._plan.shaped(values), _attributes(name)) for name, values in fields.items()}
         coordinates = {}
         for name, labels in axes.items():
             units = {"units": "1"} if labels.dtype.kind in "if" else {}
             coordinates[name] = name, labels, {"long_name": long_name(name)} | units
         provenance = {
             "producer": what,
-            "parameters": json.dumps(plain(self._grid.common)),
+            "parameters": json.dumps(plain(self._plan.common)),
             "gcnlimit_version": __version__,
             "numerical_version": NUMERICAL_VERSION,
             "numpy_version": np.__version__,

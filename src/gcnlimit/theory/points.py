@@ -202,60 +202,58 @@ def _stacked(answers: list[Any], shape: tuple[int, ...]) -> Any:
 Answer = TypeVar("Answer", bound=Prediction)
 
 
-def with_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], directions: int = 16) -> Answer:
+def with_errors(
+    answer: Answer, data: CSBM, again: Callable[[CSBM], Performance], *, directions: int = 16, known: bool = False
+) -> Answer:
     r"""The answer with the standard errors that those of an estimated model imply; as it is for a model that is given.
 
-    With its change :math:`\Delta(z)` at :math:`(\lambda + z_1 \sigma_\lambda, \mu + z_2 \sigma_\mu)`, the error of a field is
+    With its change :math:`\Delta(z)` at :math:`(\lambda + z_1 \sigma_\lambda, \mu + z_2 \sigma_\mu)`, the signals give
 
     .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
 
     over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. For small
-    errors the mean is that of linear propagation; for large ones, two errors reach the answers of all these models. The error is
-    infinite where one of them has no answer, or an error of the model is infinite.
+    errors the mean is that of linear propagation; for large ones, two errors reach the answers of all these models. The class
+    fractions, unless they are `known`, add the root mean square of the change over their posterior
+    (`EstimatedCSBM.other_fractions`). The error is infinite where one of the models has no answer, or an error of the model is.
     """
     if not isinstance(data, EstimatedCSBM):
         return answer
-    shape = np.shape(answer.test_accuracy)
+    unknown = replace(answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy)))
     if not math.isfinite(4.0 * (data.lam_error + data.mu_error)):
-        return replace(answer, standard_error=same_everywhere(np.inf, shape))
-    models, distance = data.displaced(directions)
-    column = (-1,) + (1,) * len(shape)
-    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
-    circles = slice(0, 4), slice(4, 4 + directions)
-
-    def error(name: str) -> float:
-        return _error(getattr(there, name), getattr(answer, name), distance.reshape(column), circles)
-
-    errors: dict[str, Any] = {"roc_auc": None} | {name: error(name) for name in answer.as_dict()}
-    return replace(answer, standard_error=Performance(**errors))
-
-
-def with_fraction_errors(answer: Answer, data: CSBM, again: Callable[[CSBM], Performance]) -> Answer:
-    """The answer with the error of estimated class fractions: its change at others, in mean square over their posterior.
-
-    It is infinite where there is no theory of unequal classes.
-    """
-    models = data.other_fractions() if isinstance(data, EstimatedCSBM) else []
-    if not models:
-        return answer
+        return unknown
+    signals = _of_signals(answer, data, again, directions)
     try:
-        here = answer if data.degrees is None else again(data.replaced(degrees=None))  # type: ignore[arg-type]
-        there = [again(model) for model in models]
-    except ParameterError:
-        return replace(answer, standard_error=same_everywhere(np.inf, np.shape(answer.test_accuracy)))
-
-    def error(name: str, signals: npt.ArrayLike) -> Any:
-        squares = [_change(getattr(one, name), getattr(here, name)) ** 2 for one in there]
-        return scalar_or_array(np.hypot(signals, np.sqrt(np.mean(squares, axis=0))))
-
-    errors = {name: error(name, signals) for name, signals in answer.standard_error.as_dict().items()}
-    return replace(answer, standard_error=replace(answer.standard_error, **errors))
+        fractions = {} if known else _of_fractions(answer, data, again)
+    except ParameterError:  # there is no theory of unequal classes
+        return unknown
+    errors = {name: scalar_or_array(np.hypot(error, fractions.get(name, 0.0))) for name, error in signals.items()}
+    return replace(answer, standard_error=Performance(**{"roc_auc": None} | errors))
 
 
-def _error(there: npt.ArrayLike, here: npt.ArrayLike, distance: Array, circles: tuple[slice, ...]) -> float:
-    slopes = _change(there, here) / distance
-    means = [np.sqrt(2.0 * np.mean(slopes[circle] ** 2, axis=0)) for circle in circles]
-    return scalar_or_array(np.max([*means, *slopes], axis=0))  # type: ignore[no-any-return]
+def _of_signals(
+    answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance], directions: int
+) -> dict[str, Array]:
+    """Error of each field from those of the two signals."""
+    models, distance = data.displaced(directions)
+    column = (-1,) + (1,) * np.ndim(answer.test_accuracy)
+    there = again(models.replaced(lam=np.reshape(models.lam, column), mu=np.reshape(models.mu, column)))
+    found = {}
+    for name, here in answer.as_dict().items():
+        slopes = _change(getattr(there, name), here) / distance.reshape(column)
+        circles = slopes[:4], slopes[4 : 4 + directions]
+        means = [np.sqrt(2.0 * np.mean(circle**2, axis=0)) for circle in circles]
+        found[name] = np.max([*means, *slopes], axis=0)
+    return found
+
+
+def _of_fractions(answer: Performance, data: EstimatedCSBM, again: Callable[[CSBM], Performance]) -> dict[str, Array]:
+    """Error of each field from that of the class fractions, degrees taken as alike; none if the fractions are known."""
+    there = [again(model) for model in data.other_fractions()]
+    if not there:
+        return {}
+    here = answer if data.degrees is None else again(data.replaced(degrees=None))  # type: ignore[arg-type]
+    changes = {name: [_change(getattr(one, name), value) for one in there] for name, value in here.as_dict().items()}
+    return {name: np.sqrt(np.mean(np.square(change), axis=0)) for name, change in changes.items()}
 
 
 def _change(there: npt.ArrayLike, here: npt.ArrayLike) -> Array:

@@ -35,7 +35,7 @@ from gcnlimit.theory.finite_reg.class_losses import (
 from gcnlimit.theory.finite_reg.propensities import losses_by_degree
 from gcnlimit.theory.finite_reg.solution import Solution
 from gcnlimit.theory.large_reg import directed_averages, margins, symmetric_averages
-from gcnlimit.theory.points import Points, with_errors, with_fraction_errors
+from gcnlimit.theory.points import Points, with_errors
 from gcnlimit.theory.readout import explicit_margins, read_outputs
 from gcnlimit.theory.solve import asymptote, kind, kind_by_degree, solve
 
@@ -98,8 +98,7 @@ def predict(
     if gcn.test_filter is not None:
         data.require_alike("another filter at test")
     prediction = predict_points(points, data, gcn, tol, max_iterations, throw, progress)
-    for errors in (with_errors, with_fraction_errors):
-        prediction = errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
+    prediction = with_errors(prediction, data, lambda there: predict(there, gcn, tol=tol, throw=False))
     return labelled(prediction, data, gcn)
 
 

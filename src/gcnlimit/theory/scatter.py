@@ -28,7 +28,7 @@ from scipy.special import ndtr
 from gcnlimit._validation import whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.theory.fluctuations import Profile, laurent, profile, sampled_margins, symmetric_series
@@ -111,6 +111,20 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     ratio = 1.0 if exact or limit_binomial == 0.0 else binomial / limit_binomial
     deviation = math.sqrt(own / count + training / nodes)
     return Scatter(accuracy, ratio * deviation, binomial, ratio * math.sqrt(training / nodes), exact)
+
+
+def expected_error(data: CSBM, gcn: GCN, nodes: int, trials: int, *, to: CSBM | None = None) -> float:
+    """Standard error of a mean accuracy over that many graphs, as `scatter` expects it; NaN where there is no theory.
+
+    >>> import gcnlimit as gl
+    >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.411))
+    >>> round(expected_error(data, gcn, nodes=2000, trials=4), 4)
+    0.0052
+    """
+    try:
+        return scatter(data, gcn, nodes, to=to).deviation / math.sqrt(trials)
+    except GCNLimitError:
+        return math.nan
 
 
 def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatter:

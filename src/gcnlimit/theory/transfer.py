@@ -22,7 +22,7 @@ import numpy as np
 
 from gcnlimit._validation import LOOSEST, broadcast, check_types, real, tolerance
 from gcnlimit._values import Array
-from gcnlimit.csbm import CSBM, common_classes, feature_signal
+from gcnlimit.csbm import CSBM, EstimatedCSBM, common_classes, feature_signal
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Filter, PageRank
 from gcnlimit.network import GCN
@@ -87,9 +87,18 @@ def transfer(data: CSBM, gcn: GCN, to: CSBM | Literal["joining"], *, tol: float 
 
 
 def with_errors_of_both(answer: Answer, data: CSBM, to: CSBM, again: Callable[[CSBM, CSBM], Prediction]) -> Answer:
-    """The answer with the standard errors that those of two estimated models imply, independent of each other."""
-    here = with_errors(answer, data, lambda model: again(model, to)).standard_error
-    there = with_errors(answer, to, lambda model: again(data, model)).standard_error
+    """The answer with the standard errors that those of two estimated models imply, independent of each other.
+
+    Classes of the same fractions are the same classes: their fractions change together, and count once.
+    """
+    same = data.classes == to.classes
+    once = same and isinstance(data, EstimatedCSBM) and data.counts is not None
+
+    def like(model: CSBM, other: CSBM) -> CSBM:
+        return model.replaced(classes=other.classes) if same else model.replaced()  # type: ignore[arg-type]
+
+    here = with_errors(answer, data, lambda model: again(model, like(to, model))).standard_error
+    there = with_errors(answer, to, lambda model: again(like(data, model), model), known=once).standard_error
     error = {name: scalar_or_array(np.asarray(np.hypot(x, getattr(there, name)))) for name, x in here.as_dict().items()}
     return replace(answer, standard_error=replace(here, **error))
 

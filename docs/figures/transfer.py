@@ -15,11 +15,12 @@ from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Simulation, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, finish
 from gcnlimit.filters import Diffusion, Filter, Polynomial
 from gcnlimit.network import GCN
 from gcnlimit.simulation.simulate import simulate
 from gcnlimit.theory.bayes import bayes_optimal
+from gcnlimit.theory.scatter import expected_error
 from gcnlimit.theory.transfer import best_test_filter, transfer
 
 HERE = CSBM(alpha=4.0, lam=1.2, mu=2.0, rho=0.1, directed=False)
@@ -53,35 +54,40 @@ def data() -> xarray.Dataset:
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
     """Simulated accuracies on graphs of some signals, and the theory there."""
     there = HERE.replaced(lam=DOTS, rho=0.0)
-    columns = ("accuracy_simulated", "accuracy_standard_error", "accuracy_predicted")
-    size = simulation.nodes, min(DEGREE, simulation.nodes / 4), simulation.trials
+    nodes, trials = simulation.nodes, simulation.trials
+    size = nodes, min(DEGREE, nodes / 4), trials
     rows = []
     for seed, filter in enumerate(filters(there)):
         gcn = NETWORK.replaced(test_filter=filter)
         measured = simulate(HERE, gcn, *size, seed, to=there, device=simulation.device, progress=False)
         exact = transfer(HERE, gcn, there).test_accuracy
-        rows.append((measured.test_accuracy, measured.standard_error.test_accuracy, exact))
+        rows.append(
+            (measured.test_accuracy, measured.standard_error.test_accuracy, exact, _expected(seed, nodes, trials))
+        )
         simulation.advance()
-    named = {
-        name: (("filter", "dot"), np.array(values))
-        for name, values in zip(columns, zip(*rows, strict=True), strict=True)
-    }
-    size_of_dots = {"nodes": simulation.nodes, "trials": simulation.trials}
-    return xarray.Dataset(named, {"filter": list(NAMES), "dot": list(DOTS)}, size_of_dots)
+    columns = np.moveaxis(np.array(rows), 1, 0)
+    endings = ("simulated", "standard_error", "predicted", "expected_error")
+    named = {f"accuracy_{end}": (("filter", "dot"), values) for end, values in zip(endings, columns, strict=True)}
+    return xarray.Dataset(named, {"filter": list(NAMES), "dot": list(DOTS)}, {"nodes": nodes, "trials": trials})
+
+
+def _expected(place: int, nodes: int, trials: int) -> list[float]:
+    """Standard errors of the dots of a filter by theory."""
+    graphs = [HERE.replaced(lam=lam, rho=0.0) for lam in DOTS]
+    networks = [NETWORK.replaced(test_filter=filters(there)[place]) for there in graphs]
+    return [expected_error(HERE, gcn, nodes, trials, to=to) for gcn, to in zip(networks, graphs, strict=True)]
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Curves against the signal of the new graph."""
+    (panel,) = axes
     for name, colour in zip(NAMES, COLOURS, strict=False):
-        here = dataset.sel(filter=name)
-        axes[0].plot(here.lam, here.accuracy, color=colour, label=name)
-        draw_dots(axes[0], here, "accuracy", color=colour, marker="o")
-    axes[0].plot(dataset.lam, dataset.same_weights, ":", color=BLACK, label="best inference, same weights")
-    axes[0].plot(dataset.lam, dataset.bayes_optimal, "--", color=BLACK, label="Bayes-optimal, both graphs")
-    axes[0].axvline(float(HERE.lam), color="grey", lw=0.6)
-    axes[0].set(xlabel=r"signal $\lambda'$ of the new graph", xlim=(-1.8, 1.8), ylim=(0.5, 1.0), ylabel=TEST_ACCURACY)
-    label_panels(axes, [r"trained at $\lambda=1.2$: $\alpha=4,\ \mu=2,\ \rho=0.1,\ t=1$"])
-    legend_below(axes, columns=2)
+        draw_curve(panel, dataset.sel(filter=name), "accuracy", name, color=colour)
+    draw_curve(panel, dataset, "same_weights", "best inference, same weights", line=":", color=BLACK)
+    draw_curve(panel, dataset, "bayes_optimal", "Bayes-optimal, both graphs", line="--", color=BLACK)
+    panel.axvline(float(HERE.lam), color="grey", lw=0.6)
+    panel.set(xlabel=r"signal $\lambda'$ of the new graph", xlim=(-1.8, 1.8), ylim=(0.5, 1.0))
+    finish(axes, [r"trained at $\lambda=1.2$: $\alpha=4,\ \mu=2,\ \rho=0.1,\ t=1$"], columns=2)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

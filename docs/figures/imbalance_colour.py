@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Simulation, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, draw_dots, label_panels, legend_below
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, finish
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN
 from gcnlimit.spectrum import Spectrum
@@ -26,16 +26,19 @@ from gcnlimit.theory.predict import predict
 
 ALPHA, MU, RHO = 4.0, 2.0, 0.1
 REG = np.geomspace(1e-2, 1e3, 41)
-LOGISTIC, RIDGE = GCN(Diffusion(1.0), "logistic", reg=1.0), GCN(Diffusion(1.0))
+LOGISTIC = GCN(Diffusion(1.0), "logistic", reg=1.0)
+RIDGE = GCN(Diffusion(1.0))
 DOTS = {"own_bias": (0.1, 0.2, 0.35), "coloured": (0.3, 0.6, 0.9)}
 
 
 def data() -> xarray.Dataset:
     """Accuracies along the fraction of a class and along the spread of the variances."""
-    p, spread = np.linspace(0.04, 0.5, 24), np.linspace(0.0, 0.96, 25)
-    classes, coloured = [unequal(x) for x in p], [spread_out(s) for s in spread]
-    trained = [predict(d, LOGISTIC) for d in classes]
-    white = [whitened(d) for d in coloured]
+    p = np.linspace(0.04, 0.5, 24)
+    spread = np.linspace(0.0, 0.96, 25)
+    classes = [unequal(fraction) for fraction in p]
+    trained = [predict(model, LOGISTIC) for model in classes]
+    coloured = [spread_out(s) for s in spread]
+    white = [whitened(model) for model in coloured]
     ridge = GCN(Diffusion(1.0), reg=REG)
     return xarray.Dataset(
         {
@@ -64,7 +67,7 @@ def spread_out(s: float) -> CSBM:
 
 
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies at some fractions and at some spreads, and the theory there."""
+    """Simulated accuracies at some fractions and at some spreads."""
     left = [_dot(simulation, "own_bias", unequal(p), LOGISTIC) for p in DOTS["own_bias"]]
     right = [_dot(simulation, "coloured", spread_out(s), RIDGE) for s in DOTS["coloured"]]
     places = {"dot_p": list(DOTS["own_bias"]), "dot_spread": list(DOTS["coloured"])}
@@ -72,10 +75,9 @@ def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
 
 
 def _dot(simulation: Simulation, name: str, data: CSBM, gcn: GCN) -> xarray.Dataset:
-    """Accuracy of a network on sampled graphs, and the theory of it."""
+    """Accuracy of a network on sampled graphs."""
     found = simulation.measure(data, gcn, {"reg": [float(gcn.reg)]}, "test_accuracy").squeeze("reg", drop=True)
-    renamed = found.rename({key: str(key).replace("test_accuracy", name) for key in found})
-    return renamed.assign({f"{name}_predicted": predict(data, gcn).test_accuracy})
+    return found.rename({key: str(key).replace("test_accuracy", name) for key in found})
 
 
 def whitened(data: CSBM) -> CSBM:
@@ -91,22 +93,19 @@ def whitened(data: CSBM) -> CSBM:
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Imbalance on the left, colour on the right."""
     left, right = axes
-    left.plot(dataset.p, dataset.ceiling, color=BLACK, label="Bayes-optimal")
-    left.plot(dataset.p, dataset.best_threshold, color=COLOURS[2], label="best threshold")
-    left.plot(dataset.p, dataset.own_bias, "--", color=COLOURS[1], label="own bias")
-    left.plot(dataset.p, dataset.balanced, "-.", color=COLOURS[3], label="balanced accuracy")
+    draw_curve(left, dataset, "ceiling", "Bayes-optimal", color=BLACK)
+    draw_curve(left, dataset, "best_threshold", "best threshold", color=COLOURS[2])
+    draw_curve(left, dataset, "own_bias", "own bias", line="--", color=COLOURS[1])
+    draw_curve(left, dataset, "balanced", "balanced accuracy", line="-.", color=COLOURS[3])
     left.plot(dataset.p, 1.0 - dataset.p, ":", color="grey", label="larger class")
-    left.set(xlabel="fraction $p$ of the smaller class", ylabel="accuracy", xlim=(0.04, 0.5), ylim=(0.5, 1))
-    right.plot(dataset.spread, dataset.coloured_ceiling, color=BLACK, label="Bayes-optimal")
-    for name, colour in (("whitened", COLOURS[0]), ("coloured", COLOURS[4])):
-        words = "as they are" if name == "coloured" else name
-        right.plot(dataset.spread, dataset[name], color=colour, label=rf"features {words}, $r=\infty$")
-        right.plot(dataset.spread, dataset[f"{name}_ridge"], "--", color=colour, label=f"features {words}, best $r$")
+    left.set(xlabel="fraction $p$ of the smaller class", xlim=(0.04, 0.5), ylim=(0.5, 1))
+    draw_curve(right, dataset, "coloured_ceiling", "Bayes-optimal", color=BLACK)
+    for name, words, colour in (("whitened", "whitened", COLOURS[0]), ("coloured", "as they are", COLOURS[4])):
+        draw_curve(right, dataset, name, rf"features {words}, $r=\infty$", color=colour)
+        draw_curve(right, dataset, f"{name}_ridge", f"features {words}, best $r$", line="--", color=colour)
     right.set(xlabel="spread $s$ of the variances", xlim=(0, 1), ylim=(0.6, 1))
-    for panel, name, colour in ((left, "own_bias", COLOURS[1]), (right, "coloured", COLOURS[4])):
-        draw_dots(panel, dataset, name, color=colour, marker="o")
-    label_panels(axes, [r"$\lambda=1$, logistic loss, $r=1$", r"$\lambda=0.5$, square loss"])
-    legend_below(axes, columns=3)
+    titles = [r"$\lambda=1$, logistic loss, $r=1$", r"$\lambda=0.5$, square loss"]
+    finish(axes, titles, columns=3, ylabel="accuracy")
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

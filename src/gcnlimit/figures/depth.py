@@ -14,28 +14,23 @@ from scipy.special import ndtr
 from gcnlimit._values import Array
 from gcnlimit.choose.tune import Tuned, tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import LITTLE, PaperFigure, Statement, growth_with_depth
-from gcnlimit.figures.style import (
-    BLACK,
-    COLOURS,
-    MARKERS,
-    TEST_ACCURACY,
-    label_panels,
-    legend_below,
-    name_value,
-    shades,
-)
+from gcnlimit.figures.base import LITTLE, PaperFigure, Statement, columns, coordinates, growth_with_depth
+from gcnlimit.figures.style import BLACK, COLOURS, MARKERS, draw_curve, each_panel, finish, named, shades, titles
 from gcnlimit.filters import Diffusion, Filter, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.limits import pca_margin
 from gcnlimit.theory.predict import predict
 
-ALPHA, RHO = 4.0, 0.1
-SIGNALS = ((1.5, 3.0), (0.7, 1.0))
+SIGNALS = {"lam": (1.5, 0.7), "mu": (3.0, 1.0), "alpha": (4.0, 4.0), "rho": (0.1, 0.1)}
 DEPTHS = np.unique(np.geomspace(1, 100, 28).round().astype(int))
 SCALINGS = {"0": r"$c=0$", "1": r"$c=1$", "K/t*": r"$c=K/t^*$"}
-SETTINGS = ((1.0, 1.5, 2.0, 0.1), (2.0, 1.5, 1.0, 0.3), (1.0, 0.7, 1.0, 0.1), (2.0, 0.7, 1.0, 0.3))
+SETTINGS = {
+    "alpha": (1.0, 2.0, 1.0, 2.0),
+    "lam": (1.5, 1.5, 0.7, 0.7),
+    "mu": (2.0, 1.0, 1.0, 1.0),
+    "rho": (0.1, 0.3, 0.1, 0.3),
+}
 TIMED = (1.0, 2.0, 4.0, 16.0, np.inf)
 
 LONGEST = 20.0
@@ -70,49 +65,37 @@ def data() -> xarray.Dataset:
     Chosen here, where the paper leaves it open: :math:`c = K/t^*`, with :math:`t^*` the best diffusion time of the continuous
     network; depths up to 100, on a logarithmic axis.
     """
-    lam, mu = np.array(SIGNALS).T
-    csbm = CSBM(alpha=ALPHA, lam=lam, mu=mu, rho=RHO)
+    csbm = CSBM(**columns(SIGNALS, axes=0))
     continuous = tuned_depth(csbm, np.inf, symmetrize=False)
     best_t = np.asarray(continuous.parameters["t"])
 
     def accuracy(K: int) -> Array:
-        strengths = (0.0 * best_t, 1.0 + 0.0 * best_t, K / best_t)
-        return np.array(
-            [predict(csbm, GCN(Residual.constant(c, int(K)), symmetrize=False)).test_accuracy for c in strengths]
-        )
+        strength = np.stack([np.zeros(2), np.ones(2), K / best_t])
+        return np.asarray(predict(csbm, GCN(Residual.constant(strength, int(K)), symmetrize=False)).test_accuracy)
 
     return xarray.Dataset(
         {
             "test_accuracy": (("K", "scaling", "signal"), np.array([accuracy(K) for K in DEPTHS])),
             "continuous": ("signal", continuous.prediction.test_accuracy),
             "best_t": ("signal", best_t),
-            "pca": ("signal", ndtr(pca_margin(lam))),
+            "pca": ("signal", ndtr(pca_margin(csbm.lam))),
             "bayes_optimal": ("signal", bayes_optimal(csbm).test_accuracy),
         },
-        {"K": DEPTHS, "scaling": list(SCALINGS), "lam": ("signal", lam), "mu": ("signal", mu)},
-        {"alpha": ALPHA, "rho": RHO, "reg": "inf"},
+        {"K": DEPTHS, "scaling": list(SCALINGS)} | coordinates(SIGNALS, "signal"),
+        {"reg": "inf"},
     )
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each scaling, and the two limits."""
-    for panel, signal in zip(axes, dataset.signal.values, strict=True):
-        here = dataset.isel(signal=signal)
-        for scaling, colour, marker in zip(dataset.scaling.values, COLOURS, MARKERS, strict=False):
+    for panel, here in each_panel(axes, dataset, "signal"):
+        for (scaling, label), colour, marker in zip(SCALINGS.items(), COLOURS, MARKERS, strict=False):
             curve = here.test_accuracy.sel(scaling=scaling)
-            panel.plot(here.K, curve, marker=marker, color=colour, label=SCALINGS[str(scaling)], linewidth=0.8)
+            panel.plot(here.K, curve, marker=marker, color=colour, label=label, linewidth=0.8)
         panel.axhline(here.continuous, color=COLOURS[2], linestyle="--", label="continuous limit")
         panel.axhline(here.pca, color="0.5", linestyle=":", label="PCA on the graph")
         panel.set(xscale="log", xlabel="$K$")
-    axes[0].set_ylabel(TEST_ACCURACY)
-    label_panels(
-        axes,
-        [
-            rf"$\lambda={lam:g},\ \mu={mu:g},\ \alpha={ALPHA:g},\ \rho={RHO:g}$"
-            for lam, mu in zip(dataset.lam.values, dataset.mu.values, strict=True)
-        ],
-    )
-    legend_below(axes, columns=5)
+    finish(axes, titles(SIGNALS), columns=5)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -136,36 +119,28 @@ def time_data() -> xarray.Dataset:
     and 0.7 with :math:`\mu` = 2 and 1 at :math:`\alpha = 1`, and with :math:`\mu = 1` at :math:`\alpha = 2`.
     """
     t = np.linspace(0.04, 4.0, 100)
-    alpha, lam, mu, rho = np.array(SETTINGS).T
-    csbm = CSBM(alpha=alpha[:, None], lam=lam[:, None], mu=mu[:, None], rho=rho[:, None])
+    csbm = CSBM(**columns(SETTINGS))
     accuracy = [predict(csbm, GCN(of_depth(K, t), symmetrize=False)).test_accuracy for K in TIMED]
-    signals = {"alpha": alpha, "lam": lam, "mu": mu, "rho": rho}
     return xarray.Dataset(
         {
             "test_accuracy": (("K", "setting", "t"), np.array(accuracy)),
-            "bayes_optimal": ("setting", np.asarray(bayes_optimal(csbm).test_accuracy)[:, 0]),
+            "bayes_optimal": ("setting", np.ravel(bayes_optimal(csbm).test_accuracy)),
         },
-        {"K": list(TIMED), "t": t} | {name: ("setting", values) for name, values in signals.items()},
+        {"K": list(TIMED), "t": t} | coordinates(SETTINGS),
         {"reg": "inf", "symmetrize": 0},
     )
 
 
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each depth."""
-    depths = dataset.K.values
-    for panel, setting in zip(axes, dataset.setting.values, strict=True):
-        here = dataset.isel(setting=setting)
-        for K, colour in zip(depths, shades(len(depths)), strict=True):
-            panel.plot(here.t, here.test_accuracy.sel(K=K), color=colour, label=name_value("K", K))
+    for panel, here in each_panel(axes, dataset, "setting"):
+        for K, colour in zip(dataset.K.values, shades(dataset.K.size), strict=True):
+            draw_curve(panel, here.sel(K=K), "test_accuracy", named(K=K), color=colour)
         panel.axhline(here.bayes_optimal, color=BLACK, linestyle=":", label="Bayes-optimal")
         panel.set(xlim=(0, 4))
     for panel in axes[2:]:
         panel.set_xlabel("$t$")
-    for panel in axes[::2]:
-        panel.set_ylabel(TEST_ACCURACY)
-    titles = [rf"$\alpha={a:g},\ \lambda={s:g},\ \mu={m:g},\ \rho={r:g}$" for a, s, m, r in SETTINGS]
-    label_panels(axes, titles)
-    legend_below(axes, columns=6)
+    finish(axes, titles(SETTINGS), columns=6)
 
 
 def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:

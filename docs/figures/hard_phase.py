@@ -18,7 +18,7 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM
 from gcnlimit.figures.base import PaperFigure, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, finish, named
 from gcnlimit.theory.bayes import bayes_optimal
 from gcnlimit.theory.ceiling.posterior import posterior
 from gcnlimit.theory.limits import hard_phase
@@ -30,7 +30,8 @@ _HALVINGS = 28  # of an interval below 1/2, to 1e-9
 
 def data() -> xarray.Dataset:
     """Accuracies at ten classes, the lines of the phase diagram, and how labels close it."""
-    lam, classes = np.linspace(0.8, 1.1, 301), np.arange(4, 21)
+    lam = np.linspace(0.8, 1.1, 301)
+    classes = np.arange(4, 21)
     ceiling = bayes_optimal(_graph(lam, 0.0, SHOWN))
     phases = [hard_phase(int(C)) for C in classes]
     lines = [_closing(C) for C in CLOSING]
@@ -67,49 +68,43 @@ def _closing(classes: int) -> tuple[Array, Array, Array, Array]:
     rho = excess / (1.0 + excess)
     lam = np.sqrt(m / (rho + (1.0 - rho) * T.overlap))
     top = int(np.argmax(rho))
-    inside = (rho > 0.0) & (lam <= 1.0) & ((m <= m[top]) | (rho > 1e-6 * rho[top]))
-    lam[~inside] = rho[~inside] = np.nan
+    early = m <= m[top]
+    known = (rho > 0.0) & (lam <= 1.0) & (early | (rho > 1e-6 * rho[top]))
     labels = rho[top] * (1.0 - np.linspace(1.0, 0.02, 40) ** 2)
-    return lam, rho, _transition(labels, lam, rho, classes), labels
-
-
-def _transition(labels: Array, lam: Array, rho: Array, classes: int) -> Array:
-    """Signals at which the Bayes-optimal state changes, by halving the interval between the spinodals."""
-    top = int(np.nanargmax(rho))
-    upper = np.interp(labels, rho[: top + 1][np.isfinite(rho[: top + 1])], lam[: top + 1][np.isfinite(rho[: top + 1])])
-    after = np.isfinite(rho[top:])
-    lower = np.interp(labels, rho[top:][after][::-1], lam[top:][after][::-1])
+    # the transition lies between the spinodals: halve the interval by asking which state is Bayes-optimal
+    upper = np.interp(labels, rho[known & early], lam[known & early])
+    late = np.flatnonzero(known & (m >= m[top]))[::-1]
+    lower = np.interp(labels, rho[late], lam[late])
     for _ in range(_HALVINGS):
         middle = 0.5 * (lower + upper)
         hard = np.asarray(bayes_optimal(_graph(middle, labels, classes)).hard)
         lower, upper = np.where(hard, lower, middle), np.where(hard, middle, upper)
-    return upper
+    return np.where(known, lam, np.nan), np.where(known, rho, np.nan), upper, labels
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Three panels, the hard phase shaded in each."""
     left, middle, right = axes
-    spinodal, transition = (float(dataset[f"lam_{name}"].sel(classes=SHOWN)) for name in ("spinodal", "transition"))
-    left.axvspan(transition, 1.0, color=COLOURS[4], alpha=0.25, linewidth=0, label="hard phase")
-    left.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="Bayes-optimal")
-    left.plot(dataset.lam, dataset.algorithmic, "--", color=COLOURS[0], label="message passing")
-    left.axvline(spinodal, color="grey", linestyle=":", linewidth=1.0)
-    left.set(xlabel=r"$\lambda_s$", ylabel=TEST_ACCURACY, xlim=(0.8, 1.1), ylim=(0, 1))
-    middle.fill_between(dataset.classes, dataset.lam_transition, 1.0, color=COLOURS[4], alpha=0.25, linewidth=0)
+    shade = {"color": COLOURS[4], "alpha": 0.25, "linewidth": 0}
+    ten = dataset.sel(classes=SHOWN)
+    left.axvspan(float(ten.lam_transition), 1.0, **shade, label="hard phase")
+    draw_curve(left, dataset, "bayes_optimal", "Bayes-optimal", color=BLACK)
+    draw_curve(left, dataset, "algorithmic", "message passing", line="--", color=COLOURS[0])
+    left.axvline(float(ten.lam_spinodal), color="grey", linestyle=":", linewidth=1.0)
+    left.set(xlabel=r"$\lambda_s$", xlim=(0.8, 1.1), ylim=(0, 1))
+    middle.fill_between(dataset.classes, dataset.lam_transition, 1.0, **shade)
     middle.plot(dataset.classes, np.ones(dataset.classes.size), color=COLOURS[0], label="threshold of message passing")
-    middle.plot(dataset.classes, dataset.lam_transition, color=BLACK, label="transition")
-    middle.plot(dataset.classes, dataset.lam_spinodal, ":", color="grey", label="spinodals")
+    draw_curve(middle, dataset, "lam_transition", "transition", color=BLACK)
+    draw_curve(middle, dataset, "lam_spinodal", "spinodals", line=":", color="grey")
     middle.set(xlabel="number of classes $C$", ylabel=r"$\lambda_s$", xlim=(4, 20), ylim=(0.68, 1.02))
-    for C, colour in zip(dataset.C.values, COLOURS[1:], strict=False):
+    for C, colour in zip(CLOSING, COLOURS[1:], strict=False):
         here = dataset.sel(C=C)
-        known = np.isfinite(here.spinodal_rho.values)
-        lam, rho = here.spinodal_lam.values[known], here.spinodal_rho.values[known]
-        right.fill(lam, rho, color=colour, alpha=0.15, linewidth=0)
-        right.plot(lam, rho, ":", color=colour)
-        right.plot(here.transition_lam, here.transition_rho, color=colour, label=f"$C={C}$")
+        known = here.dropna("m")
+        right.fill(known.spinodal_lam, known.spinodal_rho, color=colour, alpha=0.15, linewidth=0)
+        right.plot(known.spinodal_lam, known.spinodal_rho, ":", color=colour)
+        right.plot(here.transition_lam, here.transition_rho, color=colour, label=named(C=C))
     right.set(xlabel=r"$\lambda_s$", ylabel=r"fraction of labels $\rho$", xlim=(0.67, 1.01), ylim=(0, None))
-    label_panels(axes, [rf"$C={SHOWN}$, no labels", "no labels", "two stable states inside"])
-    legend_below(axes, columns=5)
+    finish(axes, [f"{named(C=SHOWN)}, no labels", "no labels", "two stable states inside"], columns=5)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

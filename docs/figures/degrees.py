@@ -14,12 +14,11 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
-from gcnlimit._values import Array
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.figures.base import PaperFigure, Simulation, Statement
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, draw_dots, label_panels, legend_below
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, each_panel, finish, titles
 from gcnlimit.filters import PageRank
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -27,17 +26,20 @@ from gcnlimit.theory.bayes import bayes_optimal
 NORMALIZATIONS = ("none", "symmetric", "random-walk", "regularized")
 POINTS = {"alpha": (4.0, 10.0), "lam": (1.2, 1.0), "mu": (2.0, 1.0), "rho": (0.1, 0.05)}
 VARIANCES = np.linspace(0.0, 2.0, 17)
-DOTS, DEGREE = (0.5, 1.5), 60.0
+DOTS = (0.5, 1.5)
+DEGREE = 60.0
 
 
 def data() -> xarray.Dataset:
     """Accuracies and best strengths of PageRank with each normalization, and the ceiling."""
-    best = [[_tuned(variance, name) for variance in VARIANCES] for name in NORMALIZATIONS]
+    networks = [GCN(PageRank(0.1), normalization=name) for name in NORMALIZATIONS]
+    best = [[tune(_model(v), network, {"theta": (-1.0, 1.0)}) for v in VARIANCES] for network in networks]
+    accuracy = [[found.prediction.test_accuracy for found in row] for row in best]
     dims = ("normalization", "variance", "point")
     return xarray.Dataset(
         {
-            "test_accuracy": (dims, np.array([[found[0] for found in row] for row in best])),
-            "theta": (dims, np.array([[found[1] for found in row] for row in best])),
+            "test_accuracy": (dims, np.array(accuracy)),
+            "theta": (dims, np.array([[found.parameters["theta"] for found in row] for row in best])),
             "bayes_optimal": (dims[1:], np.array([bayes_optimal(_model(v)).test_accuracy for v in VARIANCES])),
         },
         {"normalization": list(NORMALIZATIONS), "variance": VARIANCES, "point": [0, 1]},
@@ -53,48 +55,29 @@ def _model(variance: float, point: int | slice = slice(None)) -> CSBM:
     return CSBM(alpha, lam, mu, rho, directed=False, degrees=law)
 
 
-def _tuned(variance: float, normalization: str) -> tuple[Array, Array]:
-    found = tune(_model(variance), GCN(PageRank(0.1), normalization=normalization), {"theta": (-1.0, 1.0)})
-    return np.asarray(found.prediction.test_accuracy), np.asarray(found.parameters["theta"])
-
-
 def dots(dataset: xarray.Dataset, simulation: Simulation) -> xarray.Dataset:
-    """Simulated accuracies at the best strengths, and the theory there."""
+    """Simulated accuracies at the best strengths."""
     dense = replace(simulation, degree=min(DEGREE, simulation.nodes / 8))
-    rows = [[_dot(dataset, dense, name, variance) for variance in DOTS] for name in NORMALIZATIONS]
-    curves = [xarray.concat(row, "dot").assign_coords(dot=list(DOTS)) for row in rows]
-    found = xarray.concat(curves, "normalization").assign_coords(normalization=list(NORMALIZATIONS))
-    theory = dataset.test_accuracy.sel(variance=list(DOTS)).rename(variance="dot")
-    return found.assign(test_accuracy_predicted=theory)
 
+    def measured(name: str, variance: float, point: int) -> xarray.Dataset:
+        theta = float(dataset.theta.sel(normalization=name, variance=variance, point=point))
+        network = GCN(PageRank(0.1), normalization=name)
+        found = dense.measure(_model(variance, point), network, {"theta": [theta]}, "test_accuracy")
+        return found.squeeze("theta", drop=True)
 
-def _dot(dataset: xarray.Dataset, simulation: Simulation, normalization: str, variance: float) -> xarray.Dataset:
-    """Both points at one variance."""
-    theta = dataset.theta.sel(normalization=normalization, variance=variance).values
-    points = [
-        simulation.measure(
-            _model(variance, k), GCN(PageRank(0.1), normalization=normalization), {"theta": [theta[k]]}, "test_accuracy"
-        ).squeeze("theta", drop=True)
-        for k in (0, 1)
-    ]
-    return xarray.concat(points, "point").assign_coords(point=[0, 1])
+    found = [[[measured(name, v, point) for point in (0, 1)] for v in DOTS] for name in NORMALIZATIONS]
+    joined = xarray.combine_nested(found, ["normalization", "dot", "point"], combine_attrs="override")
+    return joined.assign_coords(normalization=list(NORMALIZATIONS), dot=list(DOTS), point=[0, 1])
 
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One panel for each point."""
-    for panel, point in zip(axes, dataset.point.values, strict=True):
-        here = dataset.sel(point=point)
+    for panel, here in each_panel(axes, dataset, "point"):
         for name, colour in zip(NORMALIZATIONS, COLOURS, strict=False):
-            one = here.sel(normalization=name)
-            panel.plot(one.variance, one.test_accuracy, color=colour, label=name.replace("-", " "))
-            draw_dots(panel, one, "test_accuracy", color=colour, marker="o")
-        panel.plot(here.variance, here.bayes_optimal, "--", color=BLACK, label="Bayes-optimal")
+            draw_curve(panel, here.sel(normalization=name), "test_accuracy", name.replace("-", " "), color=colour)
+        draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", line="--", color=BLACK)
         panel.set(xlabel="variance of the degrees over their mean", xlim=(0, 2))
-    axes[0].set_ylabel(TEST_ACCURACY)
-    names = (r"\alpha", r"\lambda", r"\mu", r"\rho")
-    values = zip(*POINTS.values(), strict=True)
-    label_panels(axes, [", ".join(f"${n}={v:g}$" for n, v in zip(names, row, strict=True)) for row in values])
-    legend_below(axes, columns=5)
+    finish(axes, titles(POINTS), columns=5)
 
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:

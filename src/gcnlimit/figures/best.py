@@ -1,4 +1,4 @@
-"""Networks at their best against the signal of the graph: accuracies, best diffusion times and learning rates."""
+"""Networks at their best against the signals: accuracies, best diffusion times, learning rates, and maps of the gap."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import numpy as np
 import xarray
 from matplotlib.axes import Axes
 
+from gcnlimit.choose.compare import gap_map
 from gcnlimit.choose.search import Bounds
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
-from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, growth_with_depth
-from gcnlimit.figures.paper.depth import LONGEST, tuned_depth
-from gcnlimit.figures.style import BLACK, COLOURS, TEST_ACCURACY, label_panels, legend_below, name_value, shades
+from gcnlimit.figures.base import FEW_PERCENT, PaperFigure, Statement, columns, coordinates, growth_with_depth
+from gcnlimit.figures.depth import LONGEST, tuned_depth
+from gcnlimit.figures.style import BLACK, COLOURS, draw_curve, each_panel, finish, named, shades, titles
 from gcnlimit.filters import Diffusion, Residual
 from gcnlimit.network import GCN
 from gcnlimit.theory.bayes import bayes_optimal
@@ -24,8 +25,10 @@ ALPHA, RHO = 4.0, 0.1
 SIGNALS = np.linspace(0.0, 2.0, 31)
 FEW = ("1", "2", "inf")
 MANY = (1.0, 2.0, 4.0, 16.0, np.inf)
-SETTINGS = ((4.0, 1.0, 0.1), (1.0, 2.0, 0.1), (2.0, 1.0, 0.3))
-MU, FAR = (1.0, 3.0), (40.0, 60.0)
+TIMED = {"alpha": (4.0, 1.0, 2.0), "mu": (1.0, 2.0, 1.0), "rho": (0.1, 0.1, 0.3)}
+MAPPED = {"alpha": (1.0, 2.0), "rho": (0.1, 0.3)}
+MU = (1.0, 3.0)
+FAR = (40.0, 60.0)
 GRAPHS = ((1, "-", ", symmetrized"), (0, "--", ""))
 """Whether the graph is symmetrized, with its style and its words."""
 
@@ -66,13 +69,13 @@ def best(csbm: CSBM, depth: str, symmetrize: bool) -> Any:
 
 def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """One curve for each network, solid on the symmetrized graph and dashed on the directed one, and the ceiling in black."""
-    panel = axes[0]
-    panel.plot(dataset.lam, dataset.bayes_optimal, color=BLACK, label="best any algorithm can do")
-    for symmetrize, style, graph in GRAPHS:
+    (panel,) = axes
+    draw_curve(panel, dataset, "bayes_optimal", "best any algorithm can do", color=BLACK)
+    for symmetrize, line, graph in GRAPHS:
         for depth, colour in reversed(list(zip(FEW, COLOURS, strict=False))):
             symbol = depth.replace("inf", r"\infty")
-            curve = dataset.test_accuracy.sel(symmetrize=symmetrize, K=depth)
-            panel.plot(dataset.lam, curve, style, color=colour, label=f"depth ${symbol}${graph}")
+            here = dataset.sel(symmetrize=symmetrize, K=depth)
+            draw_curve(panel, here, "test_accuracy", f"depth ${symbol}${graph}", line=line, color=colour)
     panel.set_xlabel(r"signal of graph and features, $\lambda = \mu/\sqrt{\alpha}$")
     panel.set(ylabel="accuracy on unlabelled nodes", xlim=(0, 2), ylim=(0.5, 1.0))
     panel.legend(loc="lower right")
@@ -80,8 +83,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
 
 def statements(dataset: xarray.Dataset) -> Iterator[Statement]:
     """Accuracy grows with the depth, and comes close to the ceiling."""
-    step = float(dataset.test_accuracy.diff("K").min())
-    yield Statement("a deeper network, at its best, is never worse", step > -1e-9, f"smallest step {step:+.1e}")
+    yield growth_with_depth(dataset.test_accuracy, "a deeper network, at its best, is never worse", least=-1e-9)
     gap = float((dataset.bayes_optimal - dataset.test_accuracy.sel(symmetrize=1, K="inf")).max())
     text = "symmetrized and of infinite depth, it comes close to optimality"
     yield Statement(text, gap < FEW_PERCENT, f"gap {gap:.4f}")
@@ -97,53 +99,36 @@ def time_data() -> xarray.Dataset:
     and the inset gives :math:`t^*` of the continuous network on both.
     """
     lam = np.linspace(0.0, 2.5, 41)
-    alpha, mu, rho = np.array(SETTINGS).T
-    csbm = CSBM(alpha=alpha[:, None], lam=lam, mu=mu[:, None], rho=rho[:, None])
-    best = {s: [tuned_depth(csbm, K, symmetrize=bool(s)) for K in MANY] for s in (0, 1)}
-    accuracy = np.array([[tuned.prediction.test_accuracy for tuned in best[s]] for s in (0, 1)])
+    csbm = CSBM(lam=lam, **columns(TIMED))
+    tuned = [[tuned_depth(csbm, K, symmetrize) for K in MANY] for symmetrize in (False, True)]
+    accuracy = [[one.prediction.test_accuracy for one in row] for row in tuned]
     return xarray.Dataset(
         {
-            "test_accuracy": (("symmetrize", "K", "setting", "lam"), accuracy),
-            "best_t": (("symmetrize", "setting", "lam"), np.array([best[s][-1].parameters["t"] for s in (0, 1)])),
+            "test_accuracy": (("symmetrize", "K", "setting", "lam"), np.array(accuracy)),
+            "best_t": (("symmetrize", "setting", "lam"), np.array([row[-1].parameters["t"] for row in tuned])),
             "bayes_optimal": (("setting", "lam"), bayes_optimal(csbm).test_accuracy),
         },
-        {
-            "symmetrize": [0, 1],
-            "K": list(MANY),
-            "lam": lam,
-            "alpha": ("setting", alpha),
-            "mu": ("setting", mu),
-            "rho": ("setting", rho),
-        },
+        {"symmetrize": [0, 1], "K": list(MANY), "lam": lam} | coordinates(TIMED),
         {"reg": "inf"},
     )
 
 
 def draw_times(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
-    """Accuracies, and the best time in an inset at the lower right."""
-    depths = dataset.K.values
-    for panel, setting in zip(axes, dataset.setting.values, strict=True):
-        here = dataset.isel(setting=setting)
-        panel.plot(here.lam, here.bayes_optimal, color=BLACK, label="Bayes-optimal")
-        for symmetrize, style, graph in GRAPHS:
-            for K, colour in zip(depths, shades(len(depths)), strict=True):
-                curve = here.test_accuracy.sel(symmetrize=symmetrize, K=K)
-                panel.plot(here.lam, curve, style, color=colour, label=f"{name_value('K', K)}{graph}")
+    """Accuracies, and the best time of the continuous network in an inset at the lower right."""
+    colours = shades(dataset.K.size)
+    for panel, here in each_panel(axes, dataset, "setting"):
+        draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
+        inset = panel.inset_axes((0.65, 0.12, 0.33, 0.28))
+        for symmetrize, line, graph in GRAPHS:
+            one = here.sel(symmetrize=symmetrize)
+            for K, colour in zip(dataset.K.values, colours, strict=True):
+                draw_curve(panel, one.sel(K=K), "test_accuracy", named(K=K) + graph, line=line, color=colour)
+            inset.plot(here.lam, one.best_t, line, color=colours[-1])
         panel.set(xlabel=r"$\lambda$", xlim=(0, 2.5), ylim=(None, 1.0))
-        _inset(panel, here)
-    axes[0].set_ylabel(TEST_ACCURACY)
-    label_panels(axes, [rf"$\alpha={a:g},\ \mu={m:g},\ \rho={r:g}$" for a, m, r in SETTINGS])
-    legend_below(axes, columns=4)
-
-
-def _inset(panel: Axes, here: xarray.Dataset) -> None:
-    """The best time of the continuous network, on both graphs."""
-    inset = panel.inset_axes((0.65, 0.12, 0.33, 0.28))
-    for symmetrize, style, _ in GRAPHS:
-        inset.plot(here.lam, here.best_t.sel(symmetrize=symmetrize), style, color=shades(5)[-1])
-    inset.set(xlim=(0, 2.5), ylim=(0, None))
-    inset.set_title("$t^*$", pad=2)
-    inset.tick_params(labelsize=7)
+        inset.set(xlim=(0, 2.5), ylim=(0, None))
+        inset.set_title("$t^*$", pad=2)
+        inset.tick_params(labelsize=7)
+    finish(axes, titles(TIMED), columns=4)
 
 
 def time_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -170,49 +155,39 @@ def rate_data() -> xarray.Dataset:
     :math:`\alpha = 4`; depths 1, 2, 3 on both graphs. The rates are slopes in :math:`\lambda^2` between
     :math:`\lambda = 40` and 60, where the logarithm of the error is still exact.
     """
-    lam = np.linspace(1.0, 4.0, 25)
-    csbm = CSBM(alpha=ALPHA, lam=np.concatenate([lam, FAR]), mu=np.array(MU)[:, None], rho=RHO)
-    network = np.array(
-        [
-            [tuned_depth(csbm, K, symmetrize).prediction.log_test_error for K in (1, 2, 3)]
-            for symmetrize in (False, True)
-        ]
-    )
-    ceiling = np.asarray(bayes_optimal(csbm).log_test_error)
-    dims = ("symmetrize", "K", "mu")
-    return xarray.Dataset(
+    lam = np.append(np.linspace(1.0, 4.0, 25), FAR)
+    csbm = CSBM(alpha=ALPHA, lam=lam, mu=np.array(MU)[:, None], rho=RHO)
+    tuned = [[tuned_depth(csbm, K, symmetrize) for K in (1, 2, 3)] for symmetrize in (False, True)]
+    found = xarray.Dataset(
         {
-            "log_test_error": ((*dims, "lam"), network[..., : lam.size]),
-            "bayes_optimal": (("mu", "lam"), ceiling[..., : lam.size]),
-            "rate": (dims, _rate(network)),
-            "bayes_optimal_rate": ("mu", _rate(ceiling)),
+            "log_test_error": (
+                ("symmetrize", "K", "mu", "lam"),
+                np.array([[one.prediction.log_test_error for one in row] for row in tuned]),
+            ),
+            "bayes_optimal": (("mu", "lam"), np.asarray(bayes_optimal(csbm).log_test_error)),
         },
         {"symmetrize": [0, 1], "K": [1, 2, 3], "mu": list(MU), "lam": lam},
         {"alpha": ALPHA, "rho": RHO, "reg": "inf"},
     )
-
-
-def _rate(log_error: Any) -> Any:
-    """Slope of the last two points in the square of the signal."""
-    return (log_error[..., -2] - log_error[..., -1]) / (FAR[1] ** 2 - FAR[0] ** 2)
+    near, far = (found.sel(lam=signal, drop=True) for signal in FAR)
+    slopes = (near - far) / (FAR[1] ** 2 - FAR[0] ** 2)
+    return found.isel(lam=slice(-2)).assign(rate=slopes.log_test_error, bayes_optimal_rate=slopes.bayes_optimal)
 
 
 def draw_rates(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     """Errors on a logarithmic scale against the square of the signal, where a rate is a slope."""
-    square = dataset.lam**2
-    for panel, mu in zip(axes, dataset.mu.values, strict=True):
-        here = dataset.sel(mu=mu)
-        panel.plot(square, np.exp(here.bayes_optimal), color=BLACK, label="Bayes-optimal")
-        for symmetrize, style, graph in GRAPHS:
+    errors = dataset[["log_test_error", "bayes_optimal"]].map(np.exp).assign_coords(lam=dataset.lam**2)
+    for panel, here in each_panel(axes, errors, "mu"):
+        draw_curve(panel, here, "bayes_optimal", "Bayes-optimal", color=BLACK)
+        for symmetrize, line, graph in GRAPHS:
             for K, colour in zip(dataset.K.values, COLOURS, strict=False):
-                curve = here.log_test_error.sel(symmetrize=symmetrize, K=K)
-                panel.plot(square, np.exp(curve), style, color=colour, label=f"$K={K}${graph}")
-        for rate, style, text in ((1.0, "-.", r"$e^{-\lambda^2}$"), (0.5, ":", r"$e^{-\lambda^2/2}$")):
-            panel.plot(square, np.exp(-rate * square), style, color="0.6", label=text)
+                one = here.sel(symmetrize=symmetrize, K=K)
+                draw_curve(panel, one, "log_test_error", named(K=K) + graph, line=line, color=colour)
+        for rate, line, text in ((1.0, "-.", r"$e^{-\lambda^2}$"), (0.5, ":", r"$e^{-\lambda^2/2}$")):
+            panel.plot(here.lam, np.exp(-rate * here.lam), line, color="0.6", label=text)
         panel.set(yscale="log", ylim=(1e-7, 1.0), xlim=(1, 16), xlabel=r"$\lambda^2$")
-    axes[0].set_ylabel(r"$1-\mathrm{Acc}_\mathrm{test}$")
-    label_panels(axes, [rf"$\alpha={ALPHA:g},\ \mu={mu:g},\ \rho={RHO:g}$" for mu in dataset.mu.values])
-    legend_below(axes, columns=3)
+    shown = [named(alpha=ALPHA, mu=mu, rho=RHO) for mu in MU]
+    finish(axes, shown, columns=3, ylabel=r"$1-\mathrm{Acc}_\mathrm{test}$")
 
 
 def rate_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
@@ -225,6 +200,58 @@ def rate_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
         worst = float(abs(dataset.rate.sel(K=[2, 3], symmetrize=symmetrize) - expected).max())
         text = f"{graph}two layers or more: the rate is {expected:g} for any features"
         yield Statement(text, worst < 0.01, f"largest deviation {worst:.1e}")
+
+
+def gap_data() -> xarray.Dataset:
+    r"""Maps of the gap to Bayes-optimality, over the signals of graph and features.
+
+    Bayes-optimal accuracy minus that of the continuous network on the symmetrized graph at its best time and infinite
+    regularization. The line is :math:`\mathrm{snr} = 2\lambda^2 + \mu^2/\alpha = 1`: above it the classes can be distinguished
+    without any label.
+
+    Chosen here, where the paper leaves it open: :math:`\lambda` up to 2, :math:`\mu` up to 3, one colour scale for both panels.
+    """
+    lam = np.linspace(0.0, 2.0, 27)
+    mu = np.linspace(0.0, 3.0, 27)
+    csbm = CSBM(lam=lam, mu=mu[:, None], **columns(MAPPED, axes=2))
+    found = gap_map(csbm, GCN(Diffusion(1.0), symmetrize=True), {"t": (0.0, LONGEST)})
+    maps = {"gap": found.gap, "best_t": found.tuned.parameters["t"], "snr": csbm.snr}
+    return xarray.Dataset(
+        {name: (("setting", "mu", "lam"), np.asarray(values)) for name, values in maps.items()},
+        {"lam": lam, "mu": mu} | coordinates(MAPPED),
+        {"reg": "inf", "symmetrize": 1},
+    )
+
+
+def draw_gaps(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
+    """Maps with a common scale."""
+    levels = 0.01 * np.arange(np.ceil(100.0 * float(dataset.gap.max())) + 1)
+    for (panel, here), title in zip(each_panel(axes, dataset, "setting"), titles(MAPPED), strict=True):
+        colours = panel.contourf(here.lam, here.mu, here.gap, levels, cmap="viridis")
+        colours.set_edgecolor("face")  # no white seams between the levels in PDF viewers
+        line = panel.contour(here.lam, here.mu, here.snr, [1.0], colors="white", linewidths=1.2, linestyles="--")
+        panel.clabel(line, fmt={1.0: "snr = 1"}, fontsize=8)
+        panel.set(xlabel=r"$\lambda$", title=title)
+    axes[0].set_ylabel(r"$\mu$")
+    words = r"$\mathrm{Acc}_\mathrm{BO}-\mathrm{Acc}_\mathrm{test}$"
+    axes[0].figure.colorbar(colours, ax=list(axes), ticks=levels[::2], label=words)
+
+
+def gap_statements(dataset: xarray.Dataset) -> Iterator[Statement]:
+    """The gap is nowhere negative, small where labels are needed or many, and large where few labels meet strong features."""
+    least = float(dataset.gap.min())
+    yield Statement("no network exceeds the Bayes-optimal accuracy", least > -1e-12, f"smallest gap {least:+.1e}")
+    weak = float(dataset.gap.where(dataset.snr < 1.0).max())
+    text = "below snr = 1 the network is a few percent (5 %) from optimality"
+    yield Statement(text, weak < FEW_PERCENT, f"largest gap {weak:.4f}")
+    few, many = dataset.gap
+    text = "at alpha = 2, rho = 0.3 the gap is a few percent (5 %) for all lam and mu"
+    yield Statement(text, float(many.max()) < FEW_PERCENT, f"largest gap {float(many.max()):.4f}")
+    where = few.where(few == few.max(), drop=True)
+    lam, mu = float(where.lam[0]), float(where.mu[0])
+    number = f"largest gap {float(few.max()):.4f} at lam = {lam:.2f}, mu = {mu:.2f}"
+    text = "at alpha = 1, rho = 0.1 the network is far from optimality at small lam and large mu"
+    yield Statement(text, lam < 0.75 and mu > 1.5, number)
 
 
 ACCURACY = PaperFigure(
@@ -251,4 +278,13 @@ RATES = PaperFigure(
     panels=(1, 2),
     size=(7.2, 4.0),
     statements=rate_statements,
+)
+GAP = PaperFigure(
+    "gap",
+    "Maps of the gap to Bayes-optimality of the continuous network on the symmetrized graph",
+    gap_data,
+    draw_gaps,
+    panels=(1, 2),
+    size=(7.2, 3.2),
+    statements=gap_statements,
 )

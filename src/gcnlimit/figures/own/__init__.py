@@ -1,1 +1,0 @@
-"""Figures of the project's own results, on the page "More than two classes"."""

@@ -1,1 +1,0 @@
-"""The figures of the paper, one module for each: data() computes, draw() draws."""
