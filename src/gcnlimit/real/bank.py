@@ -66,8 +66,9 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     yield Member("hops, labels", _beside(hops, seen), local=True)
     both = np.hstack([near, seen])
     for k in range(DRAWS if hops.shape[1] <= LANDMARKS else 1):
-        units = [*_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng)]
-        yield Member(f"random units, labels {k + 1}", _beside(hops, seen, *units), local=True)
+        columns = _beside(hops, seen, *_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng))
+        yield Member(f"random units, labels {k + 1}", columns, local=True)
+        del columns  # before the next are drawn
 
 
 def _beside(*blocks: Array) -> Callable[[Nodes], Array]:

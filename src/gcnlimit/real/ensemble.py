@@ -52,6 +52,7 @@ class Ensemble:
             self.fitted = []
             for member in members(self.views, labels):
                 self.fitted.append(Fitted.of(member, labels, weights, self.views.nodes))
+                del member  # with its columns, before those of the next
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
         found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
