@@ -182,11 +182,7 @@ def graph_rows(adjacency: Any) -> Any:
 
 
 def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:
-    """Mean of `first - second`, both 0 or 1 on the same nodes, and its standard error.
-
-    >>> difference(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]), np.full(4, 0.25))
-    (0.25, 0.25)
-    """
+    """Mean of `first - second` on the same nodes, and its standard error."""
     apart = np.asarray(first, float) - np.asarray(second, float)
     mean = float(share @ apart)
     return mean, math.sqrt(float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1))

@@ -80,11 +80,7 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
 
 
 def pair(outputs: Array) -> Array:
-    """One column for each class, two classes included; a tie goes to the first.
-
-    >>> pair(np.array([[2.0], [-1.0]])).argmax(axis=1)
-    array([1, 0])
-    """
+    """One column for each class, two classes included; a tie goes to the first."""
     return np.concatenate([np.zeros_like(outputs), outputs], axis=-1) if outputs.shape[-1] == 1 else outputs
 
 

@@ -30,9 +30,6 @@ class Scaling(NamedTuple):
     r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None.
 
     `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
-
-    >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
-    array([[0.6, 0.8]])
     """
 
     how: str | None
