@@ -84,7 +84,7 @@ def _ridge(task: Task, offered: list[Network], here: dict[str, Any], there: dict
 
 def operator_kind(task: Task) -> str:
     """Operator of linear networks: that of the paper, or one divided by the degrees where the model has hubs."""
-    return "paper" if task.observation.data.degrees is None else "centred"
+    return "none" if task.observation.data.degrees is None else "centred"
 
 
 def features_alone(task: Task) -> Array:
@@ -99,14 +99,14 @@ def features_alone(task: Task) -> Array:
 
 def label_propagation(task: Task) -> Array:
     r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` chosen on validation nodes."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     trials = {s: _validated(task, _spread(S, _on(task, task.train_mask), s)) for s in _SPREAD}
     return _spread(S, task.targets, max(trials, key=lambda s: trials[s]))
 
 
 def correct_and_smooth(task: Task) -> Array:
     """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     base = task.features @ (task.features.T @ _on(task, task.train_mask))
     scale = _scale(task, base)
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
