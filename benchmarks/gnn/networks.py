@@ -13,8 +13,8 @@ import torch
 from scipy import sparse
 from torch.nn.functional import dropout, leaky_relu, relu
 
-from gcnlimit.graphs.operator import propagation
-from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph, has_hubs
+from gcnlimit.graphs.operator import has_hubs, propagation
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph
 
 HIDDEN, DROPOUT = 64, 0.5
 DECAYS = (5e-4, 5e-3)

@@ -20,7 +20,7 @@ def parts(data, seed, nodes=3000, degree=30):
 
 
 def with_numbers(data, layers, *numbers):
-    network = MessagePassing(data.classes.count, layers, memory="exact", sizes=not data.classes.equal)
+    network = MessagePassing(data.classes.count, layers, sizes=not data.classes.equal)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor(numbers)
         network.bias.copy_(torch.log(torch.from_numpy(data.fractions)))
@@ -60,7 +60,7 @@ def test_layers_are_those_of_the_state_evolution(classes, degree, numbers):
 def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
     """Gains and sizes of the model itself: the accuracies of five graphs differ from those of message passing by chance."""
     data = gl.CSBM(alpha=2.5, lam=0.8, mu=1.6, rho=0.2, classes=classes)
-    network = MessagePassing(len(classes), 15, sizes=True, memory="exact")
+    network = MessagePassing(len(classes), 15, sizes=True)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor([0.8 * 2**0.5, 1.6, 1.6])
         network.bias.copy_(torch.log(torch.tensor(classes)))
