@@ -6,8 +6,7 @@ from scipy import sparse
 from scipy.stats import binom
 
 import gcnlimit as gl
-from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import StandardizedGraph, from_labels
 from gcnlimit.real.estimate import estimate_standard
 from gcnlimit.real.likelihood import Posteriors, from_likelihood
 from validation.estimate_coverage import NETWORK, compared, distance, drawn, sampled

@@ -16,7 +16,7 @@ import numpy as np
 from gcnlimit._validation import check_types
 from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
 from gcnlimit.errors import ParameterError, check_writable, writing
-from gcnlimit.graphs.npz import check_path
+from gcnlimit.graphs.dataset import check_path
 from gcnlimit.results.show import table
 
 ENDINGS = (".json", ".csv")

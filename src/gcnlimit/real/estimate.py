@@ -15,8 +15,7 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs

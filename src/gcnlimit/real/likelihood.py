@@ -10,9 +10,8 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.graphs.from_labels import Signals, from_labels
 from gcnlimit.graphs.operator import weight_unit
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.results.performance import Status
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
