@@ -50,7 +50,7 @@ class Graph:
     @cached_property
     def normalized(self) -> SymmetricOperator:
         r"""Operator :math:`D^{-1/2}(A + 1)D^{-1/2}`."""
-        return as_operator(propagation(self.both, "normalized").operator.matrix).to(self.device)
+        return as_operator(propagation(self.both, "symmetric").operator.matrix).to(self.device)
 
     @cached_property
     def centred(self) -> SymmetricOperator | TwoGraphs:

@@ -96,14 +96,14 @@ def features_alone(task: Task) -> Array:
 
 def label_propagation(task: Task) -> Array:
     r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` chosen on validation nodes."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     trials = {s: _validated(task, _spread(S, _on(task, task.train_mask), s)) for s in _SPREAD}
     return _spread(S, task.targets, max(trials, key=lambda s: trials[s]))
 
 
 def correct_and_smooth(task: Task) -> Array:
     """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     base = task.features @ (task.features.T @ _on(task, task.train_mask))
     known, wanted = base[task.val_mask], task.targets[task.val_mask]
     scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))  # to the unit of the targets, by least squares

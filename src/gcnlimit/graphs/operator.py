@@ -14,6 +14,7 @@ from scipy.linalg import eigh_tridiagonal
 from gcnlimit._values import Array
 from gcnlimit.filters.action import norm
 from gcnlimit.graphs.check import is_symmetric
+from gcnlimit.normalization import as_normalization
 
 _STEPS = 500  # for the largest eigenvalue, at most
 
@@ -40,6 +41,12 @@ class SparsePlusRankOne:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return (self.matrix.shape[0], self.matrix.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the matrix."""
+        found: np.dtype[Any] = self.matrix.dtype
+        return found
 
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
@@ -134,17 +141,20 @@ def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
 
 
-def without_degrees(graph: Any, least: float = 0.0, tau: float = 0.0) -> SparsePlusRankOne:
-    r"""Operator :math:`D^{-1/2} (A - DD^T/2m) D^{-1/2}` of a symmetric graph: normalized, less its top eigenvector.
+def without_degrees(
+    graph: Any, least: float = 0.0, tau: float = 0.0, left: float = 0.5, right: float = 0.5
+) -> SparsePlusRankOne:
+    r"""Operator :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}` of a symmetric graph, `left` and `right` the exponents.
 
-    Where degrees divide, `tau` times their mean is added, and those below `least` count as this, since a few leaves have
-    large eigenvalues of their own.
+    By default it is the normalized one, less its top eigenvector. Where degrees divide, those below `least` count as this,
+    since a few leaves have large eigenvalues of their own.
     """
     degrees = np.asarray(graph.sum(axis=1))
-    factor = _inverse_power(np.maximum(degrees, least) + tau * degrees.mean(), 0.5)
-    scale = sparse.diags_array(factor)
-    mean = degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
-    return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
+    more = np.maximum(degrees, least) + tau * degrees.mean()
+    rows, columns = (_inverse_power(more, power) for power in (left, right))
+    matrix = (sparse.diags_array(rows) @ graph @ sparse.diags_array(columns)).tocsr()
+    mean = degrees / max(float(degrees.sum()), 1e-300) ** 0.5
+    return SparsePlusRankOne(matrix, mean * rows, mean * columns, symmetric=left == right)
 
 
 def undirected(graph: Any) -> Any:
@@ -159,7 +169,7 @@ def has_hubs(graph: Any) -> bool:
 
 
 class Propagation(NamedTuple):
-    """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
+    """Operator :math:`S` of real eigenvalues that propagates features, and a bound `radius` of these."""
 
     operator: SparsePlusRankOne
     radius: float
@@ -169,28 +179,33 @@ class Propagation(NamedTuple):
         return self if self.radius == 1.0 else Propagation(self.operator / self.radius, 1.0)
 
 
-def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propagation:
+def propagation(graph: Any, normalization: object = "centred", loops: bool = True) -> Propagation:
     r"""Operator :math:`S` of an adjacency matrix :math:`A` that has been checked; a directed one becomes :math:`\max(A, A^T)`.
 
-    - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
+    - ``"symmetric"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
       the identity is added, in the unit of the weights.
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
-    - ``"regularized"``: ``"centred"`` with the mean degree added to :math:`D` where it divides.
-    - ``"paper"``: `centred`, of the whole graph alike (Eq. 1.3).
+    - ``"random-walk"``, or another pair of exponents :math:`(p, 1 - p)`: :math:`D^{-p} (A + 1) D^{p-1}`, of the same eigenvalues.
+    - ``"regularized"`` and all others: `without_degrees`; :math:`\tau` that is not given is 1.
+    - ``"none"``: `centred`, of the whole graph alike (Eq. 1.3).
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
-    >>> S = propagation(path, "normalized", loops=False)
+    >>> S = propagation(path, "symmetric", loops=False)
     >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
     (array([1., 2., 1.]), 1.0)
     """
     graph = undirected(graph)
-    if kind == "paper":
+    given = as_normalization("symmetric" if normalization == "centred" else normalization)
+    left, right, tau = given.left, given.right, 1.0 if given.tau is None else given.tau
+    if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))
     if loops:
         graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
-    if kind == "normalized":
-        return Propagation(SparsePlusRankOne(normalized(graph), symmetric=True), 1.0)
-    return _bounded(without_degrees(graph, tau=1.0 if kind == "regularized" else 0.0))
+    if left + right == 1.0 and tau == 0.0 and normalization != "centred":
+        return Propagation(SparsePlusRankOne(normalized(graph, left, right), symmetric=left == right), 1.0)
+    half = 0.5 * (left + right)
+    similar = _bounded(without_degrees(graph, 0.0, tau, half, half))
+    return similar if left == right else similar._replace(operator=without_degrees(graph, 0.0, tau, left, right))
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:

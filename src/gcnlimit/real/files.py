@@ -42,13 +42,6 @@ def read(
         Columns of either table to leave out.
     undirected
         Whether an edge counts in both directions, however it is listed.
-
-    Examples
-    --------
-    >>> read("g.doc")
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: path = 'g.doc' is not a known kind of file; use .npz, or a list of edges as .csv
     """
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):

@@ -27,7 +27,7 @@ def amp(
     instance: Instance | Observation,
     *,
     to: Instance | Observation | None = None,
-    start: Literal["labels", "truth"] = "labels",
+    start: Literal["labels", "truth"] | Inference = "labels",
     max_iterations: int = 200,
     tol: float = 1e-6,
     damping: float = 0.0,
@@ -57,7 +57,8 @@ def amp(
         Another instance with the same class means, drawn by ``sample(..., beside=instance)``: the features of both give these one
         posterior, and the answer is that on `to` (Eq. 10.16).
     start
-        ``"labels"``, with a little noise on other nodes, or ``"truth"``, which reaches the other fixed point of a hard phase.
+        ``"labels"``, with a little noise on other nodes; ``"truth"``, which reaches the other fixed point of a hard phase; or an
+        earlier answer, to go on from.
     max_iterations, tol
         Stop when the root mean square change of :math:`\hat Y`, over one less `damping`, is below `tol`.
     damping
@@ -85,7 +86,10 @@ def amp(
     place = observations[0].device(device)
     with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
         iteration = _Iteration(observations, place)
-        iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+        if isinstance(start, Inference):
+            iteration.go_on(start)
+        else:
+            iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
         ended = iterate(lambda: iteration.step(keep), steps, tol)
         entropy = iteration.free_entropy()
     scores = iteration.split(iteration.prior + iteration.evidence)[-1]
@@ -145,6 +149,13 @@ class _Iteration:
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal(shape)
         parts = zip(self.split(1e-2 * noise), self.graphs, strict=True)
         return np.concatenate([part @ graph.codes.T for part, graph in parts])
+
+    def go_on(self, posterior: Inference) -> None:
+        """Take up the state of an earlier answer on one graph."""
+        known = np.isneginf(self.prior)
+        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(known, 0.0, self.prior)
+        self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
+        self.features.centroids = posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
 
     def means(self) -> Array:
         """Posterior means of the codes."""
