@@ -79,8 +79,10 @@ def evaluate(
     from gcnlimit.sweeps.plan import Plan
     from gcnlimit.sweeps.producers import Producer
     from gcnlimit.sweeps.run import missing, runner
-    from gcnlimit.sweeps.store import Store
+    from gcnlimit.sweeps.store import Store, describe
 
+    if not callable(model):
+        raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
     chosen = as_problems(problems)
     check_size(size)
     if seed is not None:
@@ -92,7 +94,7 @@ def evaluate(
         name=named,
         evaluate=functools.partial(_measure, model),
         allowed=("problem", "graph", "size", "given"),
-        identity=json.dumps([VERSION, _identity(model, store)]),
+        identity=json.dumps([VERSION, named if store is None else describe(model)]),
     )
     plan = Plan(producer, axes, None, None, {"size": size, "given": seed})
     run = runner(producer, whole("workers", workers, low=1))
@@ -140,14 +142,3 @@ def _run(name: str, size: str, block: Block, columns: Columns) -> Run:
 def _name(model: object) -> str:
     inner = model.func if isinstance(model, functools.partial) else model
     return str(getattr(inner, "__name__", type(inner).__name__))
-
-
-def _identity(model: Model, store: object) -> str:
-    """What distinguishes the model from another in a store: its code."""
-    if not callable(model):
-        raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
-    if store is None:
-        return _name(model)
-    from gcnlimit.sweeps.store import describe
-
-    return describe(model)
