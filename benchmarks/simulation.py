@@ -23,7 +23,7 @@ from benchmarks.measure import peak, row, timed
 from gcnlimit._runtime.threads import threads
 from gcnlimit.losses import Logistic
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.rows import training_rows
+from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)

@@ -54,7 +54,12 @@ if __name__ == "__main__":
     parser.add_argument("--problem", dest="problems", default="reference", choices=known)
     parser.add_argument("--size", default="small", choices=gl.benchmark.SIZES)
     parser.add_argument("--graphs", type=int, default=3)
-    scores = gl.benchmark.evaluate(trained, name="my network", **vars(parser.parse_args()))
+    parser.add_argument("--out", help="file of the results, such as mine.json")
+    given = vars(parser.parse_args())
+    out = given.pop("out")
+    scores = gl.benchmark.evaluate(trained, name="my network", **given)
+    if out is not None:
+        scores.save(out)
     line, exact = scores.lines[0], known[scores.lines[0].problem].exact
     print(scores, f"best one filter {exact.linear:.3f}, best possible {exact.bayes:.3f}", sep="\n")
     print(f"Conclusion: {exact.bayes - line.accuracy:.3f} +- {line.standard_error:.3f} of accuracy is left to gain.")

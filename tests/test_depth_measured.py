@@ -5,6 +5,7 @@ import pytest
 from problems import GRAPHS
 
 import gcnlimit as gl
+from validation.measured_order_functions import measure_order_functions
 
 X = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 
@@ -28,9 +29,7 @@ def test_correlations_and_responses_are_those_of_sampled_networks(graph, gcn):
     depths = X if isinstance(gcn.filter, gl.Diffusion) else None
     predicted = gl.depth.order_functions(data, gcn, depths).as_dict()
     runs = [
-        gl.depth.measure_order_functions(
-            gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k
-        ).as_dict()
+        measure_order_functions(gl.sample(data, nodes=700, degree=60, seed=k), gcn, depths, probes=8, seed=k).as_dict()
         for k in range(16)
     ]
     for name, expected in predicted.items():

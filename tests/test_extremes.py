@@ -33,11 +33,6 @@ def _graph(v):
     return it.features * v["scale"], y, it.adjacency
 
 
-def _entropy(v):
-    data, gcn = _data(v), gl.GCN(gl.Residual([v["c"]]), reg=1.0, symmetrize=False)
-    return gl.theory.free_entropy(data, gcn, gl.predict(data, gcn).order_parameters.layers)
-
-
 FUNCTIONS = {
     "predict": (lambda v: gl.predict(_data(v), _gcn(v), tol=v["tol"]), DATA | {"t": 1.0, "reg": 1.0, "tol": 1e-8}),
     "predict directed": (
@@ -143,11 +138,6 @@ FUNCTIONS = {
         lambda v: gl.depth.learning_rate(_data(v), _gcn(v), signals=[3.0, v["top"]]),
         DATA | {"t": 1.0, "top": 4.0},
     ),
-    "measure_order_functions": (
-        lambda v: gl.depth.measure_order_functions(_instance(DATA), _gcn(v), [v["x"]], probes=v["probes"]),
-        {"t": 1.0, "x": 0.5, "probes": 4},
-    ),
-    "free_entropy": (_entropy, DATA | {"c": 1.0}),
     "recommend": (lambda v: gl.recommend(*_graph(v)), {"scale": 1.0}),
     "hard_phase": (lambda v: gl.limits.hard_phase(v["classes"]), {"classes": 5}),
     "from_homophily": (

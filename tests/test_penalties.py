@@ -143,5 +143,3 @@ def test_what_a_penalty_is_not_for_is_refused():
     gcn = gl.GCN(gl.Residual([1.0]), reg=1.0, penalty=gl.ElasticNet(0.5))
     with pytest.raises(gl.ParameterError, match="needs penalty"):
         gl.theory.large_reg_expansion(DATA, gcn)
-    with pytest.raises(gl.ParameterError, match="needs penalty"):
-        gl.theory.free_entropy(DATA, gcn, gl.predict(DATA, gcn).order_parameters.layers)

@@ -11,7 +11,7 @@ import pytest
 import gcnlimit as gl
 from gcnlimit._runtime import threads as _threads
 from gcnlimit._runtime.processes import process_pool, run
-from gcnlimit.simulation.train.rows import training_rows
+from gcnlimit.simulation.train.products import training_rows
 
 FILTERS = [gl.Diffusion([0.7, -1.2]), gl.Polynomial([[1.0, 0.5, 0.3], [0.0, 1.0, 2.0]])]
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from gcnlimit import CSBM, GCN, Hinge, Logistic, Square
+from gcnlimit.filters import Chain
 from gcnlimit.results.order_parameters import OrderFunctions, Weights
 
 
@@ -45,14 +46,20 @@ def logistic_averages(mean, deviation, v):
 AVERAGES = {Square: square_averages, Hinge: hinge_averages, Logistic: logistic_averages}
 
 
+def chain_of(data: CSBM, gcn: GCN) -> Chain:
+    """Chain of layers that stands for the filter, to twelve digits."""
+    signal = float(data.effective_signal(gcn.symmetrize))
+    size = max(abs(signal), 1.0)
+    if gcn.symmetrize or not data.directed:
+        return gcn.filter.chain(accuracy=1e-12, radius=size + 1.0 / size)
+    return gcn.filter.directed_chain(signal, accuracy=1e-12)
+
+
 def apply_equations(data: CSBM, gcn: GCN, p: OrderFunctions) -> OrderFunctions:
     """Apply the equations once to the order parameters of the layers and weights of one point; return the new ones."""
     symmetric = gcn.symmetrize or not data.directed
     signal = float(data.effective_signal(gcn.symmetrize))
-    radius = max(abs(signal), 1.0) + (1.0 / max(abs(signal), 1.0) if symmetric else 0.0)
-    filter = gcn.filter
-    chain = filter.chain(accuracy=1e-12, radius=radius) if symmetric else filter.directed_chain(signal, accuracy=1e-12)
-    b, c, g = chain
+    b, c, g = chain_of(data, gcn)
     K = len(b)
     D = np.eye(K + 1) - np.diag(c, -1)
     if symmetric:

@@ -12,7 +12,7 @@ from scipy.stats import norm, qmc
 import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.numerics.gaussian import roc_area
-from gcnlimit.simulation.measure import hit_rate
+from gcnlimit.simulation.measure import hits_of
 from gcnlimit.theory.decision import log_error
 from gcnlimit.theory.large_reg import margins, symmetric_averages
 
@@ -118,8 +118,8 @@ class OneHot(Case):
         i = gl.sample(self.data, nodes, None, seed)
         f, test = gl.fit(i, self.gcn), ~i.train_mask
         return {
-            "test_accuracy": hit_rate(
-                self.scores(f.outputs + f.bias)[test], Classes.of((0.5, 0.3, 0.2)).index_of(i.labels)[test]
+            "test_accuracy": np.mean(
+                hits_of(self.scores(f.outputs + f.bias)[test], Classes.of((0.5, 0.3, 0.2)).index_of(i.labels)[test])
             )
         }
 
@@ -212,7 +212,11 @@ class Principal(Case):
         _, vectors = np.linalg.eigh(i.observation.operator(True) @ np.eye(nodes))
         Y, top = Classes.of(3).codes_of(i.labels), vectors[:, -2:]
         left, _, right = np.linalg.svd(top.T @ Y)
-        return {"accuracy": hit_rate(top @ left @ right @ Classes.of(3).codes.T, Classes.of(3).index_of(i.labels))}
+        return {
+            "accuracy": float(
+                np.mean(hits_of(top @ left @ right @ Classes.of(3).codes.T, Classes.of(3).index_of(i.labels)))
+            )
+        }
 
 
 @dataclasses.dataclass

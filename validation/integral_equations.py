@@ -2,7 +2,7 @@ r"""The paper's integral equations for the continuous network, as a check that i
 
 On :math:`n` Gauss-Legendre nodes of [0, 1] a function is known by its values, and beside them by the weight of a
 :math:`\delta` at the end where the loss (backward functions, read from 1 to 0) or the features (forward functions) enter:
-`gcnlimit.theory.depth.finite_reg` treats both together, so that each equation below reads as in the paper. Two misprints
+`GaussGrid` treats both together, so that each equation below reads as in the paper. Two misprints
 are corrected: the source of :math:`Q_h` is :math:`Q_w\, \delta(x,z)`, and :math:`V_w = 1/(r\alpha)`. On a directed graph
 :math:`Q_{qh}` does not act on itself, and its resolvent is that of the plain derivative, 1.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -22,8 +23,9 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.theory.depth import resolvents
-from gcnlimit.theory.depth.finite_reg import GaussGrid
 from gcnlimit.theory.depth.order_functions import order_functions
+
+Kernel = Callable[[Array], Array]
 
 _LEAST = 1e-100  # time whose square is a number
 
@@ -57,6 +59,53 @@ def integral_residuals(data: CSBM, gcn: GCN, nodes: int = 24) -> dict[str, float
             f"t = {gcn.filter.t!r} is not allowed here; residuals relative to t^2 need |t| >= {_LEAST:g}"
         )
     return _Equations(data, gcn, GaussGrid.of(whole("nodes", nodes, low=1, high=1000))).residuals()
+
+
+@dataclass(frozen=True)
+class GaussGrid:
+    r"""Gauss-Legendre nodes `x` and weights `w` on [0, 1].
+
+    A forward source is the vector of its :math:`\delta(x)` and its values at the nodes; a convolution
+    :math:`\int_{0^-}^x \kappa(x - x') f(x') dx'` of it is read at the nodes and at the end :math:`x = 1`.
+    """
+
+    x: Array
+    w: Array
+
+    @classmethod
+    def of(cls, n: int) -> GaussGrid:
+        """Grid of `n` nodes."""
+        x, w = np.polynomial.legendre.leggauss(n)
+        return cls((x + 1.0) / 2.0, w / 2.0)
+
+    @cached_property
+    def ends(self) -> Array:
+        """Nodes, and the end."""
+        return np.append(self.x, 1.0)
+
+    @cached_property
+    def where(self) -> Array:
+        """Points of [0, x] at which an integral up to x is sampled: 0 for the delta, then scaled nodes."""
+        return np.concatenate([np.zeros((self.ends.size, 1)), np.multiply.outer(self.ends, self.x)], axis=1)
+
+    @cached_property
+    def sampling(self) -> Array:
+        """Matrices from a source to its weighted samples on [0, x], interpolated between the nodes."""
+        n = self.x.size
+        matrices = np.zeros((n + 1, n + 1, n + 1))
+        matrices[:, 0, 0] = 1.0
+        matrices[:, 1:, 1:] = self.interpolation(self.where[:, 1:]) * np.multiply.outer(self.ends, self.w)[:, :, None]
+        return matrices
+
+    def convolution(self, kernel: Kernel) -> Array:
+        """Matrix of the convolution with a kernel, from a source to the values at the nodes and at the end."""
+        return np.asarray(np.einsum("il,ila->ia", kernel(self.ends[:, None] - self.where), self.sampling))
+
+    def interpolation(self, x: Array) -> Array:
+        """Matrix from values at the nodes to values at other depths."""
+        n = self.x.size
+        basis, there = (np.polynomial.legendre.legvander(2.0 * depths - 1.0, n - 1) for depths in (self.x, x))
+        return np.asarray(there @ np.linalg.inv(basis))
 
 
 class _Equations:

@@ -13,8 +13,8 @@ import torch
 from scipy import sparse
 from torch.nn.functional import dropout, leaky_relu, relu
 
-from gcnlimit.graphs.operator import propagation
-from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph, has_hubs
+from gcnlimit.graphs.operator import has_hubs, propagation
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, as_operator, from_graph
 
 HIDDEN, DROPOUT = 64, 0.5
 DECAYS = (5e-4, 5e-3)
@@ -50,7 +50,7 @@ class Graph:
     @cached_property
     def normalized(self) -> SymmetricOperator:
         r"""Operator :math:`D^{-1/2}(A + 1)D^{-1/2}`."""
-        return as_operator(propagation(self.both, "normalized").operator.matrix).to(self.device)
+        return as_operator(propagation(self.both, "symmetric").operator.matrix).to(self.device)
 
     @cached_property
     def centred(self) -> SymmetricOperator | TwoGraphs:

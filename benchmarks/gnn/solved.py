@@ -1,6 +1,6 @@
 """The simplest graph convolution, SGC (Wu et al. 2019), solved instead of trained: a control of physics, not of optimizers.
 
-    python -m benchmarks.gnn.solved --workers 8 --out study
+    python -m benchmarks.gnn.study --methods "SGC, solved" --workers 8 --out study
 
 The features :math:`S^K X` with :math:`S = D^{-1/2} (A + A^T + 1) D^{-1/2}` are those of the trained network, and so are the
 labels: the training nodes, without those of validation. Ridge regression with a free bias replaces gradient descent; `K` and
@@ -9,23 +9,14 @@ the regularization are chosen by exact leave-one-out.
 
 from __future__ import annotations
 
-import argparse
-from functools import partial
-from pathlib import Path
-
 import numpy as np
 from scipy import sparse
 
-from gcnlimit._runtime.processes import run
 from gcnlimit._values import Array
-from gcnlimit.benchmark.evaluate import evaluate
-from gcnlimit.benchmark.problems import SIZES, problems
-from gcnlimit.benchmark.scores import Scores, merge
 from gcnlimit.benchmark.task import Task
 from gcnlimit.graphs.operator import normalized
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, pair, targets
 
-NAME = "SGC, solved"
 POWERS = (1, 2, 4, 8)
 
 
@@ -51,28 +42,3 @@ def solved_sgc(task: Task) -> Array:
             bias = np.mean(Y - rows @ weights, axis=0)
             best, scores = gains[k], X @ weights + bias
     return pair(scores)
-
-
-def measure(name: str, given: argparse.Namespace) -> Scores:
-    """Accuracies on the graphs of one problem."""
-    return evaluate(solved_sgc, name, size=given.size, graphs=given.graphs, name=NAME, progress=False)
-
-
-def main() -> None:
-    """Measure it on every problem and save the scores."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", default="standard", choices=list(SIZES))
-    parser.add_argument("--graphs", type=int, default=5, help="graphs of each problem")
-    parser.add_argument("--workers", type=int, default=1, help="processes, a problem each")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the results")
-    given = parser.parse_args()
-    suite = [problem.name for problem in (*problems(), *problems(aside=True))]
-    found = run([partial(measure, name, given) for name in suite], given.workers)
-    given.out.mkdir(parents=True, exist_ok=True)
-    scores = merge([part for part in found if part is not None])
-    scores.save(given.out / "solved.json")
-    print(scores)
-
-
-if __name__ == "__main__":
-    main()

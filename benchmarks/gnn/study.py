@@ -17,16 +17,18 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gnn.solved import solved_sgc
 from gcnlimit._runtime.extras import need
 from gcnlimit._runtime.processes import run
 from gcnlimit.benchmark.evaluate import Model, evaluate
-from gcnlimit.benchmark.methods import METHODS, STRENGTHS, message_passing_network
+from gcnlimit.benchmark.methods import METHODS, message_passing_network
 from gcnlimit.benchmark.problems import SIZES, Problem, as_problems, problems
 from gcnlimit.benchmark.scores import Scores, merge
 from gcnlimit.benchmark.task import Task
 from gcnlimit.errors import GCNLimitError
 
 OWN = "message-passing-network"
+PROCESSOR: dict[str, Model] = {**{name: METHODS[name] for name in METHODS if name != OWN}, "SGC, solved": solved_sgc}
 ABLATIONS: dict[str, dict[str, Any]] = {
     f"{OWN}, no memory": {"memory": "none"},
     f"{OWN}, exact memory": {"memory": "exact"},
@@ -52,7 +54,6 @@ def main(arguments: list[str] | None = None) -> None:
     tasks = [partial(study_problem, name, known, given) for name in left]
     scores = merge([known, *(part for part in (run(tasks, given.workers) if tasks else []) if part is not None)])
     scores.save(given.out / "scores.json")
-    scores.save(given.out / "scores.csv")
     print(scores)
 
 
@@ -100,7 +101,7 @@ def _names(given: argparse.Namespace) -> list[str]:
     from benchmarks.gnn.networks import NETWORKS
 
     groups = {
-        "reference-methods": [name for name in METHODS if name != OWN],
+        "reference-methods": list(PROCESSOR),
         "networks": list(NETWORKS),
         "ablations": list(ABLATIONS),
     }
@@ -119,12 +120,10 @@ def _model(problem: Problem, name: str, given: argparse.Namespace) -> Model:
     import torch
 
     torch.set_num_threads(1)
-    if name == "linear-by-leave-one-out" and given.device != "cpu":
-        return partial(_linear, device=given.device)
     if name == OWN or name in ABLATIONS:
         return partial(_own_network, device=given.device, options=ABLATIONS.get(name, {}))
-    if name in METHODS:
-        return METHODS[name]
+    if name in PROCESSOR:
+        return PROCESSOR[name]
     setting = _setting(problem, name, given)
     return partial(_network, name=name, setting=setting, epochs=given.epochs, device=given.device)
 
@@ -150,13 +149,9 @@ def _network(task: Task, *, name: str, setting: dict[str, Any], epochs: int, dev
 
 
 def _own_network(task: Task, *, device: str, options: dict[str, Any]) -> Any:
-    return message_passing_network(task, device, **options)
+    from benchmarks.gnn.ablations import Ablated
 
-
-def _linear(task: Task, *, device: str) -> Any:
-    from benchmarks.gnn.device_ridge import linear_by_leave_one_out
-
-    return linear_by_leave_one_out(task, STRENGTHS, device)
+    return message_passing_network(task, device, kind=Ablated, **options)
 
 
 def _parsed(arguments: list[str] | None) -> argparse.Namespace:

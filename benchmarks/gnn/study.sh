@@ -23,11 +23,11 @@ study() {  # name of the step, then arguments
 if [ "$part" = card ]; then
     nvidia-cuda-mps-control -d || true  # processes share the card
     [ -f "$folder/time-cuda.json" ] || limited python -m benchmarks.network_time --device cuda --out "$folder/time-cuda.json"
-    study own --device cuda --workers 17 --methods "message-passing-network" linear-by-leave-one-out
+    study own --device cuda --workers 17 --methods message-passing-network
     known= study networks --device cuda --workers 17 --methods networks
     study ablations --device cuda --workers 4 --problems reference deep five-classes sparse --methods ablations
 else
     limited python -m benchmarks.gnn.make_record --workers 8 --out "$folder/record.json"
     OMP_NUM_THREADS=8 limited python -m benchmarks.network_time --threads 8 --out "$folder/time-cpu.json"
-    study reference --workers 8 --methods features label-propagation correct-and-smooth linear-by-theory amp belief-propagation
+    study reference --workers 8 --methods reference-methods
 fi

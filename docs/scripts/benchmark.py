@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import gcnlimit as gl
 from gcnlimit.benchmark.problems import as_problems, recorded
-from gcnlimit.benchmark.ranking import PUBLISHED, place
+from gcnlimit.benchmark.scores import PUBLISHED, place
 
 ROOT = Path(__file__).parent.parent.parent
 IMAGES = ROOT / "docs" / "images"

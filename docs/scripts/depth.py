@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from scipy.special import ndtr
 
 import gcnlimit as gl
-from gcnlimit.simulation.order_functions import measure_order_functions as measure
 from validation.integral_equations import integral_residuals
+from validation.measured_order_functions import measure_order_functions as measure
 
 IMAGES = Path(__file__).parents[1] / "images"
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)

@@ -1,4 +1,4 @@
-"""Along the depth: order functions, predicted and measured, resolvents, oversmoothing and learning rates.
+"""Along the depth: order functions, resolvents, oversmoothing and learning rates.
 
 >>> import gcnlimit as gl
 >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
@@ -6,14 +6,12 @@
 (3,)
 """
 
-from gcnlimit.simulation.order_functions import measure_order_functions
 from gcnlimit.theory.depth import resolvents
 from gcnlimit.theory.depth.order_functions import order_functions
 from gcnlimit.theory.depth.oversmoothing import learning_rate, oversmoothing
 
 __all__ = [
     "learning_rate",
-    "measure_order_functions",
     "order_functions",
     "oversmoothing",
     "resolvents",

@@ -1,11 +1,4 @@
-"""The suite as data sets of PyTorch Geometric.
-
-from gcnlimit.pyg import CSBMBenchmark
-
-dataset = CSBMBenchmark("data", "reference")
-data = dataset[0]          # x, edge_index, y, train_mask, val_mask, test_mask
-dataset.exact.bayes        # the best accuracy that any method can reach on the test nodes
-"""
+"""The suite as data sets of PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -26,11 +19,22 @@ __all__ = ["CSBMBenchmark"]
 
 
 class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
-    """Graphs of a problem of the suite, each with `train_mask`, `val_mask` and `test_mask`.
+    """Graphs of a problem of the suite, each with `x`, `edge_index`, `y`, `train_mask`, `val_mask` and `test_mask`.
 
-    The exact accuracies in `exact` count the labels of training and validation nodes together: no method exceeds
-    ``exact.bayes`` in the large-size limit, whatever it does with them. `root` is the folder in which the graphs are kept, `name`
-    that of the problem (:func:`gcnlimit.benchmark.problems` lists them), `size` ``"small"``, ``"standard"`` or ``"large"``.
+    The exact accuracies in `exact` count the labels of training and validation nodes together.
+
+    Parameters
+    ----------
+    root
+        Folder in which the graphs are kept.
+    name
+        Name of the problem, such as ``"reference"`` (:func:`gcnlimit.benchmark.problems` lists them).
+    size
+        ``"small"``, ``"standard"`` or ``"large"``.
+    graphs
+        Number of graphs.
+    transform, pre_transform
+        As in PyTorch Geometric.
     """
 
     def __init__(  # noqa: PLR0917
@@ -60,9 +64,8 @@ class CSBMBenchmark(InMemoryDataset):  # type: ignore[misc]
 
     def process(self) -> None:
         """Draw the graphs."""
-        drawn = [self._data(graph) for graph in range(self.graphs)]
-        ready = drawn if self.pre_transform is None else list(map(self.pre_transform, drawn))
-        self.save(ready, self.processed_paths[0])
+        change = self.pre_transform or (lambda one: one)
+        self.save([change(self._data(graph)) for graph in range(self.graphs)], self.processed_paths[0])
 
     def _data(self, graph: int) -> Data:
         task = self.problem.task(self.size, graph)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge
+from gcnlimit.benchmark import Ranking, Run, Scores, evaluate, merge, published
 from gcnlimit.benchmark.problems import as_problems
 from gcnlimit.benchmark.task import accuracy
 
@@ -151,11 +151,13 @@ def test_scores_that_are_not_real_numbers_are_refused_in_one_sentence(scores):
         accuracy(scores, np.array([0, 1]), np.ones(2, bool), classes=2)
 
 
-def test_a_problem_of_your_own_has_accuracies_and_no_share():
+def test_a_problem_of_your_own_has_accuracies_and_no_place():
     own = gl.benchmark.Problem("own", "another strength", gl.CSBM(4, 1.0, 3.0, 0.2))
     line = evaluate(lambda task: task.targets, own, size="small", graphs=1).lines[0]
     assert line.accuracy == 0.5
-    assert np.isnan(line.share)
+    assert np.isnan(line.place)
+    with pytest.raises(gl.ParameterError, match="bayes_optimal"):
+        own.exact  # noqa: B018
 
 
 @pytest.mark.parametrize("wrong", [{"problems": 3}, {"size": [3]}, {"seed": -1}, {"progress": "x"}, {"graphs": 0}])
@@ -172,8 +174,16 @@ def test_results_survive_the_disk_and_merge(tmp_path):
     for order in ("ab", "ba"):
         merged = merge([Scores.load(tmp_path / f"{name}.json") for name in order])
         assert merged.runs == (good,)
-    merged.save(tmp_path / "table.csv")
-    assert (tmp_path / "table.csv").read_text().splitlines()[1].startswith("mine,reference,small,1,0.9,inf")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_published_results_do_not_replace_mine_of_the_same_name(first):
+    mine = Scores(tuple(Run("GCN", "reference", "standard", graph, 0.9, 1.0) for graph in range(5)))
+    both = merge([mine, published()] if first else [published(), mine])
+    found = {line.method: line.accuracy for line in both.lines if line.problem == "reference"}
+    assert found["GCN"] == pytest.approx(0.9)
+    assert found["GCN, published"] < 0.89
+    assert found["GIN"] < 0.89
 
 
 @pytest.mark.parametrize(

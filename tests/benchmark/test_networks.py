@@ -1,16 +1,18 @@
-"""Networks of the study: sparse products are the layers of PyTorch Geometric, a device chooses as the processor does."""
+"""Networks of the study: sparse products are the layers of PyTorch Geometric, and what is known is not run again."""
 
 import numpy as np
 import pytest
 
 import gcnlimit as gl
-from gcnlimit.benchmark.methods import STRENGTHS, linear_by_leave_one_out
-from gcnlimit.benchmark.task import split
 
 torch = pytest.importorskip("torch")
 pyg = pytest.importorskip("torch_geometric.nn")
 
-from benchmarks.gnn import device_ridge, networks, study  # noqa: E402
+from benchmarks.gnn import networks, study  # noqa: E402
+from benchmarks.gnn.ablations import Ablated  # noqa: E402
+from gcnlimit.nn import MessagePassing, message_passing_scores  # noqa: E402
+
+KINDS = (MessagePassing, Ablated)
 
 
 def graph():
@@ -37,11 +39,11 @@ def test_layers_are_those_of_torch_geometric(ours, theirs, operator, sizes):
         assert torch.allclose(one(*start, getattr(parts, operator)), other(*start, parts.edges), atol=1e-5)
 
 
-def test_a_device_chooses_the_linear_network_that_the_processor_chooses():
-    seed = np.random.SeedSequence(5)
-    task = split(gl.sample(gl.CSBM(4, 1.2, 3.0, 0.3), 400, 20, seed, dtype=np.float32), "own", seed)
-    found = device_ridge.linear_by_leave_one_out(task, STRENGTHS, "cpu")
-    assert np.allclose(found, linear_by_leave_one_out(task), atol=1e-4)
+def test_the_network_with_nothing_left_out_is_the_network():
+    data = gl.sample(gl.CSBM(4, 1.2, 3.0, 0.3), nodes=200, degree=20, seed=0)
+    known = np.where(data.train_mask, data.labels > 0, -1)
+    both = [message_passing_scores(data.features, data.adjacency, known, layers=3, kind=kind) for kind in KINDS]
+    assert np.array_equal(*both)
 
 
 def test_results_that_are_known_are_not_computed_again(tmp_path):

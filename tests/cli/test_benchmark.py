@@ -2,11 +2,9 @@
 
 import json
 
-import pytest
 from click.testing import CliRunner
 
 from gcnlimit.benchmark.problems import as_problems
-from gcnlimit.benchmark.scores import Run, Scores
 from gcnlimit.cli.app import app
 
 
@@ -42,12 +40,3 @@ def test_an_unknown_method_is_named():
     done = CliRunner().invoke(app, ["benchmark", "--run", "magic"])
     assert done.exit_code == 2
     assert "magic" in done.output
-
-
-def test_published_results_do_not_replace_mine_of_the_same_name(tmp_path):
-    file = tmp_path / "mine.json"
-    runs = tuple(Run("GCN", "reference", "standard", graph, 0.9, 1.0) for graph in range(5))
-    Scores(runs).save(file)
-    rows = {row["method"]: row for row in answer("--merge", str(file), "--published", "--problem", "reference")}
-    assert rows["GCN"]["reference"] == pytest.approx(0.9)
-    assert rows["GCN, published"]["reference"] < 0.89

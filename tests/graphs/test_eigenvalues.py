@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gcnlimit.graphs.eigenvalues import largest_eigenvalue, quadrature, top_eigenvalues
-from gcnlimit.graphs.operator import SparsePlusRankOne, centred, normalized
+from gcnlimit.graphs.operator import (
+    SparsePlusRankOne,
+    centred,
+    largest_eigenvalue,
+    normalized,
+    quadrature,
+    top_eigenvalues,
+)
 
 rng = np.random.default_rng(0)
 BLOCKS = np.kron(np.eye(6), np.ones((50, 50))) - np.eye(300)
@@ -51,7 +57,7 @@ def test_random_vectors_give_the_moments_of_the_spectrum():
         assert abs(np.mean(moments) - exact) < 4 * np.std(moments, ddof=1) / np.sqrt(20)
 
 
-@pytest.mark.parametrize("u, v", [(None, None), (0.3, None), ("rows", None), ("rows", "columns"), (0.3, "columns")])
+@pytest.mark.parametrize("u, v", [(None, None), (0.3, None), ("rows", "columns")])
 def test_products_and_transposes_are_those_of_the_dense_matrix(u, v):
     matrix = rng.standard_normal((7, 7))
     vectors = {"rows": rng.standard_normal(7), "columns": rng.standard_normal(7)}

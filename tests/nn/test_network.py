@@ -12,31 +12,44 @@ from gcnlimit.nn import MessagePassing, from_edge_index, from_graph, train  # no
 DATA = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
 
 
-def parts(data, seed, nodes=3000):
-    i = gl.sample(data, nodes=nodes, degree=30, seed=seed, dtype=np.float32)
-    labels = (i.labels > 0).astype(int)
+def parts(data, seed, nodes=3000, degree=30):
+    i = gl.sample(data, nodes=nodes, degree=degree, seed=seed, dtype=np.float32)
+    labels = (i.labels > 0).astype(int) if data.classes.two else data.classes.index_of(i.labels)
     known = np.where(i.train_mask, labels, -1)
     return i, torch.from_numpy(i.features), from_graph(i.adjacency), torch.from_numpy(known), labels
 
 
-def with_numbers(layers, *numbers):
-    network = MessagePassing(2, layers, memory="exact")
+def with_numbers(data, layers, *numbers):
+    network = MessagePassing(data.classes.count, layers, sizes=not data.classes.equal)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor(numbers)
+        network.bias.copy_(torch.log(torch.from_numpy(data.fractions)))
     return network
 
 
-@pytest.mark.parametrize("numbers", [(2.0**0.5, 2.0, 2.0), (0.9, 1.0, 0.3)])
-def test_layers_are_those_of_the_state_evolution(numbers):
+MATCHED = (2.0**0.5, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "classes, degree, numbers",
+    [
+        (2, 30, MATCHED),
+        (2, 30, (0.9, 1.0, 0.3)),
+        ((0.25, 0.75), 200, (2.2, 1.0, 0.5)),
+        ((0.5, 0.3, 0.2), 200, MATCHED),
+    ],
+)
+def test_layers_are_those_of_the_state_evolution(classes, degree, numbers):
     """Four graphs, four depths: accuracies within four standard errors of the exact ones, matched or not."""
+    data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=classes)
     graph, features, shrinkage = numbers
-    exact = gl.theory.message_passing(DATA, 4, graph=graph, features=features, shrinkage=shrinkage).test_accuracy
+    exact = gl.theory.message_passing(data, 4, graph=graph, features=features, shrinkage=shrinkage).test_accuracy
     found = []
     for seed in range(4):
-        i, x, S, known, labels = parts(DATA, seed)
+        i, x, S, known, labels = parts(data, seed, degree=degree)
         for depth in range(1, 5):
             with torch.no_grad():
-                right = with_numbers(depth, *numbers)(x, S, known, known >= 0).argmax(1).numpy() == labels
+                right = with_numbers(data, depth, *numbers)(x, S, known, known >= 0).argmax(1).numpy() == labels
             found.append(right[~i.train_mask].mean())
     found = np.reshape(found, (4, 4))
     error = np.maximum(found.std(axis=0, ddof=1) / 2, np.sqrt(exact * (1 - exact) / (4 * 2700)))
@@ -47,7 +60,7 @@ def test_layers_are_those_of_the_state_evolution(numbers):
 def test_matched_numbers_reach_message_passing_on_unequal_classes(classes):
     """Gains and sizes of the model itself: the accuracies of five graphs differ from those of message passing by chance."""
     data = gl.CSBM(alpha=2.5, lam=0.8, mu=1.6, rho=0.2, classes=classes)
-    network = MessagePassing(len(classes), 15, sizes=True, memory="exact")
+    network = MessagePassing(len(classes), 15, sizes=True)
     with torch.no_grad():
         network.numbers[0, :3] = torch.tensor([0.8 * 2**0.5, 1.6, 1.6])
         network.bias.copy_(torch.log(torch.tensor(classes)))

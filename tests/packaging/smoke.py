@@ -61,7 +61,7 @@ def everything() -> None:
     _run("figure", "learning-rates", "--trials", "0")
     given = gl.sample(DATA, nodes=300, degree=20, seed=0)
     X, y, A = given.observation.features, given.observation.train_labels, given.observation.adjacency
-    assert given.to_networkx().number_of_nodes() == 300
+    assert gl.real.to_networkx(given.to_dataset()).number_of_nodes() == 300
     assert gl.GraphClassifier().fit(X, y, graph=A).predict(X, graph=A).shape == (300,)
     assert callable(gcnlimit.explorer.app.serve)
 

@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import gcnlimit as gl
 from gcnlimit.graphs.labels import as_labels
 from gcnlimit.graphs.operator import propagation
+from gcnlimit.normalization import Normalization
 from gcnlimit.real.bank import members
-from gcnlimit.real.classifier import NORMALIZATIONS
-from gcnlimit.real.leave_one_out import Ridge, correct, soft_average, targets
+from gcnlimit.real.leave_one_out import Average, Ridge, correct, sharpened, soft_weights, targets
 from gcnlimit.real.views import Views
 
 
@@ -63,6 +63,18 @@ def test_the_smaller_gram_matrix_is_as_good():
     assert np.allclose(by_rows.left_out(Y, reg), by_columns.left_out(Y, reg), atol=1e-9)
 
 
+def test_many_rows_are_as_exact_as_single_precision():
+    """Above a thousand rows the largest matrices are in single precision; the last rows have no weight to speak of."""
+    rng = np.random.default_rng(2)
+    Z, Y = rng.standard_normal((900, 30)), rng.standard_normal((900, 2))
+    weights = np.append(np.ones(900), np.full(200, 1e-9))
+    reg = np.array([0.01, 1.0])
+    small, large = Ridge(Z), Ridge(np.vstack([Z, Z[:200]]), weights)
+    reg_large = reg * small.scale / large.scale
+    found = large.left_out(np.vstack([Y, Y[:200]]), reg_large)[:, :900]
+    assert np.allclose(found, small.left_out(Y, reg), atol=1e-5)
+
+
 @pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.full((6, 3), 0.1), np.full((6, 9), 0.1), np.full((6, 1), 1e6)])
 def test_equal_rows_predict_the_mean(rows):
     """Their spread is rounding, in units of which weights and outputs elsewhere would be astronomical."""
@@ -84,19 +96,33 @@ def test_labelled_nodes_that_are_alike_say_nothing_elsewhere():
     assert gl.GraphClassifier().fit(X, hidden, graph=A).predict_proba() == pytest.approx(0.5, abs=1e-6)
 
 
-@pytest.mark.parametrize("normalization", ["auto", "symmetric", "regularized", "none"])
+@pytest.mark.parametrize(
+    "normalization", ["auto", "symmetric", "regularized", "none", "random-walk", (0.2, 0.4), Normalization(1, 0, 0.5)]
+)
 @pytest.mark.parametrize("filter", ["pagerank", "diffusion", "hops", gl.Diffusion(0.7), gl.Residual([1.0])])
 def test_outputs_are_those_of_the_dense_formula(normalization, filter):
     """The network g(S) X W + b with the coefficients found, from a dense matrix function."""
     X, _, y, A = problem(directed=True)
     model = gl.GraphClassifier(filter, normalization=normalization, scale=None).fit(X, y, graph=A)
-    S = propagation(sparse.csr_array(A), NORMALIZATIONS[model.normalization_])
+    S = propagation(sparse.csr_array(A), model.normalization_)
     S = (S if isinstance(filter, gl.Filter) else S.unit()).operator @ np.eye(len(X))
     if model.filter_ is None:
         Z = np.hstack([np.linalg.matrix_power(S, k) @ X for k in range(model.hops_ + 1)])
     else:
         Z = _function(model.filter_, S) @ X
     assert np.allclose(Z @ model.coef_.T + model.intercept_, model.decision_function(), atol=1e-5)
+
+
+@pytest.mark.parametrize("normalization", ["random-walk", (0.2, 0.4)])
+def test_indicators_are_propagated_by_the_transpose(normalization):
+    """More features than labelled nodes: the other route to the same rows."""
+    X, _, y, A = problem(width=50)
+    model = gl.GraphClassifier(gl.PageRank(0.5), normalization=normalization, scale=None).fit(X, y, graph=A)
+    S = propagation(sparse.csr_array(A), normalization).operator @ np.eye(len(X))
+    known = y >= 0
+    Z, Y = (_function(gl.PageRank(0.5), S) @ X)[known], targets(y[known], 3)
+    ridge = Ridge(Z)
+    assert np.allclose(model.coef_, (Z.T @ ridge.dual(Y, np.array([model.reg_]))[0]).T, atol=1e-8)
 
 
 @pytest.mark.parametrize("strength", [12.0, -12.0])
@@ -260,10 +286,13 @@ def test_weights_are_of_the_best_and_of_what_cannot_be_told_from_it():
     classes = rng.integers(2, size=200)
     good = np.where(classes == 1, 1.0, -1.0)[None, :, None] + 0.8 * rng.standard_normal((1, 200, 1))
     outputs = np.concatenate([good, good + 1e-3 * rng.standard_normal(good.shape), rng.standard_normal(good.shape)])
-    found = soft_average(outputs, classes, np.full(200, 1 / 200), np.ones(3))
-    assert found.weights[:2] == pytest.approx([0.5, 0.5], abs=0.1)
-    assert found.weights[2] < 1e-6
-    assert found.probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
+    share = np.full(200, 1 / 200)
+    sharpness, losses = sharpened(outputs, classes, share)
+    found = soft_weights(losses, share, np.ones(3))
+    assert found[:2] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert found[2] < 1e-6
+    assert soft_weights(losses, share, np.array([0.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 1.0]
+    assert Average(found, sharpness).probabilities(outputs).sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_complete_graph_and_one_without_use_leave_the_features():

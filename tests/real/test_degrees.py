@@ -5,9 +5,8 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit.degrees import Gamma
-from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.simulation.data.graph import bernoulli_graph
+from gcnlimit.graphs.standard import StandardizedGraph, from_labels
+from gcnlimit.simulation.data.sample import bernoulli_graph
 
 NODES, DEGREE, LAM = 2000, 40.0, 1.3
 

@@ -81,20 +81,6 @@ def test_data_of_pytorch_geometric_need_not_be_tensors():
     assert data.training(1).tolist() == [-1, 1, 0]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="needs pyarrow")
-def test_parquet_is_read_as_csv_is(tmp_path):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    parquet.write_table(pa.table({"source": [0, 1], "target": [1, 2]}), tmp_path / "e.parquet")
-    nodes = pa.table({"node": [0, 1, 2], "label": ["a", None, "b"], "x": [0.5, 1.0, 2.0]})
-    parquet.write_table(nodes, tmp_path / "n.parquet")
-    data = real.read(tmp_path / "e.parquet", tmp_path / "n.parquet")
-    assert data.y.tolist() == ["a", "", "b"]
-    assert data.X.ravel().tolist() == [0.5, 1.0, 2.0]
-    assert data.graph.nnz == 2
-
-
 @pytest.mark.parametrize("directed, classes", [(False, 2), (True, 2), (True, 4), (False, [0.3, 0.7])])
 def test_a_sampled_instance_is_read_as_it_was_saved(tmp_path, directed, classes):
     model = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.2, directed=directed, classes=classes)
@@ -267,7 +253,6 @@ BAD_CALLS = {
     r"y has shape \(2,\)": lambda: from_data(y=np.array([0, 1])),
     "y contains 0.5": lambda: from_data(y=np.array([0.5, 1, 0])),
     "train has dtype bool and shape": lambda: from_data(train_mask=np.array([True])),
-    "predict needs a GCN": lambda: gl.estimate(None, [0, 1, 0, 1], networkx.path_graph(4)).predict(None),
     "graph has no adjacency matrix": lambda: gl.estimate(None, [0, 1], networkx.Graph()),
     "names have shape": lambda: real.Dataset([[0, 1], [1, 0]], None, [0, 1], names=["a"]),
     "path = None": lambda: real.read(None),

@@ -6,10 +6,11 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 
 import gcnlimit as gl
 from gcnlimit.results.performance import Status
-from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages, normalized
+from gcnlimit.simulation.infer.belief_propagation import Affinity, EdgeMessages
 
 PARENTS = [0, 0, 1, 1, 2, 2, 2]  # of the nodes 1 ... 7 of a tree
 
@@ -52,7 +53,7 @@ def test_with_a_given_field_marginals_and_free_entropy_are_exact_on_a_tree(direc
         found = messages.step(field)
     odds = np.where(np.eye(3, dtype=bool), affinity.same[:, None], affinity.other)
     exact, total = enumerate_classes(graph, odds, field, directed)
-    np.testing.assert_allclose(normalized(found), exact, rtol=1e-12)
+    np.testing.assert_allclose(softmax(found, axis=1), exact, rtol=1e-12)
     assert np.logaddexp.reduce(found, axis=1).sum() - messages.pairs() == pytest.approx(np.log(total), abs=1e-12)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from gcnlimit.simulation.data.graph import bernoulli_graph, gaussian_graph
+from gcnlimit.simulation.data.sample import bernoulli_graph, gaussian_graph
 
 N, SAME, OTHER = 300, 0.06, 0.03
 LABELS = np.where(np.arange(N) % 3 == 0, 1.0, -1.0)

@@ -37,7 +37,7 @@ def test_features_carry_the_spike():
 def test_networkx(directed):
     nx = pytest.importorskip("networkx")
     i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, directed=directed), nodes=200, degree=10, seed=0)
-    graph = i.to_networkx()
+    graph = gl.real.to_networkx(i.to_dataset())
     assert graph.is_directed() == directed
     assert (nx.to_scipy_sparse_array(graph) != i.to_dataset().graph).nnz == 0
     assert np.array_equal(gl.real.from_networkx(graph).y, i.data.classes.index_of(i.labels))
@@ -46,7 +46,7 @@ def test_networkx(directed):
 
 def test_pyg(instance):
     pytest.importorskip("torch_geometric")
-    graph = instance.to_pyg()
+    graph = gl.real.to_pyg(instance.to_dataset())
     assert graph.edge_index.shape[1] == instance.to_dataset().graph.nnz
     assert np.array_equal(graph.y.numpy(), instance.data.classes.index_of(instance.labels))
 

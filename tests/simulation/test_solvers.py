@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit, xlogy
+from scipy.special import expit, log_softmax, xlogy
 
 import gcnlimit as gl
 from gcnlimit import Hinge, Logistic, Square
+from gcnlimit.classes import Classes
 from gcnlimit.losses import as_loss
-from gcnlimit.simulation.train.smooth import cross_entropy, descend
-from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows, solve_shifted
+from gcnlimit.simulation.train.descent import CrossEntropy, descent, driven, krylov
+from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
 def rows(n, m, seed=0):
@@ -52,17 +53,15 @@ def test_a_hard_ridge_falls_back_on_the_diagonalisation(scale):
 
 def test_one_krylov_space_solves_for_all_shifts():
     G, shifts = np.diag(np.linspace(0.1, 5.0, 400)), np.array([0.01, 3.0])
-    x = solve_shifted(G.__matmul__, np.ones(400), shifts, 1e-12, 200)
+    x = driven(krylov(np.ones(400), shifts, 1e-12, 200), G.__matmul__)
     assert np.allclose(x, 1 / (np.diag(G) + shifts[:, None]), rtol=1e-10)
-    coarse = solve_shifted(lambda v: (G @ v).astype(np.float32).astype(float), np.ones(400), shifts, 1e-12, 200)
-    assert coarse is None  # the true residual decides
 
 
 def test_a_pivot_that_rounding_cancels_is_no_error():
     """The first pivot is 1, the second 1 - 1: the shift is lost, and the true residual decides."""
-    G, b, r = np.ones((2, 2)), np.array([1.0, 0.0]), np.array([1e-17])
-    x = solve_shifted(G.__matmul__, b, r, 1e-10, 2)
-    assert x is None or np.linalg.norm(x[0] @ G + r * x[0] - b) < 1e-10
+    Z, reg = np.ones((10, 20)), np.array([1e-17])
+    w = TrainingRows(Z).ridge(reg)[0]
+    assert np.allclose(Z.T @ (Z @ w - 1) + reg * w, 0, atol=1e-8)
 
 
 @pytest.mark.parametrize("n, m", SHAPES)
@@ -75,50 +74,54 @@ def test_logistic_gradient_vanishes(n, m, reg):
     assert np.abs(gradient).max() < 1e-7 * np.abs(Z.T @ np.ones(n)).max()
 
 
+LOGISTIC = CrossEntropy.of(Logistic(), np.zeros(200, int), Classes.of(2))
+
+
 def descended(Z, reg, tolerance, start=None):
-    first = np.zeros((Z.shape[1], 1)) if start is None else start
-    return descend(Z, lambda z: expit(-z), reg, first, tolerance, steps=100)
+    solver = descent(LOGISTIC, reg, (len(Z), 1), tolerance, 100, start)
+    return driven(solver, lambda block: Z @ (Z.T @ block))
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-11])
 @pytest.mark.parametrize("reg", [0.3, 3.0, 300.0])
-def test_a_descent_reaches_the_gradient_asked(reg, tolerance):
-    Z = rows(200, 500).Z
-    found, settled = descended(Z, reg, tolerance)
-    gradient = reg * found.weights - Z.T @ expit(-Z @ found.weights)
+def test_a_descent_reaches_the_gradient_asked(reg, tolerance, scale):
+    Z = scale * rows(200, 500).Z
+    found, settled = descended(Z, scale**2 * reg, tolerance)
+    weights = scale * Z.T @ found.beta
+    gradient = reg * weights - Z.T @ expit(-Z @ weights / scale) / scale
+    allowed = tolerance * np.linalg.norm(0.5 * Z.T @ np.ones(200)) / scale
     assert settled
-    assert found.slope == pytest.approx(np.linalg.norm(gradient), rel=0.1, abs=1e-11)
-    allowed = tolerance * np.linalg.norm(0.5 * Z.T @ np.ones(200))
     assert np.linalg.norm(gradient) <= 1.001 * allowed
-    again, _ = descended(Z, reg, tolerance, Z.T @ found.pull / reg)
-    assert np.linalg.norm(again.weights - found.weights) <= 2 * allowed / reg  # the objective is strongly convex
+    again, _ = descended(Z, scale**2 * reg, tolerance, found)
+    assert np.linalg.norm(scale * Z.T @ again.beta - weights) <= 2 * allowed / reg  # the objective is strongly convex
 
 
-def test_logistic_gap_is_that_of_the_two_objectives():
-    Z, reg = rows(50, 20).Z, 2.0
-    w, gap, f = TrainingRows(Z).solve(Logistic(), reg, tol=1e-2)
+def test_the_gap_is_that_of_the_two_objectives():
+    Z, reg = rows(200, 50).Z, 2.0
+    found, _ = descended(Z, reg, 1e-2)
+    f, w = LOGISTIC.pull(found.outputs)[:, 0], Z.T @ found.beta[:, 0]
     primal = np.sum(np.logaddexp(0, -Z @ w)) + 0.5 * reg * w @ w
     dual = -np.sum(xlogy(f, f) + xlogy(1 - f, 1 - f)) - 0.5 / reg * np.sum((Z.T @ f) ** 2)
-    assert gap > 0
-    assert gap == pytest.approx((primal - dual) / primal, rel=1e-6)
+    assert found.gap == pytest.approx((primal - dual) / primal, rel=1e-6)
 
 
-@pytest.mark.parametrize("reg", [10.0, 0.1, 1e-4])
-def test_the_cross_entropy_of_two_classes_is_the_logistic_loss(reg):
-    Z, class_index = rows(60, 40).Z, np.zeros(60, int)
-    E = np.array([[1.0], [-1.0]]) / np.sqrt(2)  # margins are sqrt(2) times the outputs, so that reg is twice as large
-    found, settled = descend(Z, cross_entropy(class_index, E).pull, reg, np.zeros((40, 1)), 1e-11, steps=1000)
-    logistic, *_ = TrainingRows(Z).solve(Logistic(), reg / 2, tol=1e-11)
-    assert settled
-    assert np.allclose(np.sqrt(2) * found.weights[:, 0], logistic, atol=1e-6)
+@pytest.mark.parametrize("reg", [10.0, 1.0])
+def test_a_descent_and_newtons_method_meet(reg):
+    Z = rows(200, 500).Z
+    logistic, *_ = TrainingRows(Z).solve(Logistic(), reg, tol=1e-11)
+    assert np.allclose(Z.T @ descended(Z, reg, 1e-11)[0].beta[:, 0], logistic, atol=1e-8)
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1e20])
-def test_numbers_beyond_single_precision_are_left_to_newton(scale):
-    problem = TrainingRows(scale * rows(30, 60).Z)
-    assert not descended(problem.Z, scale**2, 1e-10)[1]
-    scaled, plain = problem.solve(Logistic(), scale**2)[0], rows(30, 60).solve(Logistic(), 1.0)[0]
-    assert np.allclose(scaled * scale, plain, atol=1e-6)
+@pytest.mark.parametrize("far", [0.0, 30.0, -300.0])
+def test_pulls_at_the_best_bias_sum_to_zero_over_each_class(far):
+    rng = np.random.default_rng(0)
+    classes = Classes.of([0.5, 0.3, 0.2])
+    class_index = rng.integers(0, 3, 80)
+    loss = CrossEntropy(class_index, classes.one_hot_basis, biased=True)
+    h = rng.standard_normal((80, 2)) + far
+    pulls = (np.eye(3)[class_index] - np.exp(log_softmax((h + loss.bias(h)) @ loss.E.T, axis=1))).sum(axis=0)
+    assert np.allclose(pulls, 0.0, atol=1e-10)
 
 
 @pytest.mark.parametrize("n, m", SHAPES)

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 import gcnlimit as gl
 from gcnlimit._runtime.processes import run
 from gcnlimit.simulation.backend import backend_of
-from gcnlimit.simulation.data.graph import bernoulli_graph
 from gcnlimit.simulation.data.operator import Operator
+from gcnlimit.simulation.data.sample import bernoulli_graph
 from gcnlimit.simulation.data.size import Size
 
 torch = pytest.importorskip("torch")

@@ -200,12 +200,13 @@ def test_the_free_entropy_is_stationary_at_a_fixed_point():
     evolution = StateEvolution(evidence, np.array([0.05]), posterior(Classes.of(6)))
     m = evolution.fixed_points().best
     q = evolution.overlap(m)
+    levels = [(1.3 * signal / variance, 0.5) for variance, signal in zip(law.variance, law.signal, strict=True)]
     step = 1e-4
 
     def free_entropy(q):
         at = evidence.at(q)
         half = 0.5 * evolution.tables.directions
-        parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in evidence.levels())
+        parts = sum(w * (a * q - np.log1p(a * q) - (a * q) ** 2 / (1 + a * q)) for a, w in levels)
         direct = half * (0.05 * at - 0.35 * q**2 + parts / 2.0) + 0.95 * evolution.tables.information(at)[0]
         return direct[0]
 

@@ -234,15 +234,6 @@ def test_the_rate_of_one_layer_is_that_of_the_closest_classes(classes):
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])
-def test_the_remainder_of_the_expansion_is_of_the_next_order(symmetrize):
-    network, reg = gl.GCN(gl.Residual([1.0, 0.5]), symmetrize=symmetrize), np.array([400.0, 800.0])
-    z = gl.theory.large_reg_expansion(COLOURED, network, 3)
-    exact = gl.predict(COLOURED, network.replaced(reg=reg), tol=1e-13).order_parameters.test_margin
-    remainder = exact - np.sum(z / reg[:, None] ** np.arange(4), axis=1)
-    assert remainder[0] / remainder[1] == pytest.approx(16.0, rel=0.05)
-
-
-@pytest.mark.parametrize("symmetrize", [True, False])
 def test_order_functions_of_coloured_features_obey_the_integral_equations(symmetrize):
     network = gl.GCN(gl.Diffusion(0.7), symmetrize=symmetrize)
     assert max(integral_residuals(COLOURED, network).values()) < 1e-13

@@ -14,7 +14,7 @@ FILTERS = [gl.Residual([1.0, 0.4]), gl.Diffusion(0.7), gl.PageRank(0.3)]
     "point, symmetrize", [((4, 1.0, 2.0, 0.1, 1.0), False), ((1.5, 3.0, 1.0, 0.5, 0.3), True)], ids=str
 )
 def test_every_order_is_that_of_a_solver_of_many_digits(point, symmetrize):
-    """Seconds for five orders, by mpmath; those above show in the remainder, below."""
+    """Seconds for five orders, by mpmath."""
     gcn = gl.GCN(gl.Residual([point[4]]), symmetrize=symmetrize)
     ours = gl.theory.large_reg_expansion(gl.CSBM(*point[:4]), gcn, order=4)
     assert np.allclose(ours, orders(point, 4, symmetrize, digits=45), rtol=1e-9, atol=0)
@@ -24,19 +24,18 @@ def test_without_a_graph_the_orders_are_known():
     """Ridge on a Gaussian mixture: z = z_0 sqrt(1 - alpha rho (V/(1+V))^2), V = 1/(alpha (r + rho/(1+V)))."""
     z = gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Residual(np.empty(0)), symmetrize=False), order=3)
     alpha, rho = DATA.alpha, DATA.rho
-    assert np.allclose(z[:, 1], 0.0, atol=1e-15)
-    assert np.allclose(z[:, 2], -z[:, 0] * rho / (2 * alpha), rtol=1e-12)
-    assert np.allclose(z[:, 3], z[:, 0] * rho * (rho + 1 / alpha) / alpha, rtol=1e-12)
+    assert np.allclose(z[:, 1], 0.0, atol=1e-12)
+    assert np.allclose(z[:, 2], -z[:, 0] * rho / (2 * alpha), rtol=1e-10)
+    assert np.allclose(z[:, 3], z[:, 0] * rho * (rho + 1 / alpha) / alpha, rtol=1e-9)
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
 @pytest.mark.parametrize("symmetrize", [False, True])
 @pytest.mark.parametrize("filter", FILTERS, ids=repr)
-def test_the_remainder_is_of_the_next_order(filter, symmetrize, loss):
-    z = gl.theory.large_reg_expansion(DATA, gl.GCN(filter, loss, symmetrize=symmetrize), order=5)
-    reg = 60.0 * np.array([[1.0], [2.0]]) * np.max(np.abs(z[:, 1:] / z[:, :1]) ** (1 / np.arange(1, 6)), axis=1)
-    exact = gl.predict(DATA, gl.GCN(filter, loss, reg, symmetrize), tol=1e-13).order_parameters.test_margin
-    for kept in range(4):
+def test_the_remainder_is_of_the_next_order(filter, symmetrize):
+    z = gl.theory.large_reg_expansion(DATA, gl.GCN(filter, symmetrize=symmetrize), order=4)
+    reg = 60.0 * np.array([[1.0], [2.0]]) * np.max(np.abs(z[:, 1:] / z[:, :1]) ** (1 / np.arange(1, 5)), axis=1)
+    exact = gl.predict(DATA, gl.GCN(filter, "square", reg, symmetrize), tol=1e-13).order_parameters.test_margin
+    for kept in range(3):
         error = exact - sum(z[:, n] * reg**-n for n in range(kept + 1))
         assert np.allclose(
             error,
@@ -44,58 +43,7 @@ def test_the_remainder_is_of_the_next_order(filter, symmetrize, loss):
             rtol=0.1,
             atol=1e-12 + 2 * abs(z[:, kept + 2]) * reg[0] ** -(kept + 2.0),
         )
-    assert np.allclose(exact, sum(z[:, n] * reg**-n for n in range(6)), rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("classes, loss", [((0.2, 0.8), "logistic"), (3, "softmax"), (6, "softmax")])
-def test_the_remainder_is_of_the_next_order_for_any_classes(classes, loss):
-    data = gl.CSBM(alpha=2.0, lam=1.0, mu=1.5, rho=0.3, classes=classes)
-    gcn = gl.GCN(gl.Residual([1.0, 0.4]), loss)
-    z, reg = gl.theory.large_reg_expansion(data, gcn, order=6), np.array([300.0, 600.0])
-    exact = gl.predict(data, gcn.replaced(reg=reg), tol=1e-13).order_parameters.test_margin
-    assert z[0] == pytest.approx(gl.predict(data, gcn).order_parameters.test_margin, rel=1e-12)
-    for kept in range(3):
-        error = exact - sum(z[n] * reg**-n for n in range(kept + 1))
-        assert np.allclose(error, z[kept + 1] * reg ** -(kept + 1.0) + z[kept + 2] * reg ** -(kept + 2.0), rtol=0.05)
-    assert np.allclose(exact, sum(z[n] * reg**-n for n in range(7)), rtol=0, atol=1e-10)
-
-
-def test_softmax_of_two_unequal_classes_has_the_orders_of_the_logistic_loss_at_half_the_reg():
-    data = gl.CSBM(alpha=2.0, lam=1.0, mu=1.5, rho=0.3, classes=(0.2, 0.8))
-    softmax, logistic = (
-        gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(0.7), loss), 4) for loss in ("softmax", "logistic")
-    )
-    assert np.allclose(softmax, logistic * 2.0 ** np.arange(5), rtol=1e-9)
-
-
-class Shifted(gl.Loss):
-    """Logistic loss of the margin less a constant."""
-
-    def value(self, z):
-        return gl.Logistic().value(np.asarray(z) - 0.3)
-
-    def prox(self, omega, v):
-        return 0.3 + gl.Logistic().prox(np.asarray(omega) - 0.3, v)
-
-    def prox_derivative(self, omega, v):
-        return gl.Logistic().prox_derivative(np.asarray(omega) - 0.3, v)
-
-
-def test_a_loss_of_ones_own_has_its_orders():
-    gcn = gl.GCN(gl.Residual([1.0]), Shifted())
-    z, reg = gl.theory.large_reg_expansion(DATA, gcn, order=8), 30.0
-    exact = gl.predict(DATA, gl.GCN(gcn.filter, gcn.loss, reg), tol=1e-12).order_parameters.test_margin
-    assert np.allclose(exact, z @ reg ** -np.arange(9.0), rtol=0, atol=1e-9)
-    assert not np.allclose(exact, z[:, :4] @ reg ** -np.arange(4.0), rtol=0, atol=1e-9)
-
-
-def test_a_hinge_has_no_powers():
-    """Far from its corner it pulls with the same force on every labelled node, as at infinite regularization."""
-    gcn = gl.GCN(gl.Residual([1.0, 1.0]), "hinge")
-    z = gl.theory.large_reg_expansion(DATA, gcn, order=4)
-    assert np.all(np.abs(z[:, 1:]) < 1e-12)
-    exact = gl.predict(DATA, gl.GCN(gcn.filter, "hinge", 1e3)).order_parameters.test_margin
-    assert np.allclose(exact, z[:, 0], rtol=1e-9)
+    assert np.allclose(exact, sum(z[:, n] * reg**-n for n in range(5)), rtol=0, atol=1e-8)
 
 
 def test_finite_regularization_can_win():
@@ -108,24 +56,10 @@ def test_finite_regularization_can_win():
     assert gl.predict(data, gcn).test_accuracy == pytest.approx(0.85575, abs=1e-5)
 
 
-class Cornered(gl.Loss):
-    """Slopes -2 on the left of 0, and -1 on the right."""
-
-    def value(self, z):
-        return np.maximum(-2 * np.asarray(z), -np.asarray(z))
-
-    def prox(self, omega, v):
-        omega = np.asarray(omega, float)
-        return np.where(omega + 2 * v < 0, omega + 2 * v, np.maximum(omega + v, 0.0))
-
-    def prox_derivative(self, omega, v):
-        return np.where((np.asarray(omega) > -2 * v) & (np.asarray(omega) < -v), 0.0, 1.0)
-
-
 def test_what_has_no_orders_is_refused():
-    with pytest.raises(gl.ParameterError, match="order = 9"):
-        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=False), order=9)
-    with pytest.raises(gl.ParameterError, match="no Taylor series"):
-        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), Cornered(), symmetrize=False))
-    with pytest.raises(gl.ParameterError, match="gain 1e\\+200 of the filter is out of range"):  # 0 times infinity
-        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Residual([1e200]), "hinge"))
+    with pytest.raises(gl.ParameterError, match="order = 5"):
+        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), symmetrize=False), order=5)
+    with pytest.raises(gl.ParameterError, match="take loss='square'"):
+        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Diffusion(1.0), "logistic"))
+    with pytest.raises(gl.ParameterError, match="gain 1e\\+200 of the filter is out of range"):
+        gl.theory.large_reg_expansion(DATA, gl.GCN(gl.Residual([1e200])))

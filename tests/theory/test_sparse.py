@@ -114,3 +114,11 @@ def test_a_degree_at_which_the_prediction_fails_is_warned_of():
 def test_a_degree_that_cannot_carry_the_signal_is_refused():
     with pytest.raises(gl.ParameterError, match="lam = 2 is not allowed at degree 3"):
         gl.bayes_optimal(gl.CSBM(alpha=4, lam=2.0, mu=1.0, rho=0.1), degree=3)
+
+
+def test_on_another_graph_the_free_entropy_counts_what_the_first_graph_taught():
+    home, there = (gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=rho) for rho in (0.3, 0.1))
+    dense = gl.bayes_optimal(home, to=there)
+    found = gl.bayes_optimal(home, to=there, degree=60, population=800, sweeps=12)
+    for mine, limit in ((found, dense), (found.two_stages, dense.two_stages)):
+        assert mine.free_entropy == pytest.approx(limit.free_entropy, abs=0.015)

@@ -7,6 +7,7 @@ from problems import PARAMETERS
 import gcnlimit as gl
 from gcnlimit.classes import Classes, simplex_codes
 from gcnlimit.theory.ceiling.posterior import posterior
+from gcnlimit.theory.ceiling.state_evolution import Evidence
 from gcnlimit.theory.ceiling.unequal import MatrixEvolution
 from gcnlimit.theory.ceiling.unequal_posterior import MatrixPosterior, gaussian_rules, posterior_log_error
 from gcnlimit.theory.decision import balanced_log_error, best_log_error
@@ -16,7 +17,8 @@ LAW = gl.Spectrum([0.2, 1.8], [1.5, 0.5])
 
 
 def evolution(data):
-    return MatrixEvolution.of(data, MatrixPosterior(data.fractions, gaussian_rules(data.fractions.size - 1)[0]))
+    posterior = MatrixPosterior(data.fractions, gaussian_rules(data.fractions.size - 1)[0])
+    return MatrixEvolution(Evidence.of(data), float(data.rho), posterior)
 
 
 @pytest.mark.parametrize("law", [None, LAW])

@@ -27,11 +27,7 @@ def need(what: str, extra: str, *packages: str) -> None:
 
 
 def load(what: str, extra: str, module: str) -> Any:
-    """Return a module of an optional package that `what` needs.
-
-    >>> load("a root", "all", "math").sqrt(4.0)
-    2.0
-    """
+    """Return a module of an optional package that `what` needs."""
     need(what, extra, module.split(".", maxsplit=1)[0])
     return importlib.import_module(module)
 

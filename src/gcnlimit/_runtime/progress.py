@@ -10,9 +10,7 @@ from dataclasses import dataclass
 
 from gcnlimit.errors import ParameterError
 
-_counting: list[
-    Callable[[int], None]
-] = []  # advances the bar that counts blocks, if there is one; rich shows one at a time
+_counting: list[Callable[[int], None]] = []  # advances the bar that counts blocks, if there is one
 _HAS_RICH = importlib.util.find_spec("rich") is not None
 
 

@@ -40,15 +40,7 @@ def threads() -> int:
 
 
 def over_blocks(function: Callable[[B], object], blocks: Iterable[B], size: int) -> None:
-    """Call `function` on each block, in threads if there are several blocks and `size`, their numbers, are many.
-
-    Each call writes its own part of the result, which is bit-identical for any number of threads.
-
-    >>> out = [0, 0, 0]
-    >>> over_blocks(lambda k: out.__setitem__(k, k * k), range(3), size=1 << 20)
-    >>> out
-    [0, 1, 4]
-    """
+    """Call `function`, which writes a part of a result, on each block; in threads if `size`, the numbers in all, are many."""
     parts = list(blocks)
     for _ in ordered_map(function, parts, size if len(parts) > 1 else 0):
         pass

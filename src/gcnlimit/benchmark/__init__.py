@@ -7,8 +7,7 @@
 
 from gcnlimit.benchmark.evaluate import evaluate
 from gcnlimit.benchmark.problems import SIZES, VERSION, Exact, Problem, problems
-from gcnlimit.benchmark.ranking import Ranking, published
-from gcnlimit.benchmark.scores import Line, Run, Scores, merge
+from gcnlimit.benchmark.scores import Line, Ranking, Run, Scores, merge, published
 from gcnlimit.benchmark.task import Task
 
 __all__ = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 import math
 import os
@@ -42,9 +41,7 @@ def evaluate(
 ) -> Scores:
     """Accuracy of a model on the problems of the suite, beside the exact ceilings.
 
-    The model never has access to the hidden labels: they are drawn again from the seed afterwards, to score it. Everyone
-    can draw the graphs of the suite. To judge a model on others, pass a secret `seed`, such as
-    ``secrets.randbits(64)``: the model then runs in a process of its own, which is sent the task and not the seed.
+    The model never has access to the hidden labels: they are drawn again from the seed afterwards, to score it.
 
     Parameters
     ----------
@@ -60,7 +57,8 @@ def evaluate(
     name
         Of the model in the table; by default that of the function.
     seed
-        For graphs that the author of the model cannot draw. The model must then be a function that other processes can import.
+        For graphs that the author of the model cannot draw, secret, such as ``secrets.randbits(64)``: the model, which other
+        processes must be able to import, then runs in a process of its own, which is sent the task and not the seed.
     store
         File that keeps every finished graph; the same call resumes where it stopped.
     workers
@@ -134,9 +132,9 @@ def _apart(model: Model, task: Task) -> npt.ArrayLike:
 
 
 def _run(name: str, size: str, block: Block, columns: Columns) -> Run:
-    problem, graph, error = block.common["problem"], int(block.common["graph"]), columns.errors.get(0, "")
+    error = columns.errors.get(0, "")
     numbers = {key: math.nan if error else float(columns.fields[key][0]) for key in ("accuracy", "seconds")}
-    return Run(name, problem.name, size, graph, **numbers, error=error)
+    return Run(name, block.common["problem"].name, size, int(block.common["graph"]), **numbers, error=error)
 
 
 def _name(model: object) -> str:
@@ -148,7 +146,7 @@ def _identity(model: Model, store: object) -> str:
     """What distinguishes the model from another in a store: its code."""
     if not callable(model):
         raise ParameterError(f"model = {model!r} is not allowed; it must be a function from a task to scores")
-    if store is None and not (inspect.isfunction(model) or isinstance(model, functools.partial)):
+    if store is None:
         return _name(model)
     from gcnlimit.sweeps.store import describe
 

@@ -1,4 +1,4 @@
-"""Reference methods, each a function from a task to scores; they need NumPy and SciPy only."""
+"""Reference methods, each a function from a task to scores."""
 
 from __future__ import annotations
 
@@ -11,38 +11,39 @@ import numpy as np
 
 from gcnlimit._values import Array
 from gcnlimit.benchmark.evaluate import Model
-from gcnlimit.benchmark.problems import best_to_deploy
 from gcnlimit.benchmark.task import Mask, Task
 from gcnlimit.choose.tune import tune
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.filters import PageRank
-from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.operator import propagation
+from gcnlimit.graphs.operator import has_hubs, propagation
 from gcnlimit.network import GCN
 from gcnlimit.normalization import as_normalization
-from gcnlimit.real.networks import NO_GRAPH, Network, choose, networks
 from gcnlimit.simulation.data.observation import Observation
 from gcnlimit.simulation.infer.amp import amp
 from gcnlimit.simulation.infer.belief_propagation import belief_propagation
-from gcnlimit.simulation.infer.inference import Inference
-from gcnlimit.theory.transfer import best_test_filter
+from gcnlimit.theory.transfer import best_test_filter, best_training_filter
 
-STRENGTHS = (0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue
+STRENGTHS = (0.0, 0.5, 0.8, 0.95, -0.5, -0.8, -0.95)  # of PageRank, relative to the top eigenvalue; 0 is no graph
 _SPREAD = (0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # of label propagation: eight settings, as for every method
 _STEPS = 50  # of label propagation
 
 
 def message_passing(task: Task) -> Array:
-    """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs."""
-    return _scores(task, amp(task.observation)) if task.new is None else _on_both(task, task.new)
+    """Approximate message passing that is given the parameters of the model: Bayes-optimal for large graphs.
+
+    Two graphs share class means; the first is not scored.
+    """
+    if task.new is None:
+        return amp(task.observation).probabilities
+    return np.pad(amp(task.observation, to=task.new).probabilities, ((task.observation.nodes, 0), (0, 0)))
 
 
 def beliefs(task: Task) -> Array:
     """Belief propagation that is given the parameters of the model: Bayes-optimal on sparse graphs too."""
     if task.new is not None:
         raise ParameterError("belief-propagation takes one graph; on an inductive problem take amp")
-    return _scores(task, belief_propagation(task.observation))
+    return belief_propagation(task.observation).probabilities
 
 
 def linear_by_theory(task: Task) -> Array:
@@ -63,28 +64,20 @@ def linear_by_theory(task: Task) -> Array:
 
 
 def linear_by_leave_one_out(task: Task) -> Array:
-    """PageRank and ridge regression, strength and regularization chosen by leave-one-out on the labelled nodes."""
-    kind = operator_kind(task)
-    graphs = [task.observation, *([] if task.new is None else [task.new])]
-    operators = [{kind: propagation(graph.adjacency, kind, loops=False).unit()} for graph in graphs]
-    return _ridge(task, networks("pagerank", STRENGTHS), *operators)
+    """Single network of `GraphClassifier`: PageRank and ridge regression, both chosen by leave-one-out.
 
+    Where the graph has hubs its operator is the regularized one; on a new graph the strength is tuned without labels.
+    """
+    from gcnlimit.real.classifier import GraphClassifier
 
-def _ridge(task: Task, offered: list[Network], here: dict[str, Any], there: dict[str, Any] | None = None) -> Array:
-    """Scores of the network that leave-one-out chooses among those offered, with operators of one graph or of both."""
-    nodes, count = np.flatnonzero(task.labelled_mask), task.observation.nodes
-    X, labels = task.features.astype(float), Labels(np.arange(task.classes), nodes, task.labels[nodes])
-    found = choose(X[:count], labels, np.ones(nodes.size), here, offered)
-    outputs = [
-        found.outputs(X[:count], here[found.operator]),
-        *(found.outputs(X[count:], S) for S in (there or {}).values()),
-    ]
-    return two_sided(np.concatenate(outputs))
-
-
-def operator_kind(task: Task) -> str:
-    """Operator of linear networks: that of the paper, or one divided by the degrees where the model has hubs."""
-    return "paper" if task.observation.data.degrees is None else "centred"
+    here, new = task.observation, task.new
+    operator = "regularized" if has_hubs(here.adjacency) else "none"
+    model = GraphClassifier("pagerank", strengths=STRENGTHS, normalization=operator, scale=None, deploy="tuned")
+    model.fit(np.asarray(here.features, float), task.labels[: here.nodes], graph=here.adjacency)
+    if new is None:
+        return model.decision_function()
+    there = model.decision_function(np.asarray(new.features, float), graph=new.adjacency)
+    return np.concatenate([model.decision_function(), there])
 
 
 def features_alone(task: Task) -> Array:
@@ -93,22 +86,27 @@ def features_alone(task: Task) -> Array:
     Unequal classes need a bias: there it is ridge regression, its regularization chosen by leave-one-out.
     """
     if not task.observation.data.classes.equal:
-        return _ridge(task, [NO_GRAPH], {"none": None})
+        from gcnlimit.real.classifier import GraphClassifier
+
+        X, known = task.features.astype(float), task.labelled_mask
+        outputs = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known]).decision_function(X)
+        return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)
 
 
 def label_propagation(task: Task) -> Array:
     r"""Iteration :math:`F \leftarrow s\, \hat A F + (1 - s) Y` on the normalized graph, :math:`s` chosen on validation nodes."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     trials = {s: _validated(task, _spread(S, _on(task, task.train_mask), s)) for s in _SPREAD}
     return _spread(S, task.targets, max(trials, key=lambda s: trials[s]))
 
 
 def correct_and_smooth(task: Task) -> Array:
     """Class centroids of the features, their errors and then the scores spread over the graph; settings by validation."""
-    S = propagation(task.adjacency, "normalized", loops=False).operator
+    S = propagation(task.adjacency, "symmetric", loops=False).operator
     base = task.features @ (task.features.T @ _on(task, task.train_mask))
-    scale = _scale(task, base)
+    known, wanted = base[task.val_mask], task.targets[task.val_mask]
+    scale = float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))  # to the unit of the targets, by least squares
     settings = [(c, s) for c in (0.5, 0.9) for s in (0.3, 0.6, 0.8, 0.9)]
     trials = {pair: _validated(task, _corrected(task, S, scale * base, task.train_mask, pair)) for pair in settings}
     best = max(trials, key=lambda pair: trials[pair])
@@ -153,11 +151,7 @@ SECONDS = {
 
 
 def reference_methods(names: Iterable[str]) -> dict[str, Model]:
-    """Methods of these names; ``"all"`` stands for every one.
-
-    >>> list(reference_methods(["amp"]))
-    ['amp']
-    """
+    """Methods of these names; ``"all"`` stands for every one."""
     chosen = list(names)
     for name in chosen:
         if name != "all" and name not in METHODS:
@@ -170,7 +164,7 @@ def _best_strengths(data: CSBM, to: CSBM | None) -> tuple[float, float]:
     """To train and to read a new graph; the same for any number of classes, which enter in the last step alone."""
     plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed, degrees=data.degrees)
     if to is not None:
-        gcn = best_to_deploy(plain)
+        gcn = GCN(best_training_filter(plain), symmetrize=True)
         return float(gcn.filter.theta), float(best_test_filter(plain, gcn, to).theta)  # type: ignore[attr-defined]
     gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
     best = tune(plain, gcn, {"theta": (-1.0, 1.0)})
@@ -183,28 +177,6 @@ def _pagerank(graph: Observation, strength: float, block: Array) -> Array:
     radius = float(a.radius or math.inf)
     filter = PageRank(math.copysign(min(abs(strength), 0.95 / radius), strength))
     return np.asarray(filter.apply(a, block, radius=radius))
-
-
-def _on_both(task: Task, new: Observation) -> Array:
-    """Probabilities by message passing on two graphs that share class means; zeros on the first, which is not scored."""
-    found = amp(task.observation, to=new)
-    return np.pad(found.probabilities, ((task.observation.nodes, 0), (0, 0)))
-
-
-def _scale(task: Task, scores: Array) -> float:
-    """Factor that brings scores to the unit of the targets: by least squares on the validation nodes."""
-    known, wanted = scores[task.val_mask], task.targets[task.val_mask]
-    return float(np.sum(known * wanted) / max(np.sum(known**2), 1e-30))
-
-
-def _scores(task: Task, found: Inference) -> Array:
-    """Scores of a posterior: the log-odds of two equal classes, whose first is +1, else the probabilities."""
-    return -np.clip(found.log_odds, -1e3, 1e3) if task.observation.classes.two else found.probabilities  # +1 is class 0
-
-
-def two_sided(outputs: Array) -> Array:
-    """A column for each class, two classes included."""
-    return np.hstack([-outputs, outputs]) if outputs.shape[1] == 1 else outputs
 
 
 def _on(task: Task, nodes: Mask) -> Array:

@@ -22,31 +22,15 @@ from gcnlimit.degrees import Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 
 if TYPE_CHECKING:
-    from gcnlimit.network import GCN
     from gcnlimit.simulation.data.instance import Instance
 
 FILE = "record.json"
 
 
 def recorded(problem: str, size: str, graph: int) -> dict[str, Any] | None:
-    """Checksum and accuracy of message passing on that graph; None if it is not among the recorded ones.
-
-    >>> sorted(recorded("reference", "small", 0))
-    ['amp', 'checksum']
-    """
+    """Checksum and accuracy of message passing on that graph; None if it is not among the recorded ones."""
     graphs = _record()["graphs"].get(problem, {}).get(size, [])
     return graphs[graph] if graph < len(graphs) else None
-
-
-def verify(task: Task, size: str, graph: int) -> None:
-    """Warn if a graph is not the one that was recorded: results on it are not comparable with those of others."""
-    known = recorded(task.problem, size, graph)
-    if known is not None and known["checksum"] != checksum(task):
-        warnings.warn(
-            f"graph {graph} of the problem {task.problem!r} ({size}) is not the recorded one: the sampler of this version, or "
-            "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
-            stacklevel=3,
-        )
 
 
 @lru_cache(maxsize=1)
@@ -72,7 +56,8 @@ class Exact:
     features
         Best possible from the features alone, without the graph.
     linear
-        Best network of one filter and one weight vector, at large degree: at a finite one it is not known.
+        Best network of one filter and one weight vector, at any regularization and at large degree: at a finite one it is not
+        known. With hubs or on a new graph the filter is the best PageRank.
     algorithmic
         Best known algorithm: message passing, knowing the parameters, at the degree of the graphs.
     bayes, bayes_error
@@ -95,14 +80,6 @@ class Exact:
     bayes_large_degree: float
     frozen: float | None = None
     scatter: float = math.nan
-
-    def share(self, accuracy: float) -> float:
-        """Share of the way from the features alone, 0, to the best possible, 1.
-
-        >>> Exact(0.6, 0.7, 0.8, bayes=0.8, bayes_error=0.0, bayes_large_degree=0.8).share(0.75)
-        0.75
-        """
-        return round((accuracy - self.features) / (self.bayes - self.features), 12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +124,13 @@ class Problem(Value):
 
     @property
     def exact(self) -> Exact:
-        """Exact test accuracies in the large-size limit, recorded for the suite; a problem of your own takes seconds."""
-        if _known().get(self.name) == self:
-            return Exact(**_record()["exact"][self.name])
-        return computed_exact(self)
+        """Exact test accuracies in the large-size limit, recorded for the suite."""
+        if _known().get(self.name) != self:
+            raise ParameterError(
+                f"problem = {self.name!r} is not of the suite, whose exact accuracies are recorded; take "
+                "gl.bayes_optimal(problem.data, to=problem.to, degree=problem.degree)"
+            )
+        return Exact(**_record()["exact"][self.name])
 
     def task(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Task:
         """Task on the graph of that number.
@@ -160,21 +140,22 @@ class Problem(Value):
         size
             ``"small"``, ``"standard"`` or ``"large"``.
         graph
-            0, 1, ...: any number of graphs can be drawn, and each is the same for everyone; the first ones have recorded
-            checksums, and a warning says if a graph is another one.
+            0, 1, ...: each is the same for everyone. The first five small and standard ones and the first large one have
+            recorded checksums, and a warning says if a graph is another one.
         seed
             For other graphs than those that everyone can draw: a number that the author of the model does not know.
         """
-        task = self.drawn(size, graph, seed)
-        if seed is None:
-            verify(task, size, graph)
-        return task
-
-    def drawn(self, size: str, graph: int, seed: int | None = None) -> Task:
-        """Task on that graph, whether or not it is the recorded one."""
         root = self._seed(size, graph, seed)
         here, there = self._instances(SIZES[size], root)
-        return split(here, self.name, root, there)
+        task = split(here, self.name, root, there)
+        known = recorded(self.name, size, graph) if seed is None else None
+        if known is not None and known["checksum"] != checksum(task):
+            warnings.warn(
+                f"graph {graph} of the problem {self.name!r} ({size}) is not the recorded one: the sampler of this version, or "
+                "that of NumPy, has changed, and accuracies on it are comparable within their errors only",
+                stacklevel=2,
+            )
+        return task
 
     def truth(self, size: str = "standard", graph: int = 0, *, seed: int | None = None) -> Classes:
         """Classes of all nodes of that graph; they do not depend on the features, of which one is drawn."""
@@ -208,59 +189,6 @@ def check_size(size: object) -> None:
     """Refuse what is not the name of a size."""
     if not isinstance(size, str) or size not in SIZES:
         raise ParameterError(f"size = {size!r} is not allowed; use {', '.join(map(repr, SIZES))}")
-
-
-@lru_cache(maxsize=64)
-def computed_exact(problem: Problem, population: int = 3000) -> Exact:
-    """Exact accuracies of a problem, by the theory, with as many nodes in each population."""
-    from gcnlimit.theory.bayes import bayes_optimal
-
-    data, to = problem.data, problem.to
-    beside: Any = {} if to is None else {"to": to}
-    alone: Any = {} if to is None else {"to": to.replaced(lam=0.0)}
-    best: Any = bayes_optimal(data, **beside, degree=problem.degree, population=population)
-    return Exact(
-        features=float(bayes_optimal(data.replaced(lam=0.0), **alone).test_accuracy),
-        linear=_best_linear(data, to),
-        algorithmic=float(best.algorithmic.test_accuracy),
-        bayes=float(best.test_accuracy),
-        bayes_error=float(best.standard_error.test_accuracy),
-        bayes_large_degree=float(bayes_optimal(data, **beside).test_accuracy),
-        frozen=None if to is None else float(best.frozen.test_accuracy),
-    )
-
-
-def _best_linear(data: CSBM, to: CSBM | None) -> float:
-    """Accuracy of the best network of one filter and one weight vector; on a new graph it may read through another filter."""
-    from gcnlimit.choose.best_filter import filter_ceiling
-    from gcnlimit.choose.tune import tune
-    from gcnlimit.filters import PageRank
-    from gcnlimit.network import GCN
-    from gcnlimit.theory.decision import best_log_error
-    from gcnlimit.theory.transfer import best_test_filter, transfer
-
-    if to is not None:
-        gcn = best_to_deploy(data)
-        return float(transfer(data, gcn.replaced(test_filter=best_test_filter(data, gcn, to)), to).test_accuracy)
-    if data.degrees is not None:
-        gcn = GCN(PageRank(0.0), symmetrize=True, normalization="regularized")
-        return float(np.asarray(tune(data, gcn, {"theta": (-1.0, 1.0)}).prediction.test_accuracy))
-    plain = CSBM(data.alpha, data.lam, data.mu, data.rho, data.directed)
-    margin = np.asarray(filter_ceiling(plain, True).margin)  # the same for any number of classes
-    return float(-np.expm1(best_log_error(margin, data.classes)))
-
-
-def best_to_deploy(data: CSBM) -> GCN:
-    r"""Linear network whose weights suit another graph best: PageRank at infinite regularization.
-
-    Among all filters :math:`\theta = \lambda_s/(\lambda_s^2 + \frac1{1-\rho})` makes `q` of Eq. 10.5 the largest: its
-    denominator is least where the filter is the ratio of the two spectral densities.
-    """
-    from gcnlimit.filters import PageRank
-    from gcnlimit.network import GCN
-
-    signal = float(data.operator(symmetrize=True).signal)
-    return GCN(PageRank(signal / (signal**2 + 1.0 / (1.0 - float(data.rho)))), symmetrize=True)
 
 
 _SUITE = (
@@ -334,11 +262,7 @@ def problems(*, aside: bool = False) -> tuple[Problem, ...]:
 
 
 def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple[Problem, ...]:
-    """Problems by name; all of the suite if None.
-
-    >>> [problem.name for problem in as_problems("heterophily")]
-    ['heterophily']
-    """
+    """Problems by name; all of the suite if None."""
     if chosen is None:
         return _SUITE
     known = _known()
@@ -351,11 +275,7 @@ def as_problems(chosen: Iterable[str | Problem] | str | Problem | None) -> tuple
 
 
 def exact_of(name: str) -> Exact:
-    """Exact accuracies of the problem of that name; NaN for one of your own.
-
-    >>> round(exact_of("reference").bayes, 4)
-    0.9135
-    """
+    """Exact accuracies of the problem of that name; NaN for one of your own."""
     known = _known()
     return known[name].exact if name in known else Exact(*[math.nan] * len(fields(Exact)))
 

@@ -1,26 +1,28 @@
-"""Accuracies of methods on problems: a table with standard errors, on disk and merged."""
+"""Accuracies of methods on problems: on disk, merged, in a table of means, and ranked beside each other."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gcnlimit._validation import check_types
-from gcnlimit.benchmark.problems import SIZES, VERSION, exact_of
+from gcnlimit.benchmark.problems import SIZES, VERSION, as_problems, exact_of, problems
 from gcnlimit.errors import ParameterError, check_writable, writing
-from gcnlimit.graphs.npz import check_path
+from gcnlimit.graphs.dataset import check_path
 from gcnlimit.results.show import table
 
-ENDINGS = (".json", ".csv")
-"""Of the files that `Scores.save` writes."""
+ENDINGS = (".json",)
+PUBLISHED = "published.json"
+_SIGNIFICANT = 3.0  # standard errors
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Line:
-    """A method on a problem: mean accuracy over the graphs, its standard error, and share of the way to the ceiling.
+    """A method on a problem: mean accuracy over the graphs, its standard error (infinite for one graph), and its place.
 
-    `share` is 0 at the best possible from the features alone, 1 at the best possible (see `Exact`); with one graph, the
-    standard errors are infinite.
+    `place` is 0 at chance and 1 at the best possible.
     """
 
     method: str
@@ -50,8 +51,7 @@ class Line:
     graphs: int
     accuracy: float
     standard_error: float
-    share: float
-    share_error: float
+    place: float
     seconds: float
 
 
@@ -63,16 +63,16 @@ class Scores:
     --------
     >>> runs = [Run("mine", "reference", "small", k, a, 1.0) for k, a in enumerate([0.90, 0.91, 0.92])]
     >>> print(Scores(tuple(runs)))
-    method   problem     size    graphs          accuracy           share   seconds
-    ───────────────────────────────────────────────────────────────────────────────
-    mine     reference   small        3   0.9100 ± 0.0058   0.986 ± 0.022      1.00
+    method   problem     size    graphs          accuracy   place   seconds
+    ───────────────────────────────────────────────────────────────────────
+    mine     reference   small        3   0.9100 ± 0.0058   0.991      1.00
     """
 
     runs: tuple[Run, ...]
 
     @property
     def lines(self) -> list[Line]:
-        """Means over the graphs, in the order in which methods and problems first appear."""
+        """Means over the graphs, in the order in which methods and problems first appear; pandas makes a table of them."""
         groups: dict[tuple[str, str, str], list[Run]] = {}
         for run in self.runs:
             groups.setdefault((run.method, run.problem, run.size), []).append(run)
@@ -83,27 +83,18 @@ class Scores:
         """Runs that failed."""
         return [run for run in self.runs if run.error]
 
-    def as_dict(self) -> dict[str, list[Any]]:
-        """Columns of the table of means, such as for ``pandas.DataFrame``."""
-        rows = [asdict(line) for line in self.lines]
-        return {name: [row[name] for row in rows] for name in Line.__dataclass_fields__}
-
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write every run to a ``.json`` file, which `load` and `merge` read, or the table of means to a ``.csv`` file."""
+        """Write every run to a ``.json`` file, which `load` reads."""
         check_path(path)
         path = Path(path)
         check_writable(path, ENDINGS)
-        if path.suffix.lower() == ".csv":
-            with writing(path), path.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([list(self.as_dict()), *zip(*self.as_dict().values(), strict=True)])
-        else:
-            runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
-            with writing(path):
-                path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
+        runs = [{key: _plain(value) for key, value in asdict(run).items()} for run in self.runs]
+        with writing(path):
+            path.write_text(json.dumps({"suite": VERSION, "runs": runs}, indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Scores:
-        """Read what `save` wrote as ``.json``."""
+        """Read what `save` wrote."""
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
             version, runs = raw["suite"], [_as_run(run) for run in raw["runs"]]
@@ -118,38 +109,179 @@ class Scores:
 
     def __str__(self) -> str:
         """Table of means, and a sentence on the runs that failed."""
-        lines = self.lines
+        lines, failed = self.lines, self.failures
         columns = {
             **{name: [str(getattr(line, name)) for line in lines] for name in ("method", "problem", "size", "graphs")},
             "accuracy": [f"{line.accuracy:.4f} ± {line.standard_error:.4f}" for line in lines],
-            "share": [f"{line.share:.3f} ± {line.share_error:.3f}" for line in lines],
+            "place": [f"{line.place:.3f}" for line in lines],
             "seconds": [f"{line.seconds:.2f}" for line in lines],
         }
-        return "\n".join([table(columns), *self._failed()])
-
-    def _failed(self) -> list[str]:
-        """Sentence on the runs that failed."""
-        failed = self.failures
         first = [f"{run.method} on {run.problem}: {run.error}" for run in failed[:1]]
-        return [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
+        told = [f"{len(failed)} of {len(self.runs)} runs failed, the first of them {what}" for what in first]
+        return "\n".join([table(columns), *told])
+
+
+@lru_cache(maxsize=1)
+def published() -> Scores:
+    """Results of popular networks and reference methods on five standard graphs of each problem.
+
+    >>> sum(run.problem == "reference" and run.method == "GCN" for run in published().runs)
+    5
+    """
+    file = resources.files("gcnlimit.benchmark").joinpath(PUBLISHED)
+    found: dict[str, dict[str, list[float]]] = json.loads(file.read_text(encoding="utf-8"))
+    return Scores(
+        tuple(
+            Run(method, problem, "standard", graph, accuracy, math.nan)
+            for method, rows in found.items()
+            for problem, accuracies in rows.items()
+            for graph, accuracy in enumerate(accuracies)
+        )
+    )
 
 
 def merge(parts: Iterable[Scores]) -> Scores:
     """Results of several parts; a run that occurs twice counts once, the last of them, and a failure gives way.
 
-    >>> first, again = Run("mine", "deep", "small", 0, 0.8, 1.0), Run("mine", "deep", "small", 0, 0.9, 1.0)
-    >>> merge([Scores((first,)), Scores((again,))]).runs[0].accuracy
+    A method of `published` replaces none of yours: where yours has its name, it becomes ``"NAME, published"``.
+
+    >>> first, again = Run("GCN", "deep", "standard", 0, 0.8, 1.0), Run("GCN", "deep", "standard", 0, 0.9, 1.0)
+    >>> merge([Scores((first,)), Scores((again,)), published()]).runs[0].accuracy
     0.9
     """
-    kept: dict[tuple[str, str, str, int], Run] = {}
     check_types("merge", parts=(parts, Iterable))
-    for part in parts:
+    given = [*parts]
+    for part in given:
         check_types("merge", part=(part, Scores))
+    theirs = published()
+    own = {run.method for part in given if part is not theirs for run in part.runs}
+    kept: dict[tuple[str, str, str, int], Run] = {}
+    for part in given:
         for run in part.runs:
-            key = (run.method, run.problem, run.size, run.graph)
+            name = f"{run.method}, published" if part is theirs and run.method in own else run.method
+            key = (name, run.problem, run.size, run.graph)
             if not run.error or key not in kept:
-                kept[key] = run
+                kept[key] = replace(run, method=name)
     return Scores(tuple(kept.values()))
+
+
+def place(problem: str, accuracy: float) -> float:
+    """Place of an accuracy between chance, 0, and the best possible, 1; NaN for a problem of your own.
+
+    >>> place("reference", 0.5)
+    0.0
+    """
+    bayes = exact_of(problem).bayes
+    chance = 0.0 if math.isnan(bayes) else float(max(as_problems(problem)[0].data.fractions))
+    return (accuracy - chance) / (bayes - chance)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Methods from the best to the worst, on graphs of one size.
+
+    Examples
+    --------
+    >>> good = [Run("mine", "deep", "small", k, a, 1.0) for k, a in enumerate([0.93, 0.94, 0.95])]
+    >>> bad = [Run("other", "deep", "small", k, a, 1.0) for k, a in enumerate([0.70, 0.72, 0.71])]
+    >>> print(Ranking.of(Scores((*bad, *good)), mine=["mine"]))
+    rank   method   place   beside mine         deep
+    ────────────────────────────────────────────────
+       1   * mine   0.988                 94.0 ± 0.6
+       2   other    0.471   -23.0 ± 0.6   71.0 ± 0.6
+    """
+
+    methods: tuple[str, ...]
+    problems: tuple[str, ...]
+    size: str
+    accuracies: Mapping[tuple[str, str], Mapping[int, float]]  # by method and problem, on each graph
+    mine: tuple[str, ...]
+
+    @staticmethod
+    def of(scores: Scores, mine: Sequence[str] = (), size: str | None = None) -> Ranking:
+        """Ranking of the runs of one size, by default that of the first run."""
+        chosen = size or (scores.runs[0].size if scores.runs else "standard")
+        found: dict[tuple[str, str], dict[int, float]] = {}
+        for run in scores.runs:
+            if run.size == chosen and not run.error:
+                found.setdefault((run.method, run.problem), {})[run.graph] = run.accuracy
+        if not found:
+            raise ParameterError(f"there is no finished run of size {chosen!r}; merge results of that size")
+        methods, named = (dict.fromkeys(key[k] for key in found) for k in (0, 1))
+        suite = (problem.name for problem in (*problems(), *problems(aside=True)))
+        ordered = dict.fromkeys([*(name for name in suite if name in named), *named])
+        ranking = Ranking(tuple(methods), tuple(ordered), chosen, found, tuple(mine))
+        order = sorted(methods, key=lambda method: -np.nan_to_num(ranking.place(method), nan=-1.0))
+        return replace(ranking, methods=tuple(order))
+
+    @property
+    def common(self) -> tuple[str, ...]:
+        """Problems on which all methods have run; if there are none, all problems."""
+        shared = [p for p in self.problems if all((method, p) in self.accuracies for method in self.methods)]
+        return tuple(shared or self.problems)
+
+    def place(self, method: str) -> float:
+        """Mean place on the common problems: 0 at chance, 1 at the best possible."""
+        places = [place(p, self.mean(method, p)) for p in self.common if (method, p) in self.accuracies]
+        return float(np.mean(places)) if places else math.nan
+
+    def mean(self, method: str, problem: str) -> float:
+        """Mean accuracy over the graphs; NaN without a run."""
+        found = self.accuracies.get((method, problem), {})
+        return float(np.mean([*found.values()])) if found else math.nan
+
+    def difference(self, method: str, other: str) -> tuple[float, float]:
+        r"""Mean accuracy ahead of another method on the same graphs, over the common problems, and its standard error.
+
+        The variance on one graph is the mean of those measured, :math:`n - 1` of them, and of one that is known:
+        :math:`2 s^2/N`, where :math:`s` is the recorded scatter of message passing.
+        """
+        gains, squares = [], []
+        for problem in self.common:
+            one, two = (self.accuracies.get((name, problem), {}) for name in (method, other))
+            gain = np.array([one[graph] - two[graph] for graph in one if graph in two])
+            if gain.size:
+                expected = 2.0 * exact_of(problem).scatter ** 2 / SIZES[self.size]
+                gains.append(float(gain.mean()))
+                squares.append(np.nansum([expected, np.sum((gain - gain.mean()) ** 2)]) / gain.size**2)
+        if not gains:
+            return math.nan, math.nan
+        return float(np.mean(gains)), float(np.sqrt(np.sum(squares)) / len(squares))
+
+    def as_dict(self) -> dict[str, list[object]]:
+        """Columns of the table, accuracies and differences as numbers."""
+        columns: dict[str, list[object]] = {
+            "rank": [*range(1, len(self.methods) + 1)],
+            "method": [*self.methods],
+            "place": [self.place(method) for method in self.methods],
+        }
+        if self._own is not None:
+            pairs = [self.difference(method, self._own) for method in self.methods]
+            columns |= {"beside mine": [gain for gain, _ in pairs], "its error": [error for _, error in pairs]}
+        return columns | {p: [self.mean(method, p) for method in self.methods] for p in self.problems}
+
+    @property
+    def _own(self) -> str | None:
+        """The best of mine."""
+        return next((method for method in self.methods if method in self.mine), None)
+
+    def text(self, width: int | None = None) -> str:
+        """Table in per cent, mine marked, as wide as that."""
+        own = self._own
+        columns = {
+            "rank": [str(k + 1) for k in range(len(self.methods))],
+            "method": [f"* {method}" if method in self.mine else method for method in self.methods],
+            "place": [f"{self.place(method):.3f}" for method in self.methods],
+        }
+        if own is not None:
+            gains = ("" if name == own else _signed(*self.difference(name, own)) for name in self.methods)
+            columns["beside mine"] = [*gains]
+        cells = {p: [_percent(self.accuracies.get((name, p))) for name in self.methods] for p in self.problems}
+        return table(columns | cells, width=width, keys=2)
+
+    def __str__(self) -> str:
+        """Table in per cent."""
+        return self.text()
 
 
 def _as_run(stored: dict[str, Any]) -> Run:
@@ -164,16 +296,31 @@ def _as_run(stored: dict[str, Any]) -> Run:
 
 
 def _line(method: str, problem: str, size: str, runs: list[Run]) -> Line:
-    exact = exact_of(problem)
     done = [run for run in runs if not run.error]
     found = np.array([run.accuracy for run in done])
     mean = float(found.mean()) if done else math.nan
     error = float(found.std(ddof=1) / math.sqrt(found.size)) if found.size > 1 else math.inf
     seconds = float(np.mean([run.seconds for run in done])) if done else math.nan
-    share, its_error = exact.share(mean), error / (exact.bayes - exact.features)
-    return Line(method, problem, size, found.size, mean, error, share, its_error, seconds)
+    return Line(method, problem, size, found.size, mean, error, place(problem, mean), seconds)
 
 
 def _plain(value: str | float) -> str | float | None:
     """Value as JSON has it: null for NaN."""
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _percent(found: Mapping[int, float] | None) -> str:
+    """Mean and standard error in per cent."""
+    if not found:
+        return ""
+    values = 100.0 * np.array([*found.values()])
+    error = f" ± {values.std(ddof=1) / values.size**0.5:.1f}" if values.size > 1 else ""
+    return f"{values.mean():.1f}{error}"
+
+
+def _signed(gain: float, error: float) -> str:
+    """Difference in points, marked n.s. if it may be chance."""
+    if math.isnan(gain):
+        return ""
+    text = f"{100 * gain:+.1f} ± {100 * error:.1f}"
+    return text if abs(gain) > _SIGNIFICANT * error else f"{text} (n.s.)"

@@ -34,8 +34,7 @@ class Task(Brief):
     problem
         Name of the problem.
     observation
-        Graph, features, labelled nodes and the parameters of the model, as `amp` and `fit` take them; of an inductive task, the
-        training graph.
+        Graph, features, labelled nodes and the parameters of the model, as `amp` takes them.
     new
         The same of the new graph of an inductive task, else None.
     classes
@@ -104,12 +103,15 @@ class Task(Brief):
 
 def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: Instance | None = None) -> Task:
     """Task of an instance: a quarter of its labelled nodes, drawn at random, are those of validation."""
-    labelled, rng = instance.train_mask, np.random.default_rng([*entropy(seed), 1])
+    labelled = instance.train_mask
+    rng = np.random.default_rng([*entropy(seed), 1])
     known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
     if new is not None:
         more = (0, new.observation.nodes)
         labelled, known = np.pad(labelled, more), np.pad(known, more, constant_values=-1)
-    chosen = validation_nodes(labelled, rng)
+    nodes = np.flatnonzero(labelled)
+    chosen = np.zeros(labelled.size, bool)
+    chosen[rng.choice(nodes, nodes.size // 4, replace=False)] = True
     return Task(
         problem=problem,
         observation=instance.observation,
@@ -126,14 +128,6 @@ def entropy(seed: np.random.SeedSequence) -> list[int]:
     """Numbers from which a seed was made."""
     given: Any = seed.entropy
     return [int(part) for part in np.atleast_1d(given)]
-
-
-def validation_nodes(labelled: Mask, rng: np.random.Generator) -> Mask:
-    """Quarter of the labelled nodes."""
-    chosen = np.zeros(labelled.size, bool)
-    nodes = np.flatnonzero(labelled)
-    chosen[rng.choice(nodes, nodes.size // 4, replace=False)] = True
-    return chosen
 
 
 def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,7 @@ _LIMITS = ("features", "linear", "algorithmic", "bayes")
 @click.option("--store", type=FILE, help="File that keeps finished graphs; the same command resumes.")
 @click.option("--merge", "parts", multiple=True, type=EXISTING, help="Add the results in this file.")
 @click.option("--published", "beside", is_flag=True, help="Rank among popular networks; takes --size standard.")
-@click.option("--out", type=FILE, help="Write every run to a .json file, or the table to a .csv file.")
+@click.option("--out", type=FILE, help="Write every run to a .json file.")
 @output_options
 def command(
     *, form: str, methods: tuple[str, ...], parts: tuple[str, ...], beside: bool, out: Path | None, **given: Any
@@ -50,7 +49,7 @@ def command(
       gcnlimit benchmark
       gcnlimit benchmark --run amp --run label-propagation --problem reference --out mine.json
       gcnlimit benchmark --merge mine.json --published
-      gcnlimit benchmark --merge mine.json --merge theirs.json --problem reference --out both.csv
+      gcnlimit benchmark --merge mine.json --merge theirs.json --problem reference --output csv
     """
     from gcnlimit.benchmark import Scores, evaluate, merge, published
     from gcnlimit.benchmark.problems import as_problems, problems
@@ -71,20 +70,13 @@ def command(
     runs = [evaluate(model, chosen, name=name, **given) for name, model in models.items()]
     files = [*runs, *(Scores.load(part) for part in parts)]
     names = {problem.name for problem in chosen} if named or aside else None
-    everything = merge([*files, *([_apart(published(), files)] if beside else [])])
+    everything = merge([*files, *([published()] if beside else [])])
     scores = Scores(tuple(run for run in everything.runs if names is None or run.problem in names))
     if out is not None:
         scores.save(out)
     _rank(scores, list(models) or [run.method for part in files[:1] for run in part.runs], form)
     for run in scores.failures[:3]:
         click.echo(f"  {run.method} on {run.problem}, graph {run.graph}: {run.error}", err=True)
-
-
-def _apart(published: Scores, files: Sequence[Scores]) -> Scores:
-    """Published results, renamed where a file has a method of the same name, which they would replace."""
-    own = {run.method for part in files for run in part.runs}
-    runs = (replace(run, method=f"{run.method}, published") if run.method in own else run for run in published.runs)
-    return replace(published, runs=tuple(runs))
 
 
 def _list(chosen: Sequence[Problem], form: str) -> None:

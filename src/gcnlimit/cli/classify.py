@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Classify the nodes of the graph in FILE, as gcnlimit recommend recommends.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
     With --out, classes that were given are kept; the columns are node, class, known, and a probability for each class.
 
     \b

@@ -21,7 +21,7 @@ from gcnlimit.cli.output import check_plot, draw, output_options, plot_option, s
 def command(*, file: str, split: int | None, plot: Path | None, form: str, **tables: Any) -> None:
     """Describe the graph in FILE: degrees, homophily, spectrum, signals with errors, and whether the model holds.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
 
     \b
     Examples:

@@ -24,7 +24,7 @@ _WIDTH = 100
 def command(*, file: str, split: int, plot: Path | None, form: str, **tables: Any) -> None:
     """Recommend a network for the graph in FILE: what accuracy to expect, and what the graph adds. Then use gcnlimit classify.
 
-    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv or .parquet with --nodes.
+    FILE is an .npz file (of gcnlimit sample or gcnlimit.real.write), or a list of edges as .csv with --nodes.
 
     \b
     Examples:

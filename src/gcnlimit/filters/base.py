@@ -15,8 +15,7 @@ from gcnlimit._runtime.threads import over_blocks
 from gcnlimit._validation import real
 from gcnlimit._values import Array, Value
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
-from gcnlimit.filters.chain import Chain
+from gcnlimit.filters.action import Block, Chain, chebyshev_series, chebyshev_sum, column_blocks, norm, stacked
 
 
 class Averages(NamedTuple):
@@ -36,23 +35,11 @@ class Averages(NamedTuple):
 
 
 class SearchScale(NamedTuple):
-    r"""How `tune` searches a parameter :math:`p`: in equal steps of an increasing function of it.
+    r"""How `tune` searches a parameter :math:`p`: in equal steps of an increasing function `to` of it, whose inverse is `back`.
 
-    Parameters
-    ----------
-    to, back
-        The function and its inverse; by default one that is linear near 0 and logarithmic far away.
-    largest
-        The largest magnitude that is tried in place of infinity.
-    per_radius
-        Whether `to` and `largest` are meant for :math:`p` times the spectral radius of the operator.
-    strict
-        Whether the filter exists below `largest` only, so that wider bounds are cut there.
-
-    Examples
-    --------
-    >>> SearchScale().back(SearchScale().to(3.0)).item()
-    3.0
+    By default it is linear near 0 and logarithmic far away. `largest` is the largest magnitude that is tried in place of
+    infinity. With `per_radius` both are meant for :math:`p` times the spectral radius of the operator. With `strict` the filter
+    exists below `largest` only, and wider bounds are cut there.
     """
 
     to: Callable[[Any], Any] = np.arcsinh
@@ -60,9 +47,6 @@ class SearchScale(NamedTuple):
     largest: float = 1e4
     per_radius: bool = False
     strict: bool = False
-
-
-_TOGETHER = 1 << 10  # filters whose Chebyshev series are computed at once
 
 
 class Filter(Value, ABC):
@@ -114,12 +98,7 @@ class Filter(Value, ABC):
         return shape[:-1] if self.deep else shape
 
     def replaced(self, values: npt.ArrayLike) -> Self:
-        """Same filter with other values of the parameter, which are checked.
-
-        >>> from gcnlimit import Diffusion
-        >>> Diffusion(t=1.0).replaced(2.0)
-        Diffusion(t=2.0)
-        """
+        """Same filter with other values of the parameter, which are checked."""
         return dataclasses.replace(self, **{self.parameter: values})  # type: ignore[type-var]
 
     def ravel(self, shape: tuple[int, ...]) -> Self:
@@ -172,10 +151,6 @@ class Filter(Value, ABC):
         r"""Logarithm of the root mean square gain :math:`\sqrt{\tau(gg^T)}` over the noise of an operator.
 
         An average of :math:`g^2` over the semicircle if it is symmetric, else the sum of the squared Taylor coefficients.
-
-        >>> from gcnlimit import Residual
-        >>> np.exp(2 * Residual([1.0, 0.0]).log_gain(symmetric=False)).round(12).item()  # of x^2 + x
-        2.0
         """
         if not symmetric:
             with np.errstate(over="ignore"):
@@ -191,16 +166,12 @@ class Filter(Value, ABC):
 
         By default the length of the Chebyshev series of :math:`g^4`.
         """
-        flat, count = self.ravel(self.shape), math.prod(self.shape)
-        blocks = (flat[start : start + _TOGETHER] for start in range(0, count, _TOGETHER))
-        return np.concatenate([np.full(block.shape, block._series_length()) for block in blocks]).reshape(self.shape)
 
-    def _series_length(self) -> int:
         def powers(x: Array) -> Array:
-            g = np.atleast_2d(self.normalized(x)[0])
+            g = self.ravel(self.shape).normalized(x)[0]
             return np.concatenate([g, g**4])  # a kink may vanish in the fourth power
 
-        return len(chebyshev_series(powers, 2.0, 1e-15))
+        return np.full(self.shape, len(chebyshev_series(powers, 2.0, 1e-15)))
 
     def directed_chain(self, signal: Array, *, accuracy: float = 1e-18) -> Chain:
         r"""Chain for a directed operator of each `signal` :math:`\lambda`, whose Taylor coefficients are to be summed there."""
@@ -218,37 +189,23 @@ class Filter(Value, ABC):
         All parameters share the products with the operator; the answer has their shape, followed by that of `block`.
         `radius` bounds the spectrum of a symmetric operator: then the filter is a Chebyshev series, else its own series.
         `accuracy` is relative to :math:`\sup |g|` in the first case and to the norm of the result in the second; by
-        default what the precision of `block` allows. Many columns are shared out among threads (``GCNLIMIT_THREADS``,
-        by default one for each core and at most 4); the result does not depend on their number.
+        default what the precision of `block` allows.
         """
-        flat, count = self.ravel(self.shape), math.prod(self.shape)
+        count = math.prod(self.shape)
+        flat = self.ravel(self.shape)
         columns = block[:, None] if block.ndim == 1 else block
-        if not isinstance(block, np.ndarray):
-            total = flat._sum(operator, columns, radius, accuracy, (count, 1, 1))
-            return total.reshape(*self.shape, *block.shape)
-        out = np.empty((count, *columns.shape), block.dtype)
-
-        def one(part: slice) -> None:
-            piece = np.ascontiguousarray(columns[:, part])
-            out[..., part] = flat._sum(operator, piece, radius, accuracy, (count, 1, 1))
-
-        over_blocks(one, column_blocks(columns.shape[1]), columns.size)
-        return out.reshape(*self.shape, *block.shape)
+        total = _by_columns(
+            lambda _, piece: flat._sum(operator, piece, radius, accuracy, (count, 1, 1)), columns, (count,)
+        )
+        return total.reshape(*self.shape, *block.shape)
 
     def apply_each(self, operator: Any, block: Block, *, radius: float | None = None) -> Block:
         """Action of each parameter on its own column of `block`; otherwise as `apply`, to the default accuracy."""
         if self.shape != block.shape[1:]:
             raise ParameterError(f"apply_each needs a column for each parameter, got {block.shape} for {self.shape}")
-        if not isinstance(block, np.ndarray):
-            return self._sum(operator, block, radius, None, self.shape)
-        out = np.empty(block.shape, block.dtype)
-
-        def one(part: slice) -> None:
-            piece = np.ascontiguousarray(block[:, part])
-            out[:, part] = self[part]._sum(operator, piece, radius, None, piece.shape[1:])
-
-        over_blocks(one, column_blocks(block.shape[1]), block.size)
-        return out
+        return _by_columns(
+            lambda part, piece: self[part]._sum(operator, piece, radius, None, piece.shape[1:]), block, ()
+        )
 
     def _sum(
         self, operator: Any, block: Block, radius: float | None, accuracy: float | None, shape: tuple[int, ...]
@@ -311,6 +268,19 @@ class Filter(Value, ABC):
             first = np.unravel_index(int(np.argmin(defined)), defined.shape)
             value, wide = (np.broadcast_to(values, defined.shape)[first] for values in (self.values, radius))
             raise ParameterError(self.why_undefined(float(value), float(wide)))
+
+
+def _by_columns(act: Callable[[slice, Block], Block], block: Block, lead: tuple[int, ...]) -> Block:
+    """Action on all columns of a block, those of NumPy shared out among threads; the answer has the axes `lead` in front."""
+    if not isinstance(block, np.ndarray):
+        return act(slice(None), block)
+    out = np.empty((*lead, *block.shape), block.dtype)
+
+    def one(part: slice) -> None:
+        out[..., part] = act(part, np.ascontiguousarray(block[:, part]))
+
+    over_blocks(one, column_blocks(block.shape[1]), block.size)
+    return out
 
 
 def to_unit(g: Array) -> tuple[Array, Array]:

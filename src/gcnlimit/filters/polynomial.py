@@ -1,7 +1,8 @@
-"""Filters of finite depth: the residual network and the polynomial."""
+"""Filters of finite depth, the residual network and the polynomial, and a filter given as a plain function."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._validation import real, whole
-from gcnlimit._values import Array
+from gcnlimit._values import Array, Parameter, brief
 from gcnlimit.errors import ParameterError
-from gcnlimit.filters.action import Block, power_sum
+from gcnlimit.filters.action import Block, Chain, power_sum
 from gcnlimit.filters.base import Filter, SearchScale, to_unit
-from gcnlimit.filters.chain import Chain
 
 _DEEPEST = 10_000  # layers: seconds, and the time grows with their square
+_MANY = 9  # points of the spectrum at which a filter may not vanish together
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -32,8 +33,6 @@ class Residual(Filter):
     --------
     >>> round(float(Residual(c=[1.0, 2.0])(3.0)), 12)
     20.0
-    >>> Residual.constant([0.5, 1.0], depth=3).c.shape
-    (2, 3)
     """
 
     parameter = "c"
@@ -134,3 +133,64 @@ class Polynomial(Filter):
     def series(self, operator: Any, block: Block, accuracy: float, shape: tuple[int, ...]) -> Block:
         weights = self.coefficients.T.reshape(self.order + 1, *shape)
         return power_sum(weights, operator, block)
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Filter):
+    r"""Filter :math:`g(x) = s f(x)` from a function :math:`f` of NumPy arrays, for symmetric graphs; ``GCN(f)`` for short.
+
+    The function is to be smooth on the spectrum of the graph: the bulk :math:`[-2, 2]` and the spike beside it.
+
+    Parameters
+    ----------
+    function
+        The function :math:`f`.
+    factor
+        The factor :math:`s` in front of it. It changes what a finite regularization does, and nothing at infinity.
+
+    Examples
+    --------
+    >>> float(Function(lambda x: 1 / (1 - 0.3 * x))(2.0))
+    2.5
+    """
+
+    parameter = "factor"
+    function: Callable[[Array], npt.ArrayLike]
+    factor: Parameter = 1.0
+
+    def normalized(self, x: Array) -> tuple[Array, Array]:
+        return to_unit(np.asarray(self.factor)[..., None] * self._checked(x))
+
+    def _checked(self, x: Array) -> Array:
+        try:
+            with np.errstate(all="ignore"):
+                g = np.asarray(self.function(np.array(x)))  # a copy, since the function may work in place
+        except TypeError as error:
+            raise ParameterError(f"the filter g(x) fails on an array ({error}); write it with NumPy") from None
+        if g.dtype.kind not in "biuf" or g.shape not in ((), np.shape(x)):
+            raise ParameterError(
+                f"the filter g(x) has dtype {g.dtype} and shape {g.shape} for x of shape {np.shape(x)}; it must be a real number "
+                "for each x"
+            )
+        g = np.broadcast_to(g.astype(float), np.shape(x))
+        bad = ~np.isfinite(g)
+        if bad.any():
+            raise ParameterError(
+                f"the filter g(x) is {g[bad][0]} at x = {x[bad][0]:g}; it must be finite on the spectrum of the graph"
+            )
+        if g.size >= _MANY and not g.any():
+            raise ParameterError(
+                "the filter g(x) is 0 on the spectrum of the graph; a filter must let something through"
+            )
+        return g
+
+
+def as_filter(filter: Any) -> Filter:
+    """Return the filter itself, or the filter of a plain function."""
+    if isinstance(filter, Filter):
+        return filter
+    if callable(filter) and not isinstance(filter, type):
+        return Function(filter)
+    raise ParameterError(
+        f"filter = {brief(filter)} is not a filter; use Residual, Diffusion, PageRank or Polynomial, or a function g(x)"
+    )

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import scipy
 
 from gcnlimit._values import Array, Parameter
-from gcnlimit.filters.action import Block, series_sum
+from gcnlimit.filters.action import Block, Chain, series_sum
 from gcnlimit.filters.base import Averages, Filter, SearchScale, to_unit
-from gcnlimit.filters.chain import Chain
 
 _LONGEST = 1e5  # of |t| times the spectral radius, about the number of terms
 
@@ -33,8 +32,6 @@ class Diffusion(Filter):
     --------
     >>> float(Diffusion(t=2.0)(0.5)) == math.e
     True
-    >>> Diffusion(t=2.0).chain(accuracy=1e-12, radius=2.0).depth
-    25
     """
 
     parameter = "t"

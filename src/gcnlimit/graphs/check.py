@@ -1,4 +1,4 @@
-"""What a graph and features may be: the one check behind every door. See the page of this room, `gcnlimit.graphs`."""
+"""What a graph and features may be: the one check behind every door; docs/reference/real.md says it in words."""
 
 from __future__ import annotations
 
@@ -54,11 +54,7 @@ def as_adjacency(
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "edge"), counted(2, "edge")
-    ('1 edge', '2 edges')
-    """
+    """A number of things: 1 edge, 2 edges."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 

@@ -1,19 +1,24 @@
-"""A graph with features and labels, in memory and in one file of arrays."""
+"""A graph with features and labels, in memory and in one ``.npz`` file, read without executing anything."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gcnlimit._validation import plain_array, whole
-from gcnlimit.errors import ParameterError
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, as_features, is_sparse
 from gcnlimit.graphs.labels import classes_of_nodes
-from gcnlimit.graphs.npz import Location, assembling, field, graph_fields, read_arrays, stored_csr, write_arrays
 
+Location = str | os.PathLike[str]
+Stored = dict[str, npt.NDArray[Any]]
 Masks = npt.NDArray[np.bool_]
 SPLITS = ("train", "val", "test")
 
@@ -25,7 +30,7 @@ class Dataset:
     Parameters
     ----------
     graph
-        Adjacency matrix, kept in CSR form without self-loops; see `gcnlimit.graphs`.
+        Adjacency matrix, kept in CSR form without self-loops.
     X
         Features, dense or sparse (then kept in CSR form), or None.
     y
@@ -117,10 +122,10 @@ class Dataset:
 
 def load(path: Location) -> Dataset:
     """Read a file that `save` wrote; nothing in it is executed."""
-    stored = read_arrays(path, "a graph")
-    with assembling(path, "a graph"):
+    with reading(path, "a graph") as stored:
         nodes = stored["indptr"].size - 1
-        graph, X = stored_csr(stored, "weights", (nodes, nodes)), stored.get("x_dense")
+        graph = stored_csr(stored, "weights", (nodes, nodes))
+        X = stored.get("x_dense")
         if "x_indptr" in stored:
             rows, columns = field(stored, "x_shape", 2).tolist()
             X = stored_csr(stored, "x_data", (whole("x_shape", rows, low=1), whole("x_shape", columns, low=1)), "x_")
@@ -167,3 +172,69 @@ def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
             f"names have shape {names.shape}; there must be one for each of the {nodes} nodes, all different"
         )
     return names
+
+
+@contextlib.contextmanager
+def reading(path: Location, kind: str) -> Iterator[Stored]:
+    """Arrays of an ``.npz`` file by name, which may be anything; what is wrong with one of them is said of the file."""
+    check_path(path)
+    try:
+        with open(path, "rb") as opened:
+            file = np.load(opened, allow_pickle=False)
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError(f"it holds one array instead of the fields of {kind}")
+            stored = {name: file[name] for name in file.files}
+    except Exception as error:  # a damaged file makes NumPy and zipfile raise errors of fifteen types
+        raise _unreadable(path, kind, error) from None
+    try:
+        yield stored
+    except KeyError as missing:
+        raise _unreadable(path, kind, f"the field {missing} is missing") from None
+    except ParameterError as error:
+        raise _unreadable(path, kind, error) from None
+
+
+def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> None:
+    """Write arrays by name to one ``.npz`` file."""
+    check_path(path)
+    with writing(path), open(path, "wb") as file:
+        (np.savez_compressed if compress else np.savez)(file, **fields)
+
+
+def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
+    """Field of a given shape, in which None stands for any length."""
+    found = stored[name].shape
+    if len(found) != len(shape) or any(want not in (None, n) for want, n in zip(shape, found, strict=True)):
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise ParameterError(f"{name} has shape {found}; it must be {f'({wanted})' if shape else 'a single value'}")
+    return stored[name]
+
+
+def graph_fields(adjacency: Any) -> Stored:
+    """Fields of an adjacency matrix; weights where they are not all 1."""
+    fields = {"indptr": adjacency.indptr, "indices": adjacency.indices}
+    return fields if np.all(adjacency.data == 1.0) else fields | {"weights": adjacency.data}
+
+
+def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = "") -> Any:
+    """CSR matrix of stored arrays, which may be anything; its indices are yet to be checked."""
+    names = (f"{prefix}indices", f"{prefix}indptr")
+    try:
+        indices, indptr = (stored[name].astype(np.int64, casting="same_kind") for name in names)
+        entries = stored.get(data, np.ones(indices.shape)).astype(np.float64, casting="same_kind")
+        return sparse.csr_array((entries, indices, indptr), shape=shape)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{' and '.join(names)} are no sparse matrix: {error}") from None
+
+
+def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
+    """Error for a file that is not what it should be; NumPy's advice to execute what it holds is not passed on."""
+    unsafe = "pickle" in str(reason)
+    why = "it is not an .npz file of plain arrays" if unsafe else reason
+    return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
+
+
+def check_path(path: object, name: str = "path") -> None:
+    """Raise `ParameterError` unless `path` may name a file."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise ParameterError(f"{name} = {path!r} is not allowed; it must name a file")

@@ -1,4 +1,4 @@
-"""Operators of a graph: a sparse matrix plus one of rank one, and the ways to normalize an adjacency matrix."""
+"""Operators of a graph: a sparse matrix plus one of rank one, the ways to normalize an adjacency matrix, and eigenvalues."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from scipy.linalg import eigh_tridiagonal
 
 from gcnlimit._values import Array
+from gcnlimit.filters.action import norm
 from gcnlimit.graphs.check import is_symmetric
-from gcnlimit.graphs.eigenvalues import largest_eigenvalue
+from gcnlimit.normalization import as_normalization
+
+_STEPS = 500  # for the largest eigenvalue, at most
 
 
 @dataclass(frozen=True, eq=False)
 class SparsePlusRankOne:
     r"""Operator :math:`S - u v^T`: a `matrix`, as a rule sparse, plus one of rank one.
 
-    `u` may be one number for all nodes and `v` None for ones; without `u` there is no second part. `symmetric` says that it
-    equals its transpose.
+    Without `v`, `u` is one number for all entries; without `u` there is no second part. `symmetric` says that it equals its
+    transpose.
 
     >>> a = SparsePlusRankOne(sparse.eye_array(2, format="csr"), u=0.5)
     >>> a @ np.eye(2)
@@ -30,13 +34,19 @@ class SparsePlusRankOne:
 
     matrix: Any
     u: Array | float | None = None
-    v: Array | None = None
+    v: Any = None
     symmetric: bool = False
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return (self.matrix.shape[0], self.matrix.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the matrix."""
+        found: np.dtype[Any] = self.matrix.dtype
+        return found
 
     def __matmul__(self, block: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Product with a vector or a block of columns."""
@@ -56,16 +66,13 @@ class SparsePlusRankOne:
         return replace(self, matrix=self.matrix.astype(dtype), u=u, v=v)
 
     @cached_property
-    def T(self) -> SparsePlusRankOne:
+    def T(self) -> Self:
         """The transpose."""
         if self.symmetric:
             return self
         matrix = self.matrix.T
         matrix = matrix if isinstance(matrix, np.ndarray) else matrix.tocsr()
-        if self.u is None or (self.v is None and np.ndim(self.u) == 0):
-            return SparsePlusRankOne(matrix, self.u)
-        rows = np.broadcast_to(self.u, self.shape[0])
-        return SparsePlusRankOne(matrix, np.ones(self.shape[1]) if self.v is None else self.v, rows)
+        return replace(self, matrix=matrix) if self.v is None else replace(self, matrix=matrix, u=self.v, v=self.u)
 
 
 def weight_unit(adjacency: Any) -> float:
@@ -90,7 +97,8 @@ def centring(adjacency: Any, degree: float | None = None) -> tuple[float, float]
     It is :math:`a = (A/w - p)/\sqrt{Np(1-p)}` with the unit :math:`w` of the weights and the density :math:`p = d/N`: centred,
     with noise of unit variance. The mean `degree` :math:`d`, in that unit, is by default that of the graph itself.
     """
-    nodes, unit = adjacency.shape[0], weight_unit(adjacency)
+    nodes = adjacency.shape[0]
+    unit = weight_unit(adjacency)
     if degree is None:
         degree = float(adjacency.data.sum()) / unit / nodes
     density = degree / nodes
@@ -133,16 +141,20 @@ def _inverse_power(degrees: Array, power: float) -> Array:
     return np.power(degrees, -power, out=np.zeros_like(degrees), where=degrees > 0.0)
 
 
-def without_degrees(graph: Any, least: float = 0.0, tau: float = 0.0) -> SparsePlusRankOne:
-    r"""Operator :math:`D^{-1/2} (A - DD^T/2m) D^{-1/2}` of a symmetric graph: normalized, less its top eigenvector.
+def without_degrees(
+    graph: Any, least: float = 0.0, tau: float = 0.0, left: float = 0.5, right: float = 0.5
+) -> SparsePlusRankOne:
+    r"""Operator :math:`(D + \tau d)^{-p} (A - DD^T/2m) (D + \tau d)^{-q}` of a symmetric graph, `left` and `right` the exponents.
 
-    Where degrees divide, `tau` times their mean is added, and those below `least` count as this, since a few leaves have
-    large eigenvalues of their own.
+    By default it is the normalized one, less its top eigenvector. Where degrees divide, those below `least` count as this,
+    since a few leaves have large eigenvalues of their own.
     """
     degrees = np.asarray(graph.sum(axis=1))
-    factor = _inverse_power(np.maximum(degrees, least) + tau * degrees.mean(), 0.5)
-    scale, mean = sparse.diags_array(factor), degrees * factor / max(float(degrees.sum()), 1e-300) ** 0.5
-    return SparsePlusRankOne((scale @ graph @ scale).tocsr(), mean, mean, symmetric=True)
+    more = np.maximum(degrees, least) + tau * degrees.mean()
+    rows, columns = (_inverse_power(more, power) for power in (left, right))
+    matrix = (sparse.diags_array(rows) @ graph @ sparse.diags_array(columns)).tocsr()
+    mean = degrees / max(float(degrees.sum()), 1e-300) ** 0.5
+    return SparsePlusRankOne(matrix, mean * rows, mean * columns, symmetric=left == right)
 
 
 def undirected(graph: Any) -> Any:
@@ -150,8 +162,14 @@ def undirected(graph: Any) -> Any:
     return graph if is_symmetric(graph) else graph.maximum(graph.T).tocsr()
 
 
+def has_hubs(graph: Any) -> bool:
+    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
+    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
+    return bool(counted.var() - counted.mean() > 0.1 * counted.mean() ** 2)
+
+
 class Propagation(NamedTuple):
-    """Symmetric operator :math:`S` that propagates features, and a bound `radius` of its spectrum."""
+    """Operator :math:`S` of real eigenvalues that propagates features, and a bound `radius` of these."""
 
     operator: SparsePlusRankOne
     radius: float
@@ -161,31 +179,106 @@ class Propagation(NamedTuple):
         return self if self.radius == 1.0 else Propagation(self.operator / self.radius, 1.0)
 
 
-def propagation(graph: Any, kind: str = "centred", loops: bool = True) -> Propagation:
+def propagation(graph: Any, normalization: object = "centred", loops: bool = True) -> Propagation:
     r"""Operator :math:`S` of an adjacency matrix :math:`A` that has been checked; a directed one becomes :math:`\max(A, A^T)`.
 
-    - ``"normalized"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
+    - ``"symmetric"``: :math:`D^{-1/2} (A + 1) D^{-1/2}`, :math:`D` the degrees; its top eigenvalue is 1. `loops` says whether
       the identity is added, in the unit of the weights.
     - ``"centred"``: the same without its top eigenvector :math:`D^{1/2} 1`.
-    - ``"regularized"``: ``"centred"`` with the mean degree added to :math:`D` where it divides.
-    - ``"paper"``: `centred`, of the whole graph alike (Eq. 1.3).
+    - ``"random-walk"``, or another pair of exponents :math:`(p, 1 - p)`: :math:`D^{-p} (A + 1) D^{p-1}`, of the same eigenvalues.
+    - ``"regularized"`` and all others: `without_degrees`; :math:`\tau` that is not given is 1.
+    - ``"none"``: `centred`, of the whole graph alike (Eq. 1.3).
 
     >>> path = sparse.csr_array(np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]))
-    >>> S = propagation(path, "normalized", loops=False)
+    >>> S = propagation(path, "symmetric", loops=False)
     >>> np.round(S.operator @ np.sqrt([1.0, 2.0, 1.0]), 12) ** 2, S.radius  # the top eigenvector
     (array([1., 2., 1.]), 1.0)
     """
     graph = undirected(graph)
-    if kind == "paper":
+    given = as_normalization("symmetric" if normalization == "centred" else normalization)
+    left, right, tau = given.left, given.right, 1.0 if given.tau is None else given.tau
+    if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))
     if loops:
         graph = graph + weight_unit(graph) * sparse.eye_array(graph.shape[0], format="csr")
-    if kind == "normalized":
-        return Propagation(SparsePlusRankOne(normalized(graph), symmetric=True), 1.0)
-    return _bounded(without_degrees(graph, tau=1.0 if kind == "regularized" else 0.0))
+    if left + right == 1.0 and tau == 0.0 and normalization != "centred":
+        return Propagation(SparsePlusRankOne(normalized(graph, left, right), symmetric=left == right), 1.0)
+    half = 0.5 * (left + right)
+    similar = _bounded(without_degrees(graph, 0.0, tau, half, half))
+    return similar if left == right else similar._replace(operator=without_degrees(graph, 0.0, tau, left, right))
 
 
 def _bounded(operator: SparsePlusRankOne) -> Propagation:
     """The operator with its largest eigenvalue, to half a per cent from above."""
     start = np.random.default_rng(0).standard_normal(operator.shape[0])
     return Propagation(operator, max(1.005 * largest_eigenvalue(operator, start), 1e-6))
+
+
+def largest_eigenvalue(operator: Any, start: Any) -> float:
+    r"""Largest magnitude of the eigenvalues of a symmetric operator, from the vector `start`, of NumPy or PyTorch.
+
+    Stops when the residual of the eigenvector, :math:`\beta_k` times its last entry in the Lanczos basis, is below a
+    thousandth of the eigenvalue; lost orthogonality only repeats eigenvalues that were found.
+
+    >>> round(largest_eigenvalue(np.diag([1.0, -3.0, 2.0]), np.ones(3)), 6)
+    3.0
+    """
+    before = 0.0 * start
+    v = start / norm(start)
+    diagonal: list[float] = []
+    beside = [0.0]
+    for k in range(1, _STEPS + 1):
+        w = operator @ v - beside[-1] * before
+        diagonal.append(float((v * w).sum()))
+        w = w - diagonal[-1] * v
+        beside.append(norm(w))
+        if k % 8 == 0 or beside[-1] <= 1e-6 * abs(diagonal[-1]) or k == len(start):
+            values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
+            largest = int(np.argmax(np.abs(values)))
+            if beside[-1] * abs(vectors[-1, largest]) <= 1e-3 * abs(values[largest]) or k == len(start):
+                break
+        before, v = v, w / beside[-1]
+    return float(abs(values[largest]))
+
+
+def top_eigenvalues(operator: Any, count: int, steps: int = 120) -> Array:
+    """Distinct eigenvalues of a symmetric operator of largest magnitude, largest first, at most `count`.
+
+    Those outside of the bulk of the spectrum converge in far fewer than `steps` products; those at its edge are then right to
+    a thousandth of its width.
+
+    >>> top_eigenvalues(np.diag([3.0, -5.0, 1.0, 0.5]), 2).round(9)
+    array([-5.,  3.])
+    """
+    start = np.random.default_rng(0).standard_normal(operator.shape[0])
+    values, _ = quadrature(operator, start, steps)
+    return np.asarray(sorted(values, key=abs, reverse=True)[:count])
+
+
+def quadrature(operator: Any, start: Array, steps: int) -> tuple[Array, Array]:
+    r"""Nodes and weights that average :math:`f` over the spectrum: :math:`v^Tf(a)v = \sum_k w_k f(x_k)`, :math:`v` of norm 1.
+
+    From random vectors it gives the spectral density; it is exact for polynomials of degree below twice the `steps`.
+
+    >>> a, v = np.diag([1.0, 2.0, 4.0, 7.0]), np.full(4, 0.5)
+    >>> x, w = quadrature(a, v, steps=2)
+    >>> [round(float(w @ x**k - v @ np.linalg.matrix_power(a, k) @ v), 9) + 0.0 for k in range(4)]
+    [0.0, 0.0, 0.0, 0.0]
+    """
+    steps = min(steps, start.size)
+    basis = np.zeros((steps, start.size))
+    diagonal, beside = np.zeros(steps), np.zeros(steps)
+    v = start / np.linalg.norm(start)
+    for k in range(steps):
+        basis[k] = v
+        w = operator @ v
+        diagonal[k] = v @ w
+        for _ in range(2):  # once more removes what rounding left
+            w = w - (basis[: k + 1] @ w) @ basis[: k + 1]
+        beside[k] = np.linalg.norm(w)
+        if beside[k] <= 1e-10 * np.max(np.abs(diagonal[: k + 1]) + beside[: k + 1], initial=1e-300):
+            steps = k + 1  # the space is invariant
+            break
+        v = w / beside[k]
+    values, vectors = eigh_tridiagonal(diagonal[:steps], beside[: steps - 1])
+    return np.asarray(values), np.asarray(vectors[0] ** 2)

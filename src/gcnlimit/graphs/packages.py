@@ -24,10 +24,9 @@ def from_networkx(graph: Any, features: str | Sequence[str] = "x", label: str = 
     graph
         Graph, directed or not; parallel edges are added.
     features
-        Attribute of the nodes that holds a sequence of numbers, ``"x"`` if they have one; or names of attributes, each a number
-        or a word, encoded and filled in as in a table.
+        Attribute that holds a sequence of numbers; or names of attributes, each a number or a word, encoded as in a table.
     label
-        Attribute of the nodes that holds their class; a node without it is unlabelled.
+        Attribute that holds the class; a node without it is unlabelled.
     """
     load("a NetworkX graph", "graphs", "networkx")
     if not hasattr(graph, "number_of_nodes") or graph.number_of_nodes() == 0:

@@ -18,11 +18,10 @@ from scipy import sparse
 
 from gcnlimit._runtime.memory import require
 from gcnlimit._validation import plain_array, real, whole
-from gcnlimit.errors import GCNLimitError, ParameterError, writing
+from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, is_number, option, text
-from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.graphs.npz import Location
+from gcnlimit.graphs.dataset import Dataset, Location
 
 LABEL = ("label", "class", "y")
 ENDS = ("source", "src", "from", "node1", "u")
@@ -195,11 +194,9 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
     if hasattr(source, "columns"):
         frame = source.reset_index() if _index_counts(source, kind) else source
         return {str(name): frame[name].tolist() for name in frame.columns}
-    suffix, shown = Path(source).suffix.lower(), _shown(source, kind)
-    if suffix in (".parquet", ".pq"):
-        return _parquet(source)
+    shown = _shown(source, kind)
     try:
-        with (gzip.open if suffix == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
+        with (gzip.open if Path(source).suffix.lower() == ".gz" else open)(source, "rt", encoding="utf-8-sig") as file:
             return _without_counter(_csv(file, shown, headed), kind)
     except UnicodeDecodeError:
         raise ParameterError(f"{shown} is not UTF-8 text; save it as CSV in UTF-8") from None
@@ -257,17 +254,6 @@ def _headed(rows: list[list[str]], names: list[str]) -> bool:
     if not any(map(is_number, first)) and (all(map(is_number, ends)) or (len(first) > 2 and is_number(rows[1][2]))):
         return True
     return bool(names) and not {*first[:2]} & ({*names} | ends)
-
-
-def _parquet(path: Location) -> Columns:
-    try:
-        from pyarrow import parquet
-
-        return parquet.read_table(path).to_pydict()  # type: ignore[no-any-return]
-    except ModuleNotFoundError:
-        raise GCNLimitError("a Parquet file needs pyarrow; install it with: pip install pyarrow") from None
-    except Exception as error:  # pyarrow has its own
-        raise ParameterError(f"{os.fspath(path)!r} cannot be read as Parquet: {error}") from None
 
 
 def _natural(name: str) -> tuple[int, int, str]:

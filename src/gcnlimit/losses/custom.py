@@ -29,16 +29,11 @@ def value_problem(loss: Any, *, least_at_0: bool = False) -> str | None:
 
     They must be real numbers, one for each margin, convex, and decrease at 0, or be least there (a penalty). A function whose
     derivatives come from its values must declare its kinks: a hinge without its corner would have another solution.
-
-    >>> from gcnlimit.losses import FromValue
-    >>> value_problem(FromValue(lambda z: np.logaddexp(0.0, -z)))
-    >>> value_problem(FromValue(lambda z: np.maximum(0.0, 1.0 - z)))
-    'a derivative of value jumps at z = 1; declare it, as in kinks = (1,) of losses.FromValue'
     """
     with np.errstate(all="ignore"):
         value = np.asarray(loss.value(_Z.copy()))
         problem = _form(value) or _shape(value, least_at_0)
-        return problem if problem or not isinstance(loss, Loss) else _order(loss) or _kink(loss)
+        return problem if problem or not isinstance(loss, Loss) else _kink(loss)
 
 
 def _form(value: Array) -> str | None:
@@ -61,16 +56,16 @@ def _shape(value: Array, least_at_0: bool) -> str | None:
     return None
 
 
-def _order(loss: Loss) -> str | None:
-    """Kinks are places in increasing order, which the search for the proximal point relies on."""
-    kinks = np.asarray(loss.kinks)
-    whole = kinks.ndim == 1 and (kinks.dtype.kind in "iuf" or not kinks.size)
-    if not whole or not np.all(np.isfinite(kinks)) or np.any(np.diff(kinks) <= 0):
-        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
-    return None
-
-
 def _kink(loss: Loss) -> str | None:
+    """Kinks are margins in increasing order, which the search for the proximal point relies on, and none is left out."""
+    given = np.asarray(loss.kinks)
+    if (
+        given.ndim != 1
+        or given.dtype.kind not in "iuf"
+        or not np.all(np.isfinite(given))
+        or np.any(np.diff(given) <= 0)
+    ):
+        return f"kinks = {loss.kinks!r} are not allowed; list the margins in increasing order"
     if type(loss).prox is not Loss.prox or type(loss).derivatives is not Loss.derivatives:
         return None
 
@@ -80,7 +75,7 @@ def _kink(loss: Loss) -> str | None:
     def curvature(z: Array) -> Array:
         return np.asarray((loss.value(z + 1e-4) + loss.value(z - 1e-4) - 2.0 * loss.value(z)) / 1e-8)
 
-    kinks = [float(kink) for kink in loss.kinks]
+    kinks = [float(kink) for kink in given]
     for derivative, digits in ((slope, 5), (curvature, 3)):
         kinks += jump(derivative, np.array(kinks), digits)
     if not (found := kinks[len(loss.kinks) :]):
@@ -110,14 +105,7 @@ def jump(function: Callable[[Array], Array], known: Array, digits: int) -> list[
 
 
 def check_own(name: str, given: Any, *, least_at_0: bool = False) -> None:
-    """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never.
-
-    >>> from gcnlimit.losses import FromValue
-    >>> check_own("loss", FromValue(lambda z: 1.0 / (1.0 + np.exp(z))))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: loss = ...: value is not convex near z = -5.99; take a convex function
-    """
+    """Refuse a loss or a penalty of a user that cannot be right; each is looked at once, the library's own never."""
     try:
         problem = _problem(given, least_at_0)
     except TypeError as error:  # a function of a user that does not take one array
@@ -143,9 +131,7 @@ def prox_problem(given: Any, omega: Array, v: Array) -> str | None:
     shape = np.broadcast_shapes(omega.shape, v.shape)
     x = np.asarray(given.prox(omega, v))
     if x.shape != shape:
-        return (
-            f"prox gives shape {x.shape} for omega of shape {omega.shape} and v of shape {v.shape}; let them broadcast"
-        )
+        return f"prox gives shape {x.shape} for omega of shape {omega.shape}, v of shape {v.shape}; let them broadcast"
 
     def objective(x: Array) -> Array:
         return np.asarray(given.value(x) + (x - omega) ** 2 / (2.0 * v))
@@ -189,13 +175,6 @@ class FromValue(Value, Loss):
         The loss :math:`\ell(z)`, of NumPy arrays.
     kinks
         Margins where a derivative of the loss jumps.
-
-    Examples
-    --------
-    >>> import gcnlimit as gl
-    >>> mine = FromValue(lambda z: np.logaddexp(0.0, -z))
-    >>> bool(abs(mine.prox(0.3, v=2.0) - gl.Logistic().prox(0.3, v=2.0)) < 1e-13)
-    True
     """
 
     function: Callable[[Array], npt.ArrayLike]
@@ -211,20 +190,16 @@ class FromValue(Value, Loss):
 
 
 def as_loss(loss: Any) -> Loss:
-    """Return the loss of that name, of that function of the margin, or the object itself if it is a loss.
-
-    >>> as_loss("hinge")
-    Hinge()
-    """
+    """Return the loss of that name, of that function of the margin, or the object itself if it is a loss."""
     if isinstance(loss, str) and loss in _BY_NAME:
         return _BY_NAME[loss]()
     if callable(loss) and not isinstance(loss, type | Loss):
         loss = FromValue(loss)
     if not isinstance(loss, Loss):
         problem = "unknown" if isinstance(loss, str) else "not a loss"
+        names = ", ".join(_BY_NAME)
         raise ParameterError(
-            f"loss = {brief(loss)} is {problem}; choose one of {', '.join(_BY_NAME)}, or pass a function of the margin or a "
-            "gcnlimit.Loss"
+            f"loss = {brief(loss)} is {problem}; choose one of {names}, or pass a function of the margin or a gcnlimit.Loss"
         )
     if type(loss) not in _BY_NAME.values():
         check_own("loss", loss)

@@ -34,8 +34,7 @@ class Square(Value, Loss):
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        omega, v = np.broadcast_arrays(np.asarray(omega, float), np.asarray(v, float))
-        return np.asarray(1.0 / (1.0 + v))
+        return np.asarray(1.0 / (1.0 + np.broadcast_arrays(omega, np.asarray(v, float))[1]))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`(1 - \omega)/(1 + v)` and :math:`1/(1 + v)`."""
@@ -57,8 +56,7 @@ class Square(Value, Loss):
 class Logistic(Value, Loss):
     r"""Logistic loss :math:`\ell(z) = \log(1 + e^{-z})`.
 
-    >>> loss = Logistic()
-    >>> x = loss.prox(0.3, v=2.0)
+    >>> x = Logistic().prox(0.3, v=2.0)
     >>> bool(abs(x - 0.3 - 2.0 / (1 + np.exp(x))) < 1e-14)  # stationarity: x - omega + v l'(x) = 0
     True
     """
@@ -95,16 +93,6 @@ class Logistic(Value, Loss):
             if not np.any(np.abs(step) > 1e-8 * (1.0 + x)):  # quadratic convergence: the next error is rounding
                 break
         return np.asarray(np.where(flip, -x, x))
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        r""":math:`1/(1 + v\,\ell''(x))` at the proximal point :math:`x`."""
-        return np.asarray(1.0 - np.asarray(v, float) * self.pull(omega, v)[1])
-
-    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        r""":math:`\sigma(-x)` and :math:`\sigma'/(1 + v\sigma')` at the proximal point :math:`x`, exact at any `v` (Eq. 3.6)."""
-        s = scipy.special.expit(-self.prox(omega, v))
-        curvature = s * (1.0 - s)
-        return s, np.asarray(curvature / (1.0 + np.asarray(v, float) * curvature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,13 +140,8 @@ _UNIT = np.sqrt(2.0)  # two outputs of equal weight decay differ by sqrt(2) time
 class Softmax(Value, Loss):
     r"""Cross-entropy :math:`-\log \mathrm{softmax}_k(o)` of one output for each class, all with weight decay (Eq. 8.6).
 
-    For two classes it is the logistic loss of :math:`\sqrt 2 z`, so that softmax at regularization :math:`r` is the logistic loss
-    at :math:`r/2`; the methods are those of two classes, of the logistic loss in other units.
-
-    >>> loss = Softmax()
-    >>> x = loss.prox(0.3, v=2.0)
-    >>> bool(abs(x - 0.3 - 2.0 * np.sqrt(2) / (1 + np.exp(np.sqrt(2) * x))) < 1e-14)
-    True
+    For two classes, whose methods these are, it is the logistic loss of :math:`\sqrt 2 z`: softmax at regularization :math:`r` is
+    the logistic loss at :math:`r/2`.
     """
 
     slope_at_zero = -(0.5**0.5)
@@ -174,10 +157,3 @@ class Softmax(Value, Loss):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         return np.asarray(_LOGISTIC.prox(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float)) / _UNIT)
-
-    def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        return _LOGISTIC.prox_derivative(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float))
-
-    def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
-        pull, slope = _LOGISTIC.pull(_UNIT * np.asarray(omega, float), 2.0 * np.asarray(v, float))
-        return np.asarray(_UNIT * pull), np.asarray(2.0 * slope)

@@ -1,7 +1,4 @@
-"""The network: approximate message passing unrolled, with a handful of trained numbers.
-
-A layer collects evidence on each node from its neighbours, with a memory or along edges, and from class centroids.
-"""
+"""The network: approximate message passing unrolled, with a handful of trained numbers."""
 
 from __future__ import annotations
 
@@ -15,21 +12,18 @@ from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_edge_index
 Operator = SymmetricOperator | TwoGraphs
 
 _LOW = -0.99  # of g (C p - 1), which is above -1 for probabilities
-_LEAST = (
-    -0.9
-)  # of the shrinkage: 1 + s q stays positive, however large q grows once more labels are known than in training
+_LEAST = -0.9  # of the shrinkage, for which 1 + s q > 0 however many more labels are known than in training
 
 
 class NodeMessages:
-    r"""Evidence :math:`\gamma S\hat y - \gamma^2 m (1 - q)\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
+    r"""Evidence :math:`\gamma S\hat y - \gamma^2 m V\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
     def __init__(self, S: Operator, means: Any) -> None:
         self.S, self.old = S, torch.zeros_like(means)
 
-    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
-        unsure = 1.0 - (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
         found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
         self.old, self.variance = means, gain**2 * (means**2).mean(dim=0)
         return found
@@ -51,7 +45,7 @@ class EdgeMessages:
         self.S, self.edges, self.root = S, S.edges, root
         self.sent = means[self.edges.column]
 
-    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         ratio = gain * self.edges.weight[:, None, None] * self.sent / self.root
         self.received, self.memory = torch.log1p(ratio.clamp(min=_LOW)) * self.root, memory
@@ -67,45 +61,31 @@ class EdgeMessages:
         self.sent = torch.where(seen[column], code[column], cavity)
 
 
-class NoMessages:
-    """Features alone: there is no graph."""
-
-    variance = 0.0
-
-    def evidence(self, means: Any, q: Any, gain: Any, memory: Any) -> Any:
-        """No evidence."""
-        return 0.0
-
-    def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
-        """Nothing to do."""
-
-
 class FeatureMessages:
     r"""Evidence :math:`\kappa (X u - \frac{m M/N}{1 + s q}\hat y)` of the class centroids :math:`u`.
 
-    They are :math:`u = (X^T\hat y/N - \kappa m (1 - q) u^{old})/(1 + s q)`, or given ones, in which these nodes have no part.
+    They are :math:`u = (X^T\hat y/N - \kappa m V u^{old})/(1 + s q)`, or given ones, in which these nodes have no part.
     """
 
     def __init__(self, x: Any, centroids: Any = None) -> None:
         self.x, self.centroids, self.fixed = x, centroids, centroids is not None
 
-    def evidence(self, means: Any, q: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
+    def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
-        (nodes, width), columns = self.x.shape, means[0].numel()
+        nodes, width = self.x.shape
+        columns = means[0].numel()
+        q = (means**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (means.shape[2] - 1)
         shrunk = 1.0 + torch.clamp(shrinkage, min=_LEAST) * q
         if not self.fixed:
             found = (self.x.T @ means.reshape(nodes, columns)).reshape(width, *means.shape[1:]) / nodes
-            echo = 0.0 if self.centroids is None else gain * memory * (1.0 - q) * self.centroids
+            echo = 0.0 if self.centroids is None else gain * memory * unsure.mean(dim=0, keepdim=True) * self.centroids
             self.centroids = (found - echo) / shrunk
         field = (self.x @ self.centroids.reshape(width, columns)).reshape(means.shape)
         self.variance = gain**2 * (self.centroids**2).sum(dim=0)
         return gain * (field if self.fixed else field - memory * width / nodes / shrunk * means)
 
 
-NUMBERS = ("graph", "features", "shrinkage", "graph_memory", "feature_memory")
-"""The trained numbers, of which each layer has the same ones."""
-
-MEMORIES = ("trained", "exact", "none", "matched", "reverse")
+MEMORIES = ("trained", "matched", "reverse")
 
 
 class MessagePassing(torch.nn.Module):  # type: ignore[misc]
@@ -115,13 +95,14 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
     :math:`\pi` of the classes, a layer is
 
     .. math::
-        u &= \frac{X^T\hat y/\sqrt N - \kappa\,(1 - q)\,u^{old}}{1 + s\,q}, \qquad q = \frac{|\hat y|^2}{N(C-1)}, \\
-        b &= \gamma\, S\hat y - \gamma^2 m_1(1 - q)\,\hat y^{old} + \kappa\Big[\frac{X u}{\sqrt N}
+        u &= \frac{X^T\hat y/\sqrt N - \kappa V\,u^{old}}{1 + s\,q}, \qquad q = \frac{|\hat y|^2}{N(C-1)}, \\
+        b &= \gamma\, S\hat y - \gamma^2 m_1 V\,\hat y^{old} + \kappa\Big[\frac{X u}{\sqrt N}
              - \frac{m_2\,M/N}{1 + s\,q}\,\hat y\Big], \qquad p = \mathrm{softmax}\Big(\frac{b}{\sqrt\pi}
              - \frac{v}{2\pi} + \log\pi\Big).
 
-    The variance :math:`v_k = \gamma^2 |\hat y_k|^2/N + \kappa^2 |u_k|^2` of the evidence is the same for classes of equal sizes
-    and drops out; else it is larger for small classes. The numbers are the gain :math:`\gamma` of the graph, of either sign,
+    The posterior variance :math:`V` of the codes, in the mean over nodes and directions, is :math:`1 - q` for classes of equal
+    sizes. The variance :math:`v_k = \gamma^2 |\hat y_k|^2/N + \kappa^2 |u_k|^2` of the evidence is then the same for all of
+    them and drops out; else it is larger for small classes. The numbers are the gain :math:`\gamma` of the graph, of either sign,
     :math:`\kappa` of the features, the shrinkage :math:`s`, and the weights :math:`m_1, m_2` of the two memories, 1 where
     state evolution is exact (:func:`gcnlimit.theory.message_passing`).
 
@@ -137,39 +118,19 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         Whether the classes have unequal sizes :math:`\pi`, which are trained; else :math:`\pi = 1/C` divides everywhere. On
         graphs of the model it closes a gap of one to two points; on a real graph it may gain or lose some.
     memory
-        ``"trained"``, ``"exact"`` (1) or ``"none"`` (0); ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers
-        that estimate :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs:
-        messages along the edges, each without the one that came back, in place of the memory of the graph.
-    tied
-        Whether all layers share their numbers.
-    clamp
-        Whether known labels enter every layer, or the first alone.
-    nonlinear
-        Whether the posterior means are a softmax of the evidence, or the evidence itself (a linear network).
+        ``"trained"``, from 1; ``"matched"``: 1, and :math:`s = \kappa`, which leaves two numbers that estimate
+        :math:`\lambda_s` and :math:`\mu` and serve on another graph too; ``"reverse"``, for sparse graphs: messages along the
+        edges, each without the one that came back, in place of the memory of the graph.
     """
 
     def __init__(
-        self,
-        classes: int,
-        layers: int = 15,
-        *,
-        bias: bool = False,
-        sizes: bool = False,
-        memory: str = "trained",
-        tied: bool = True,
-        clamp: bool = True,
-        nonlinear: bool = True,
+        self, classes: int, layers: int = 15, *, bias: bool = False, sizes: bool = False, memory: str = "trained"
     ) -> None:
         super().__init__()
-        if memory not in MEMORIES or (memory == "reverse" and not (clamp and nonlinear)):
-            allowed = ", ".join(map(repr, MEMORIES))
-            raise ParameterError(
-                f"memory = {memory!r} is not allowed; use {allowed}, the last with clamp and nonlinear"
-            )
-        self.classes, self.layers, self.tied, self.sizes = classes, layers, tied, sizes
-        self.clamp, self.nonlinear, self.memory = clamp, nonlinear, memory
-        start = torch.tensor([0.7, 0.7, 0.7, *([0.0 if memory == "none" else 1.0] * 2)])
-        self.numbers = torch.nn.Parameter(start.repeat(1 if tied else layers, 1))
+        if memory not in MEMORIES:
+            raise ParameterError(f"memory = {memory!r} is not allowed; use {', '.join(map(repr, MEMORIES))}")
+        self.classes, self.layers, self.sizes, self.memory = classes, layers, sizes, memory
+        self.numbers = torch.nn.Parameter(torch.tensor([[0.7, 0.7, 0.7, 1.0, 1.0]]))
         self.bias = torch.nn.Parameter(torch.zeros(classes), requires_grad=bias or sizes)
 
     def forward(self, x: Any, edge_index: Any, y: Any, mask: Any) -> Any:
@@ -188,16 +149,13 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         if not isinstance(S, SymmetricOperator):
             S = from_edge_index(edge_index, x.shape[0])
         known = torch.nn.functional.one_hot(torch.where(mask, y, 0), self.classes).to(x.dtype) * mask[:, None]
-        return self.evidence(x, S, known[:, None])[:, 0]
+        return self.passed(x, S, known[:, None])[0][:, 0]
 
-    def evidence(self, x: Any, S: SymmetricOperator | None, known: Any) -> Any:
-        """Logits from indicators of the known classes, of shape (nodes, batch, classes); rows of 0 are unknown nodes."""
-        return self.passed(x, S, known)[0]
+    def passed(self, x: Any, S: Operator, known: Any, centroids: Any = None) -> tuple[Any, Any]:
+        """Logits (nodes, batch, classes), and centroids of the features of each class (features, batch, classes).
 
-    def passed(self, x: Any, S: Operator | None, known: Any, centroids: Any = None) -> tuple[Any, Any]:
-        """Logits, and centroids of the features of each class, of shape (features, batch, classes).
-
-        `centroids` are those of other nodes, in place of those found here; without a graph, `S` is None.
+        `known` are indicators of the known classes, rows of 0 for unknown nodes; `centroids`, those of other nodes, replace
+        those found here.
         """
         seen = known.sum(dim=2, keepdim=True) > 0
         prior = torch.softmax(self.bias, 0)
@@ -207,20 +165,16 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         messages, features = self._messages(S, y, root), FeatureMessages(x, centroids)
         for layer in range(self.layers):
             gamma, kappa, s, m1, m2 = self._of(layer)
-            q = (y**2).sum(dim=2, keepdim=True).mean(dim=0, keepdim=True) / (self.classes - 1)
-            b = messages.evidence(y, q, gamma, m1) + features.evidence(y, q, kappa, s, m2)
+            unsure = self._unsure(y, root)
+            b = messages.evidence(y, unsure, gamma, m1) + features.evidence(y, unsure, kappa, s, m2)
             logits = b / root + self.bias
-            if self.sizes and self.nonlinear:
+            if self.sizes:
                 logits = logits - 0.5 * (messages.variance + features.variance) / prior
-            y = self._means(logits, prior)
-            if self.clamp:
-                y = torch.where(seen, code, y)
-                messages.update(logits, lambda cavity: self._means(cavity, prior), seen, code)
+            y = self._layer_means(logits, seen, code)
+            messages.update(logits, self.means, seen, code)
         return logits, features.centroids
 
-    def _messages(self, S: Operator | None, means: Any, root: Any) -> NodeMessages | EdgeMessages | NoMessages:
-        if S is None:
-            return NoMessages()
+    def _messages(self, S: Operator, means: Any, root: Any) -> NodeMessages | EdgeMessages:
         if self.memory != "reverse":
             return NodeMessages(S, means)
         if isinstance(S, TwoGraphs):
@@ -228,21 +182,27 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         return EdgeMessages(S, means, root)
 
     def _of(self, layer: int) -> Any:
-        numbers = self.numbers[0 if self.tied else layer]
-        if self.memory in ("trained", "reverse"):
+        """The five numbers of a layer: all layers share them."""
+        numbers = self.numbers[0]
+        if self.memory != "matched":
             return numbers
-        if self.memory == "matched":
-            return torch.cat([numbers[:2], numbers[1:2], numbers[3:].detach()])
-        return torch.cat([numbers[:3], numbers[3:].detach()])
+        return torch.cat([numbers[:2], numbers[1:2], numbers[3:].detach()])
+
+    def _unsure(self, y: Any, root: Any) -> Any:
+        """Posterior variance of the code on each node, in the mean over its directions; 0 on known nodes."""
+        square = (y**2).sum(dim=2, keepdim=True)
+        if self.sizes:
+            square = square - (y / root).sum(dim=2, keepdim=True)
+        return 1.0 - square / (self.classes - 1)
 
     def means(self, logits: Any) -> Any:
         """Posterior means of the codes of the classes, from logits."""
-        return self._means(logits, torch.softmax(self.bias, 0))
+        prior = torch.softmax(self.bias, 0)
+        return (torch.softmax(logits, 2) - prior) / self._root(prior)
 
-    def _means(self, logits: Any, prior: Any) -> Any:
-        if self.nonlinear:
-            return (torch.softmax(logits, 2) - prior) / self._root(prior)
-        return (logits - logits.mean(2, keepdim=True)) * self._root(prior)
+    def _layer_means(self, logits: Any, seen: Any, code: Any) -> Any:
+        """Means after a layer: those of known nodes are their codes."""
+        return torch.where(seen, code, self.means(logits))
 
     def _root(self, prior: Any) -> Any:
         return torch.sqrt(prior if self.sizes else torch.full_like(prior, 1.0 / self.classes))

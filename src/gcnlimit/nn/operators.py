@@ -12,11 +12,9 @@ import torch
 from scipy import sparse
 
 from gcnlimit.graphs.check import as_adjacency, is_symmetric
-from gcnlimit.graphs.operator import centring, propagation
+from gcnlimit.graphs.operator import centring, has_hubs, propagation
 from gcnlimit.graphs.tables import from_edges
 from gcnlimit.simulation.data.operator import propensities
-
-_HUBS = 0.1  # variance of the propensities from which a graph has hubs
 
 
 class Edges(NamedTuple):
@@ -100,14 +98,9 @@ class TwoGraphs:
     def reaction(self, unsure: Any) -> Any:
         """That of each graph by itself."""
         nodes = self.first.matrix.shape[0]
-        parts = (
-            factor * graph.reaction(part).expand(len(part), -1, -1)
-            for factor, graph, part in (
-                (1.0, self.first, unsure[:nodes]),
-                (self.ratio**2, self.second, unsure[nodes:]),
-            )
-        )
-        return torch.cat([*parts])
+        here = self.first.reaction(unsure[:nodes]).expand(nodes, -1, -1)
+        there = self.ratio**2 * self.second.reaction(unsure[nodes:]).expand(len(unsure) - nodes, -1, -1)
+        return torch.cat([here, there])
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
@@ -149,12 +142,6 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
     return as_operator(S.operator.matrix * scale, S.operator.u * np.sqrt(scale))
-
-
-def has_hubs(graph: Any) -> bool:
-    """Whether the degrees scatter more than Poisson numbers do: the variance of the propensities is above 0.1."""
-    counted = np.asarray(graph.sum(axis=0) + graph.sum(axis=1), float).ravel() / (2.0 if is_symmetric(graph) else 1.0)
-    return bool(counted.var() - counted.mean() > _HUBS * counted.mean() ** 2)
 
 
 def _by_degrees(graph: Any) -> SymmetricOperator:

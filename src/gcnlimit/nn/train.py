@@ -1,23 +1,28 @@
-"""Training of the numbers: each of several random halves of the labelled nodes is hidden and predicted from the other."""
+"""Training of the numbers, by hiding random halves of the labelled nodes; and a trained network on one graph or two."""
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
+from torch.nn.functional import cross_entropy, one_hot
 
 from gcnlimit.nn.network import MessagePassing
-from gcnlimit.nn.operators import SymmetricOperator
+from gcnlimit.nn.operators import SymmetricOperator, TwoGraphs, from_graph
 
 _STARTS = (1.0, -1.0)  # signs of the graph's gain
 _FIRST = 10  # iterations from each start
+_REFINEMENTS = 4  # of the signal of a new graph
 
 
 def train(
     network: MessagePassing,
     x: Any,
-    S: SymmetricOperator | None,
+    S: SymmetricOperator,
     labels: Any,
     *,
     maskings: int = 4,
@@ -31,46 +36,37 @@ def train(
 
     Parameters
     ----------
-    network
-        The network; its numbers are replaced.
-    x, S
-        Features and operator, None without a graph.
+    network, x, S
+        The network, whose numbers are replaced, features and operator.
     labels
         Class of each node, -1 where it is unknown.
-    maskings
-        How often the labelled nodes are halved.
+    maskings, seed
+        How often the labelled nodes are halved, and the seed of the halves.
     iterations
         Of the optimizer, after ten from each start.
-    seed
-        Of the halves.
     """
     known, hidden = _halves(labels, network.classes, maskings, seed)
     known, target = known.to(x.dtype), labels[:, None].expand(-1, maskings)[hidden]
+    counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
     if network.sizes:
-        _set_sizes(network, labels)
+        with torch.no_grad():
+            network.bias.copy_(torch.log((counts + 1.0) / (counts + 1.0).sum()))
     start = [p.detach().clone() for p in network.parameters()]
-    weight = 0.5 / max(int((labels >= 0).sum()), 1)
+    weight = 0.5 / max(int(counts.sum()), 1)
 
     def objective(sign: float) -> Any:
-        loss = torch.nn.functional.cross_entropy(network.evidence(x, S, known)[hidden], target)
+        loss = cross_entropy(network.passed(x, S, known)[0][hidden], target)
         prior = [((p - _signed(s, sign)) ** 2).sum() for p, s in zip(network.parameters(), start, strict=True)]
         return loss + weight * sum(prior)
 
     found = []
     for sign in _STARTS:
-        _set(network, [_signed(s, sign) for s in start])
+        _set(network.parameters(), [_signed(s, sign) for s in start])
         value = _descend(network, lambda sign=sign: objective(sign), _FIRST)
         found.append((value, sign, [p.detach().clone() for p in network.parameters()]))
     _, sign, best = min(found, key=lambda one: one[0] if np.isfinite(one[0]) else np.inf)
-    _set(network, best)
+    _set(network.parameters(), best)
     return _descend(network, lambda: objective(sign), iterations)
-
-
-def _set_sizes(network: MessagePassing, labels: Any) -> None:
-    """Start from the sizes of the classes among the labelled nodes, one more in each."""
-    counts = torch.bincount(labels[labels >= 0], minlength=network.classes) + 1.0
-    with torch.no_grad():
-        network.bias.copy_(torch.log(counts / counts.sum()))
 
 
 def _halves(labels: Any, classes: int, maskings: int, seed: int) -> tuple[Any, Any]:
@@ -80,8 +76,8 @@ def _halves(labels: Any, classes: int, maskings: int, seed: int) -> tuple[Any, A
     for column in shown.T:
         column[rng.choice(labelled, labelled.size // 2, replace=False)] = True
     shown_here = torch.from_numpy(shown).to(labels.device)
-    one_hot = torch.nn.functional.one_hot(labels.clamp(min=0), classes)
-    return one_hot[:, None] * shown_here[:, :, None], (labels >= 0)[:, None] & ~shown_here
+    every = one_hot(labels.clamp(min=0), classes)
+    return every[:, None] * shown_here[:, :, None], (labels >= 0)[:, None] & ~shown_here
 
 
 def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
@@ -99,9 +95,7 @@ def _descend(network: MessagePassing, objective: Any, iterations: int) -> float:
         return value
 
     optimizer.step(closure)
-    with torch.no_grad():
-        for p, value in zip(free, best[1], strict=True):
-            p.copy_(value)
+    _set(free, best[1])
     return float(best[0])
 
 
@@ -112,7 +106,86 @@ def _signed(start: Any, sign: float) -> Any:
     return start * torch.tensor([sign, 1.0, 1.0, 1.0, 1.0], dtype=start.dtype, device=start.device)
 
 
-def _set(network: MessagePassing, values: list[Any]) -> None:
+def _set(parameters: Any, values: list[Any]) -> None:
     with torch.no_grad():
-        for p, value in zip(network.parameters(), values, strict=True):
+        for p, value in zip(parameters, values, strict=True):
             p.copy_(value)
+
+
+def message_passing_scores(
+    features: npt.NDArray[Any],
+    graph: Any,
+    labels: npt.NDArray[np.int64],
+    *,
+    layers: int = 15,
+    operator: str = "auto",
+    seed: int = 0,
+    device: str = "cpu",
+    new: tuple[npt.NDArray[Any], Any] | None = None,
+    kind: type[MessagePassing] = MessagePassing,
+    **options: Any,
+) -> npt.NDArray[Any]:
+    """Logits of all nodes from a network trained on the labelled ones; -1 marks the others. `options` are those of its `kind`.
+
+    `new` is another graph, its features and its adjacency, of the same classes: its nodes follow in the answer. The network
+    is trained on the first and passes messages on both; the signal of the new graph is measured without labels.
+    """
+
+    def placed(values: npt.NDArray[Any], adjacency: Any) -> tuple[Any, SymmetricOperator]:
+        x = torch.from_numpy(np.ascontiguousarray(values, np.float32)).to(device)
+        return x, from_graph(adjacency, operator).to(device)
+
+    counts = np.bincount(labels[labels >= 0])
+    memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
+    network = kind(counts.size, layers, **{"sizes": _unequal(counts), "memory": memory, **options}).to(device)
+    here, y = placed(features, graph), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
+    train(network, *here, y, seed=seed)
+    with torch.no_grad():
+        logits = network(*here, y, y >= 0) if new is None else _on_both(network, here, placed(*new), y)
+    return np.asarray(logits.cpu().numpy())
+
+
+def _unequal(counts: npt.NDArray[np.int64]) -> bool:
+    """Whether so many labels of each class differ by more than chance from equal numbers: at four deviations of chi squared."""
+    mean, freedom = counts.mean(), counts.size - 1
+    return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
+
+
+def _on_both(network: MessagePassing, here: tuple[Any, Any], there: tuple[Any, Any], labels: Any) -> Any:
+    """Logits on two graphs, of a network trained on the first; the signal of the second is estimated as it is used."""
+    (x, S), (x_new, S_new) = here, there
+    both = torch.cat([x, x_new])
+    known = torch.zeros(len(both), 1, network.classes, dtype=x.dtype, device=x.device)
+    known[: len(x), 0] = (one_hot(labels.clamp(min=0), network.classes) * (labels >= 0)[:, None]).to(x.dtype)
+    gain = float(network.numbers[0, 0])
+    signal = label_free_signal(S_new, x_new, network.passed(x, S, known[: len(x)])[1][:, 0])
+    wider = copy.deepcopy(network)
+    wider.numbers[:, 1:3] *= len(both) / len(x)  # more nodes say more of the class means
+    for _ in range(_REFINEMENTS):
+        logits = wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0]
+        signal = refined_signal(S_new, wider.means(logits)[len(x) :], signal)
+    return wider.passed(both, TwoGraphs(S, S_new, signal / gain), known)[0][:, 0]
+
+
+def label_free_signal(S: SymmetricOperator, x: Any, centroids: Any) -> float:
+    r"""Signal :math:`\lambda` of a graph from features read by centroids of other nodes, without labels (Eq. 10.10).
+
+    The scores :math:`z = Xu` have :math:`|z|^2/N = (1 + c^2)|u|^2` and :math:`z\cdot Sz/|z|^2 = \lambda c^2/(1 + c^2)`.
+    """
+    z = x @ centroids
+    square = float((z**2).sum())
+    c2 = square / len(z) / max(float((centroids**2).sum()), 1e-300) - 1.0
+    return float((z * (S @ z)).sum()) / square * (1.0 + c2) / c2 if c2 > 0.0 else 0.0
+
+
+def refined_signal(S: SymmetricOperator, means: Any, signal: float) -> float:
+    r"""Signal of a graph from posterior means that were found with about this signal, and of its sign.
+
+    Their field :math:`h = S\hat y - \lambda (1 - q)\hat y` is :math:`\lambda q y` and noise of variance :math:`q`.
+    """
+    theta = torch.ones_like(means[:, :, :1]) if S.theta is None else S.theta[:, None, None]
+    square = (means**2).sum(dim=2, keepdim=True) / (means.shape[2] - 1)
+    q = float((theta * square).mean())
+    h = (S @ means[:, 0])[:, None] - signal * S.reaction(1.0 - square) * means
+    excess = float((h**2).sum()) / len(h) / (means.shape[2] - 1) - q
+    return math.copysign(math.sqrt(max(excess, 0.0) / float((theta**2).mean())) / max(q, 1e-9), signal)

@@ -12,20 +12,12 @@ from gcnlimit._values import Array
 
 
 def chebyshev_nodes(degree: int) -> Array:
-    """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted.
-
-    >>> chebyshev_nodes(1).round(4)
-    array([ 0.7071, -0.7071])
-    """
+    """Return the `degree` + 1 zeros of a Chebyshev polynomial, at which a polynomial of that degree is fitted."""
     return np.cos(np.pi * (np.arange(degree + 1.0) + 0.5) / (degree + 1))
 
 
 def powers(values: Array) -> Array:
-    """Coefficients, lowest power first, of the polynomials that take these values at the Chebyshev nodes (first axis).
-
-    >>> powers(chebyshev_nodes(3)[:, None] ** 2).ravel().round(12) + 0.0
-    array([0., 0., 1., 0.])
-    """
+    """Coefficients, lowest power first, of the polynomials that take these values at the Chebyshev nodes (first axis)."""
     n = len(values)
     series = chebyshev.chebvander(chebyshev_nodes(n - 1), n - 1).T @ values * (2.0 / n)
     series[0] *= 0.5
@@ -47,9 +39,8 @@ class Panels(NamedTuple):
         """Interpolate a function, called with all the nodes (nodes of a panel along the first axis) at once.
 
         >>> sine = Panels.fit(np.sin, 0.0, 0.5, panels=4, degree=12)
-        >>> x = np.linspace(0.0, 2.0, 7)
-        >>> bool(np.allclose(sine(x)[0], np.sin(x), atol=1e-15)), bool(np.allclose(sine(x)[1], np.cos(x), atol=1e-13))
-        (True, True)
+        >>> bool(np.allclose(sine(np.array([0.3, 1.9])), [np.sin([0.3, 1.9]), np.cos([0.3, 1.9])], atol=1e-13))
+        True
         """
         middle = start + width * (np.arange(panels) + 0.5)
         return cls(start, width, powers(function(middle + 0.5 * width * chebyshev_nodes(degree)[:, None])))

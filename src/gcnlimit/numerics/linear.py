@@ -22,25 +22,14 @@ def solve_each(matrices: Array, sides: Array) -> Array:
     try:
         return np.asarray(np.linalg.solve(matrices, sides))
     except np.linalg.LinAlgError:
-        each = zip(matrices, np.broadcast_to(sides, (len(matrices), *sides.shape[-2:])), strict=True)
-        return np.stack([_one(matrix, side) for matrix, side in each])
-
-
-def _one(matrix: Array, side: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(matrix, side))
-    except np.linalg.LinAlgError:
-        return np.full_like(side, np.nan)
+        if len(matrices) == 1:
+            return np.full_like(sides, np.nan)
+    sides = np.broadcast_to(sides, (len(matrices), *sides.shape[-2:]))
+    return np.concatenate([solve_each(matrices[k : k + 1], sides[k : k + 1]) for k in range(len(matrices))])
 
 
 def hankel(rows: Array) -> Array:
-    r"""Matrices :math:`H_{ip} = r_{i+p}`, 0 beyond the end, of the last axis.
-
-    >>> hankel(np.array([1.0, 2.0, 3.0]))
-    array([[1., 2., 3.],
-           [2., 3., 0.],
-           [3., 0., 0.]])
-    """
+    r"""Matrices :math:`H_{ip} = r_{i+p}`, 0 beyond the end, of the last axis."""
     n = rows.shape[-1]
     index = np.add.outer(np.arange(n), np.arange(n))
     padded = np.concatenate([rows, np.zeros((*rows.shape[:-1], n - 1))], axis=-1)
@@ -48,12 +37,7 @@ def hankel(rows: Array) -> Array:
 
 
 def matrix_function(matrix: Array, function: Callable[[Array], Array]) -> Array:
-    """Function of a symmetric matrix: that of its eigenvalues.
-
-    >>> root = matrix_function(np.array([[2.0, 1.0], [1.0, 2.0]]), np.sqrt)
-    >>> bool(np.allclose(root @ root, [[2.0, 1.0], [1.0, 2.0]]))
-    True
-    """
+    """Function of a symmetric matrix: that of its eigenvalues."""
     values, basis = np.linalg.eigh(matrix)
     return np.asarray((basis * function(values)) @ basis.T)
 
@@ -63,10 +47,6 @@ def triangular_factor(matrix: Array, least: float = 0.0) -> Array:
 
     The square of a diagonal entry is at least `least`, if that is not 0: a row that follows from those before it then keeps a
     trace of its own.
-
-    >>> triangular_factor(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    array([[2., 0.],
-           [1., 1.]])
     """
     factor = np.zeros_like(matrix)
     for j in range(len(matrix)):
@@ -78,11 +58,7 @@ def triangular_factor(matrix: Array, least: float = 0.0) -> Array:
 
 
 def batches(count: int, size: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Numbers from 0 to ``count - 1`` in runs of at most `size`.
-
-    >>> [b.tolist() for b in batches(5, 2)]
-    [[0, 1], [2, 3], [4]]
-    """
+    """Numbers from 0 to ``count - 1`` in runs of at most `size`."""
     for start in range(0, count, size):
         yield np.arange(start, min(start + size, count))
 
@@ -91,12 +67,6 @@ def pack_positive(matrix: Array) -> Array:
     r"""Rows of :math:`\log A_{ii}` and :math:`A_{ij}/\sqrt{A_{ii} A_{jj}}`, `i > j`; NaN where the diagonal is negative.
 
     Powers of a parameter become straight lines, and no step makes a diagonal negative.
-
-    Examples
-    --------
-    >>> A = np.array([[[4.0, 1.0], [1.0, 0.25]]])
-    >>> bool(np.allclose(unpack_positive(pack_positive(A), 2), A))
-    True
     """
     diagonal = np.einsum("bii->bi", matrix)
     diagonal = np.where(diagonal >= 0.0, np.maximum(diagonal, _LEAST), np.nan)

@@ -35,19 +35,8 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
     """Global maximum of each problem on [0, 1].
 
     The interval is scanned, *every* local maximum of the scan is refined in its bracket (Chandrupatla's method), and the
-    best wins; the ends count as maxima if the function falls on leaving them.
+    best wins; the ends count as maxima if the function falls on leaving them. `accuracy` is that of the values, relative.
 
-    Parameters
-    ----------
-    objective
-        Called with arrays of one axis, points and numbers of problems.
-    problems
-        Number of problems.
-    accuracy
-        Relative accuracy of the values.
-
-    Examples
-    --------
     >>> bumps = lambda u, which: np.exp(-99 * (u - 0.2) ** 2) + 0.8 * which * np.exp(-99 * (u - 0.9) ** 2)
     >>> maximize_interval(bumps, 3).u[:, 0].round(3)  # the second bump is absent, lower, higher
     array([0.2, 0.2, 0.9])
@@ -68,28 +57,28 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
     found = refined.status != -1  # a plateau, level to rounding, is not a bracket
     u = np.where(found, refined.x, grid[peak + 1])
     value = np.where(found, -refined.f_x, values[which, peak + 1])
-    return best_of_each(
+    return _best_of_each(
         np.concatenate([which, everyone, everyone]),
         np.concatenate([u, np.ones(problems), np.zeros(problems)])[:, None],
-        np.concatenate([value, favoured(values[:, -1], accuracy), favoured(values[:, 0], accuracy)]),
+        np.concatenate([value, _favoured(values[:, -1], accuracy), _favoured(values[:, 0], accuracy)]),
         np.concatenate([refined.success | ~found, np.ones(2 * problems, bool)]),
         np.ptp(values, axis=1),
     )
 
 
-def favoured(value: Array, accuracy: float) -> Array:
+def _favoured(value: Array, accuracy: float) -> Array:
     """Raise a value by a few rounding errors, so that ties go to the end of the interval."""
     return value + max(1e-13, 10.0 * accuracy) * (1.0 + np.abs(value))
 
 
 def better(one: Maxima, other: Maxima, *, accuracy: float = 4e-16) -> Maxima:
     """Return the higher of two maxima of each problem; of two equal ones, the second."""
-    second = favoured(other.value, accuracy) >= one.value
+    second = _favoured(other.value, accuracy) >= one.value
     columns = (np.where(second if a.ndim == 1 else second[:, None], b, a) for a, b in zip(one, other, strict=True))
     return Maxima(*columns)._replace(range=np.maximum(one.range, other.range))
 
 
-def best_of_each(which: Index, u: Array, value: Array, settled: npt.NDArray[np.bool_], seen: Array) -> Maxima:
+def _best_of_each(which: Index, u: Array, value: Array, settled: npt.NDArray[np.bool_], seen: Array) -> Maxima:
     """The best candidate of each problem."""
     last = np.lexsort((value, which))[np.append(np.flatnonzero(np.diff(np.sort(which))), which.size - 1)]
     return Maxima(u[last], value[last], seen, settled[last])
@@ -111,9 +100,8 @@ def maximize_box(
     that of the values.
 
     >>> hill = lambda u, which: -np.sum((u - [0.3, 2.0]) ** 2, axis=-1)
-    >>> best = maximize_box(hill, spread(20, 2)[None])
-    >>> np.allclose(best.u, [[0.3, 1.0]]), bool(best.converged[0])
-    (True, True)
+    >>> bool(np.allclose(maximize_box(hill, spread(20, 2)[None]).u, [[0.3, 1.0]]))
+    True
     """
     problems, count, d = candidates.shape
     which = np.repeat(np.arange(problems), count)
@@ -121,7 +109,7 @@ def maximize_box(
     first = _first(candidates, values, keep, apart)
     start = np.take_along_axis(candidates, first[:, :, None], axis=1).reshape(-1, d)
     which = np.repeat(np.arange(problems), first.shape[1])
-    best = best_of_each(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
+    best = _best_of_each(which, *_climb(objective, start, which, accuracy), np.ptp(values, axis=1))
     return _try_walls(objective, best, walls, accuracy)
 
 
@@ -129,11 +117,11 @@ def _first(candidates: Array, values: Array, keep: int, apart: float) -> Index:
     """Numbers of the best candidates of each problem, none within the distance `apart` (in any coordinate) of a better one."""
     if apart == 0.0:
         return np.argsort(-values, axis=1, kind="stable")[:, :keep]
-    left, everyone = values.copy(), np.arange(len(values))
+    left = values.copy()
     chosen = np.empty((len(values), keep), np.intp)
     for k in range(keep):
         chosen[:, k] = np.argmax(left, axis=1)
-        here = candidates[everyone, chosen[:, k]][:, None]
+        here = candidates[np.arange(len(values)), chosen[:, k]][:, None]
         left[np.max(np.abs(candidates - here), axis=2) < apart] = -np.inf
     return chosen
 
@@ -177,7 +165,7 @@ def _try_walls(objective: Objective, best: Maxima, reach: float, accuracy: float
                 moved = u[rows]
                 moved[:, k] = wall
                 f = objective(moved, rows)
-                no_loss = favoured(f, accuracy) >= value[rows]
+                no_loss = _favoured(f, accuracy) >= value[rows]
                 u[rows[no_loss]], value[rows[no_loss]] = moved[no_loss], f[no_loss]
     return best._replace(u=u, value=value)
 
@@ -212,11 +200,8 @@ def ascend(
     inverse Hessians. A row is settled when its gradient is below `tol`, when a step promises a relative gain below `gain`, or
     when no step raises a value whose gradient is already small.
 
-    >>> rosenbrock = lambda x, rows: -((1 - x[:, 0]) ** 2) - 100 * (x[:, 1] - x[:, 0] ** 2) ** 2
-    >>> slope = lambda x, rows: np.stack(
-    ...     [2 * (1 - x[:, 0]) + 400 * x[:, 0] * (x[:, 1] - x[:, 0] ** 2), -200 * (x[:, 1] - x[:, 0] ** 2)], axis=1
-    ... )
-    >>> np.allclose(ascend(rosenbrock, slope, np.array([[-1.2, 1.0]])).x, 1.0)
+    >>> found = ascend(lambda x, _: -((x[:, 0] - 1) ** 4), lambda x, _: -4 * (x - 1) ** 3, np.zeros((1, 1)))
+    >>> bool(found.settled[0])
     True
     """
     rows = np.arange(x.shape[0])
@@ -260,14 +245,13 @@ def _advance(
     noise = accuracy * (1.0 + np.abs(f))
     direction = np.einsum("bij,bj->bi", state.H[rows], g)
     direction /= np.maximum(1.0, np.linalg.norm(direction, axis=1, keepdims=True) / _LONGEST)
+    slope = np.sum(direction * g, axis=1)
     length, reached = _line_search(
-        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]),
-        f,
-        np.sum(direction * g, axis=1),
-        noise,
+        lambda length, at: value(x[at] + length[:, None] * direction[at], rows[at]), f, slope, noise
     )
     moved = length > 0.0
-    rows, step = rows[moved], (length[:, None] * direction)[moved]
+    rows = rows[moved]
+    step = (length[:, None] * direction)[moved]
     if rows.size:
         state.x[rows] += step
         state.f[rows] = reached[moved]
@@ -309,24 +293,18 @@ def _bfgs(H: Array, step: Array, change: Array, unscaled: bool) -> Array:
     curvature = np.sum(step * change, axis=1)
     good = curvature > 1e-14 * np.linalg.norm(step, axis=1) * np.linalg.norm(change, axis=1)
     weight = np.where(good, 1.0 / np.where(good, curvature, 1.0), 0.0)[:, None, None]
-    start = np.eye(step.shape[1]) * (curvature / _squares(change))[:, None, None] if unscaled else H
+    if unscaled:
+        square = np.vecdot(change, change)
+        start = np.eye(step.shape[1]) * (curvature / np.where(square > 0.0, square, 1.0))[:, None, None]
+    else:
+        start = H
     project = np.eye(step.shape[1]) - weight * step[:, :, None] * change[:, None, :]
     updated = project @ start @ project.mT + weight * step[:, :, None] * step[:, None, :]
     return np.where(good[:, None, None], updated, 4.0 * H)
 
 
-def _squares(rows: Array) -> Array:
-    """Squared lengths, 1 where they vanish."""
-    square = np.vecdot(rows, rows)
-    return np.where(square > 0.0, square, 1.0)
-
-
 def spread(count: int, dimension: int) -> Array:
-    r"""Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio.
-
-    >>> spread(3, 1)[:, 0].round(3)
-    array([0.5  , 0.118, 0.736])
-    """
+    """Evenly spread points in the unit cube: the Kronecker sequence of the generalized golden ratio."""
     ratio = 1.5
     for _ in range(60):
         ratio = (1.0 + ratio) ** (1.0 / (dimension + 1))

@@ -7,13 +7,9 @@ Let :math:`\mathrm{sc}` be the semicircle law on :math:`[-2, 2]` and :math:`\nu`
     d\nu = \frac{\mathrm{sc}(x)\,dx}{1 + \lambda_e^2 - \lambda_e x}
            + (1 - \lambda_e^{-2})\,\delta(x - \lambda_e - \lambda_e^{-1})\,dx \quad (\text{the atom if } |\lambda_e| > 1).
 
-Averages over them are written :math:`\tau(f)` and :math:`e(f)`.
-
-Quadrature on the spectrum of a spiked matrix in panels, for functions that are not smooth.
-
-With :math:`x = \pm 2\cos t` both averages of `gcnlimit.numerics.spectral` are integrals over :math:`0 < t < \pi`. The interval
-is cut into panels with a Gauss-Legendre rule in each. At every node the ratio of the two densities is exact, so that the
-values of a function at the nodes may be chosen freely, without regard to the values beside them.
+Averages over them are written :math:`\tau(f)` and :math:`e(f)`. For functions that are not smooth, the interval
+:math:`0 < t < \pi` of :math:`x = \pm 2\cos t` is cut into panels with a Gauss-Legendre rule in each: at every node the ratio of
+the two densities is exact, so that the values of a function there may be chosen freely.
 """
 
 from __future__ import annotations
@@ -30,26 +26,17 @@ from gcnlimit._values import Array
 class SpikedSemicircle:
     r"""Nodes and weights for :math:`\tau`, :math:`e` and :math:`e - \tau`; exact for polynomials of degree below `n`.
 
-    The nodes :math:`x_j = 2\cos\vartheta_j`, :math:`\vartheta_j = j\pi/(n+1)`, and weights
-    :math:`w_j = \frac{2}{n+1}\sin^2\vartheta_j` are those of the Gauss-Chebyshev rule for the semicircle (Eq. 6.1). For
-    :math:`|\lambda_e| \le 1`, interpolating with the Chebyshev polynomials :math:`U_k`, for which
-    :math:`e(U_k(x/2)) = \lambda_e^k`, and summing the geometric series gives (Eq. 6.2)
+    The nodes :math:`x_j = 2\cos\frac{j\pi}{n+1}` and weights :math:`w_j` for :math:`\tau` are those of Gauss and Chebyshev
+    (Eq. 6.1). For :math:`|\lambda_e| \le 1` (Eq. 6.2)
 
     .. math:: e(f) \approx \sum_j w_j \frac{1 - (-1)^j \lambda_e^{n+1}}{1 + \lambda_e^2 - \lambda_e x_j} f(x_j),
 
-    weights that are never negative and stay accurate through :math:`|\lambda_e| = 1`, where the density itself is singular.
-    For :math:`|\lambda_e| > 1` (Eq. 6.3),
-    :math:`e_{\lambda_e}(f) = (1 - \lambda_e^{-2}) f(\lambda_e + 1/\lambda_e) + \lambda_e^{-2} e_{1/\lambda_e}(f)`.
-
+    with weights that are never negative and stay accurate through :math:`|\lambda_e| = 1`; beyond,
+    :math:`e_{\lambda_e}(f) = (1 - \lambda_e^{-2}) f(\lambda_e + 1/\lambda_e) + \lambda_e^{-2} e_{1/\lambda_e}(f)` (Eq. 6.3).
     The last column of `x`, `e` and `excess` belongs to the atom (of mass 0 if there is none).
 
-    Examples
-    --------
     >>> m = SpikedSemicircle.of(np.array([0.5, 1.0, 3.0]), n=8)
-    >>> e = lambda f: np.sum(m.e * f(m.x), axis=-1)
-    >>> np.allclose(e(lambda x: x), [0.5, 1.0, 3.0])  # the mean is the signal, on both sides of the transition
-    True
-    >>> np.allclose(e(np.ones_like), 1.0)
+    >>> np.allclose(np.sum(m.e * m.x, axis=1), [0.5, 1.0, 3.0])  # the mean is the signal, on both sides of the transition
     True
     """
 
@@ -106,11 +93,7 @@ def edge_panels(signal: Array) -> Array:
 
 
 def halved(ends: Array, which: npt.NDArray[np.bool_] | None = None) -> Array:
-    """Cut each panel in two, or those marked.
-
-    >>> halved(np.array([0.0, 1.0, 3.0]), np.array([False, True]))
-    array([0., 1., 2., 3.])
-    """
+    """Cut each panel in two, or those marked."""
     middle = 0.5 * (ends[1:] + ends[:-1])
     return np.sort(np.concatenate([ends, middle if which is None else middle[which]]))
 
@@ -122,12 +105,7 @@ def panel_angles(ends: Array) -> Array:
 
 
 def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
-    r"""Nodes and weights of the measures of each signal; the angle is counted from the edge on the side of the spike.
-
-    >>> m = panel_measure(np.array([0.5, -1.0001, 3.0]), edge_panels(np.array([0.5, -1.0001, 3.0])))
-    >>> np.allclose(np.sum(m.e * m.x, axis=1), [0.5, -1.0001, 3.0], atol=1e-12)  # the mean is the signal
-    True
-    """
+    """Nodes and weights of the measures of each signal; the angle is counted from the edge on the side of the spike."""
     t = panel_angles(ends)
     tau = 2.0 / np.pi * np.sin(t) ** 2 * (0.5 * np.diff(ends)[:, None] * _WEIGHTS).ravel()
     sign = np.where(signal < 0.0, -1.0, 1.0)[:, None]
@@ -148,12 +126,7 @@ def panel_measure(signal: Array, ends: Array) -> SpikedSemicircle:
 
 
 def interpolate(ends: Array, values: Array, t: Array) -> Array:
-    """Values at other angles of functions known at the nodes of all panels, one per row.
-
-    >>> ends = np.array([0.0, 1.0, np.pi])
-    >>> float(interpolate(ends, np.cos(panel_angles(ends))[None], np.array([2.0]))[0, 0] - np.cos(2.0)) < 1e-12
-    True
-    """
+    """Values at other angles of functions known at the nodes of all panels, one per row."""
     coefficients = values.reshape(len(values), -1, ORDER) @ _TO_LEGENDRE.T
     panel = np.clip(np.searchsorted(ends, t) - 1, 0, ends.size - 2)
     place = (2.0 * t - ends[panel] - ends[panel + 1]) / (ends[panel + 1] - ends[panel])

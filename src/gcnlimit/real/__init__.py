@@ -10,9 +10,10 @@ from gcnlimit.graphs.dataset import Dataset
 from gcnlimit.graphs.packages import from_networkx, from_pyg, to_networkx, to_pyg
 from gcnlimit.graphs.tables import from_edges
 from gcnlimit.real.describe import Description
-from gcnlimit.real.estimate import Estimate, Interval
+from gcnlimit.real.estimate import Estimate
 from gcnlimit.real.files import read, write
 from gcnlimit.real.recommend import Recommendation
+from gcnlimit.real.scores import Interval
 
 __all__ = [
     "Dataset",

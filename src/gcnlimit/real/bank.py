@@ -12,8 +12,8 @@ from scipy.linalg import cholesky, solve_triangular
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.real.leave_one_out import Ridge, targets
-from gcnlimit.real.views import LARGE, Views
+from gcnlimit.real.leave_one_out import LARGE, Ridge, targets
+from gcnlimit.real.views import Views
 
 Nodes = npt.NDArray[np.int64]
 STRENGTHS = (-0.95, -0.6, -0.3, 0.5, 0.8, 0.9, 0.95)
@@ -22,7 +22,8 @@ UNITS, DRAWS = 100, 3  # random units of a member for few features, and number o
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 BLOCK = 4096  # nodes whose outputs are computed at once
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
-PER_COLUMN = 20  # labelled nodes for each feature from which features are few
+PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
+NARROW = 100  # features above which they are many, however many the labels: the cost grows as the cube of the columns
 
 
 class Member(NamedTuple):
@@ -43,7 +44,7 @@ class Member(NamedTuple):
 
 def members(views: Views, labels: Labels) -> Iterator[Member]:
     """The bank of a fit, or what of it applies to another graph, whose views know those of the fit."""
-    few = PER_COLUMN * views.X.shape[1] <= labels.labelled.size
+    few = views.X.shape[1] <= NARROW and PER_COLUMN * views.X.shape[1] <= labels.codes.size
     for member in _few(views, labels) if few else _many(views, labels):
         if views.fit is None or not member.local:
             yield member
@@ -59,14 +60,15 @@ def _few(views: Views, labels: Labels) -> Iterator[Member]:
     yield Member("hops", hops.__getitem__)
     rng = np.random.default_rng(0)
     yield Member("random units", _beside(hops, *_averaged(views, _units(near, UNITS, rng))))
-    if views.fit is not None or not _many_labels(labels):
+    if views.fit is not None or labels.codes.size < PER_CLASS * labels.classes.size:
         return
     seen = views.labels(labels)
     yield Member("hops, labels", _beside(hops, seen), local=True)
     both = np.hstack([near, seen])
     for k in range(DRAWS if hops.shape[1] <= LANDMARKS else 1):
-        units = [*_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng)]
-        yield Member(f"random units, labels {k + 1}", _beside(hops, seen, *units), local=True)
+        columns = _beside(hops, seen, *_averaged(views, _units(near, UNITS, rng)), _units(both, 3 * UNITS, rng))
+        yield Member(f"random units, labels {k + 1}", columns, local=True)
+        del columns  # before the next are drawn
 
 
 def _beside(*blocks: Array) -> Callable[[Nodes], Array]:
@@ -105,12 +107,13 @@ def _many(views: Views, labels: Labels) -> Iterator[Member]:
     yield kernel("PageRank 0.9, rows", linear, smooth, smooth, labels)
     around = [F, *views.steps(), *rows, views.degree_profile()]
     yield kernel("neighbourhood kernel", gaussian, around, around, labels)
-    if _many_labels(labels):
-        yield Member("labels", views.labels(labels).__getitem__, local=True)
-
-
-def _many_labels(labels: Labels) -> bool:
-    return bool(labels.codes.size >= PER_CLASS * labels.classes.size)
+    if labels.codes.size >= PER_CLASS * labels.classes.size:
+        seen = views.labels(labels)
+        yield Member("labels", seen.__getitem__, local=True)
+        if labels.codes.size >= PER_COLUMN * F.shape[1]:
+            near = views.hops(2)
+            units = _units(np.hstack([near, seen]), 3 * UNITS, np.random.default_rng(0))
+            yield Member("random units, labels", _beside(near, seen, units), local=True)
 
 
 def linear(rows: Any, marks: Any) -> Array:

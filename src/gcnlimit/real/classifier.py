@@ -15,28 +15,25 @@ from gcnlimit.filters import Filter
 from gcnlimit.graphs.check import as_features
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation, undirected
-from gcnlimit.real.deploy import Smoothness, relative_strength
-from gcnlimit.real.ensemble import Ensemble, Row
+from gcnlimit.normalization import Normalization, as_normalization
+from gcnlimit.real.ensemble import Ensemble
 from gcnlimit.real.graph_estimator import GraphEstimator
-from gcnlimit.real.leave_one_out import REG, correct, pair, soft_average
-from gcnlimit.real.networks import HOPS, NO_GRAPH, choose, networks
-from gcnlimit.real.scores import Expected, expected_accuracy, scores
-from gcnlimit.real.views import Scaling
+from gcnlimit.real.leave_one_out import REG, correct, pair, sharpened
+from gcnlimit.real.networks import NO_GRAPH, Smoothness, choose, networks, relative_strength
+from gcnlimit.real.scores import expected_accuracy, scores
+from gcnlimit.real.views import HOPS, Scaling
 from gcnlimit.results.show import ready_axes
 
-NORMALIZATIONS = {"symmetric": "normalized", "centred": "centred", "regularized": "regularized", "none": "paper"}
-DEPLOYED = ("same", "tuned")
 TRIED = ("symmetric", "centred")  # the others are worse on public graphs, or as good
 
 
 class GraphClassifier(GraphEstimator):
     r"""Classifier of the nodes of a graph; what `gcnlimit.recommend` recommends and ``gcnlimit classify`` does.
 
-    By default an average of ridge regressions on several views of a node: its features, PageRank of them with seven
-    strengths of either sign, its neighbourhood, its degree, and the labels around it. *Exact leave-one-out* on the
-    labelled nodes gives each its weight, so that nothing is trained and no validation set is needed. The graph is left out
-    where that does as well within one standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y`
-    but not both axes of the graph: use `loo_score_`, or `gcnlimit.cross_validate`.
+    By default an average of ridge regressions on several views of a node, weighted by *exact leave-one-out* on the labelled
+    nodes: nothing is trained and no validation set is needed. The graph is left out where that does as well within one
+    standard error. Cross-validation utilities of scikit-learn cut rows of `X` and `y` but not both axes of the graph: use
+    `loo_score_`, or `gcnlimit.cross_validate`.
 
     Naming a filter, or any of `strengths`, `normalization`, `hops` and `reg`, gives a single network of the theory instead,
     :math:`h = g(S) X W + b`, chosen by leave-one-out accuracy minus square error.
@@ -49,11 +46,10 @@ class GraphClassifier(GraphEstimator):
     strengths
         One strength or several to choose from, relative to the top eigenvalue; 0 is without a graph.
     normalization
-        :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector, so
-        that strengths are relative to the first eigenvalue that depends on more than the degrees; ``"regularized"``, with the
-        mean degree added to :math:`D` where it divides; ``"none"``, :math:`A` less its mean; ``"auto"``, whichever of the first
-        two leave-one-out prefers. A directed graph is :math:`\max(A, A^T)` here, and the average looks along and against its
-        edges apart; self-loops of the graph itself are dropped.
+        :math:`S`: ``"symmetric"``, :math:`D^{-1/2}(A + 1)D^{-1/2}`; ``"centred"``, the same without its top eigenvector;
+        ``"auto"``, whichever of the two leave-one-out prefers. Or as for `gcnlimit.GCN`: ``"random-walk"``, a pair of exponents,
+        ``"none"`` for :math:`A` less its mean, ``Regularized(tau)`` or ``"regularized"``, whose :math:`\tau` is 1 if it is not
+        given. A directed graph is :math:`\max(A, A^T)` here; the average looks along and against its edges apart.
     hops
         Highest power of :math:`S` of the filter ``"hops"``; 4 by default.
     reg
@@ -63,32 +59,25 @@ class GraphClassifier(GraphEstimator):
     class_weight
         None, or ``"balanced"`` for classes of equal weight, or a weight for each class as a dictionary.
     deploy
-        Filters on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there. Its strengths
-        are then those of the fit times the ratio of the best ones on the two graphs, see `gcnlimit.theory.label_free_signals`,
-        where the graphs differ measurably. Averages over hops, which the average takes with few features, are the same.
+        Filters on another graph than that of the fit: the ``"same"``, or ``"tuned"`` to it without a label there, where the
+        graphs differ measurably: strengths are then multiplied by the ratio of the best ones on the two graphs.
 
     Attributes
     ----------
-    classes_, n_features_in_, labelled_
-        Classes, number of features, and labelled nodes.
-    transduction_
-        Class predicted for each node.
-    loo_score_, loo_score_error_
-        Leave-one-out accuracy and its standard error.
-    loo_scores_
-        The same beside balanced accuracy, macro F1 and area under the ROC curve.
+    classes_, n_features_in_, labelled_, transduction_
+        Classes, number of features, labelled nodes, and the class predicted for each node.
+    loo_score_, loo_score_error_, loo_scores_
+        Leave-one-out accuracy and its standard error; balanced accuracy, macro F1 and area under the ROC curve beside it.
     expected_accuracy_
         Interval for the accuracy on other nodes: value (None with few labels), low and high.
-    uses_graph_
-        Whether the graph is used: not if the features alone do as well, within one standard error of the leave-one-out loss.
-    graph_gain_
-        Leave-one-out accuracy less that of the features alone, and the standard error of this difference; None for a
-        single network or without features.
+    uses_graph_, graph_gain_
+        Whether the graph is used; leave-one-out accuracy less that of the features alone, and the standard error of this
+        difference (None for a single network or without features).
     table_
         Members of the average: weight, leave-one-out accuracy, difference from the average.
     normalization_, family_, filter_, strength_, hops_, reg_, coef_, intercept_
-        Of a single network: what was chosen, and coefficients of the propagated, scaled features (one row for each
-        class, one row for two classes).
+        Of a single network: what was chosen, and coefficients of the propagated, scaled features, a row for each class but
+        one for two.
 
     Examples
     --------
@@ -98,29 +87,14 @@ class GraphClassifier(GraphEstimator):
     >>> model = gl.GraphClassifier().fit(i.features, y, graph=i.adjacency)
     >>> bool(np.mean(model.predict() == (i.labels > 0)) > 0.9)
     True
-    >>> single = gl.GraphClassifier("pagerank").fit(i.features, y, graph=i.adjacency)
-    >>> single.family_, bool(single.strength_ > 0)
-    ('pagerank', True)
     """
-
-    classes_: npt.NDArray[Any]
-    labelled_: npt.NDArray[Any]
-    transduction_: npt.NDArray[Any]
-    n_features_in_: int
-    loo_score_: float
-    loo_score_error_: float
-    loo_scores_: dict[str, float]
-    expected_accuracy_: Expected
-    uses_graph_: bool
-    graph_gain_: tuple[float, float] | None
-    table_: list[Row]
 
     def __init__(
         self,
         filter: str | Filter = "auto",
         *,
         strengths: npt.ArrayLike | None = None,
-        normalization: str = "auto",
+        normalization: str | tuple[float, float] | Normalization = "auto",
         hops: int | None = None,
         reg: npt.ArrayLike | None = None,
         scale: str | None = "auto",
@@ -152,9 +126,9 @@ class GraphClassifier(GraphEstimator):
         return axes
 
     def _learn(self, features: Any, labels: Labels, adjacency: Any) -> Array:
-        _among("normalization", self.normalization, ("auto", *NORMALIZATIONS))
-        _among("deploy", self.deploy, DEPLOYED)
-        weights, self._graph = class_weights(labels, self.class_weight), adjacency
+        self._tuned()
+        weights = class_weights(labels, self.class_weight)
+        self._graph = adjacency
         share = weights / weights.sum()
         learn = self._average if self._averages() else self._single
         outputs = learn(features, labels, adjacency, weights)
@@ -166,8 +140,8 @@ class GraphClassifier(GraphEstimator):
         return outputs
 
     def _averages(self) -> bool:
-        chosen = (self.strengths, self.hops, self.reg)
-        return self.filter == self.normalization == "auto" and all(value is None for value in chosen)
+        named = (self.strengths, self.hops, self.reg)
+        return self._normalizations() == TRIED and self.filter == "auto" and all(value is None for value in named)
 
     def _average(self, features: Any, labels: Labels, adjacency: Any, weights: Array) -> Array:
         model = Ensemble(features, labels, adjacency, weights, self.scale)
@@ -183,8 +157,7 @@ class GraphClassifier(GraphEstimator):
         features = as_features(None, adjacency.shape[0]) if features is None else features
         self._scaling = Scaling.of(features, self.scale)
         scaled = self._scaling(features)
-        tried = TRIED if self.normalization == "auto" else (self.normalization,)
-        operators = {name: self._propagation(adjacency, name) for name in tried}
+        operators = {value: self._propagation(adjacency, value) for value in self._normalizations()}
         if adjacency is None:
             operators, offered = {"none": None}, [NO_GRAPH]
         choice = choose(scaled, labels, weights, operators, offered, REG if self.reg is None else self.reg)
@@ -195,19 +168,30 @@ class GraphClassifier(GraphEstimator):
         self.family_, self.strength_, self.filter_, self.hops_ = choice.network
         self.coef_, self.intercept_ = np.vstack(choice.coefficients).T, np.asarray(choice.intercept)
         self._left_out = choice.left_out
-        even = soft_average(choice.left_out[None], labels.codes, weights / weights.sum(), np.ones(1))
-        self._sharpness = float(even.sharpness[0])
+        self._sharpness = float(sharpened(choice.left_out[None], labels.codes, weights / weights.sum())[0][0])
         return choice.outputs(scaled, operators[choice.operator])
 
-    def _propagation(self, adjacency: Any, name: str) -> Any:
+    def _normalizations(self) -> tuple[Any, ...]:
+        """Those among which leave-one-out chooses: names, and what has none."""
+        given = self.normalization
+        if isinstance(given, str) and given in ("auto", "centred"):
+            return TRIED if given == "auto" else ("centred",)
+        known = as_normalization(given)
+        return (given if isinstance(given, str) else known,)
+
+    def _propagation(self, adjacency: Any, normalization: Any) -> Any:
         if adjacency is None:
             return None
-        S = propagation(adjacency, NORMALIZATIONS[name])
+        S = propagation(adjacency, normalization)
         return S if isinstance(self.filter, Filter) else S.unit()
 
+    def _tuned(self) -> bool:
+        if self.deploy not in ("same", "tuned"):
+            raise ParameterError(f"deploy = {self.deploy!r} is not allowed; use 'same' or 'tuned'")
+        return self.deploy == "tuned"
+
     def _apply(self, features: Any, adjacency: Any) -> Array:
-        _among("deploy", self.deploy, DEPLOYED)
-        tuned = self.deploy == "tuned" and adjacency is not None
+        tuned = self._tuned() and adjacency is not None
         if not self._averages():
             scaled, choice = self._scaling(features), self._choice
             if tuned and self.uses_graph_:
@@ -222,19 +206,16 @@ class GraphClassifier(GraphEstimator):
 
 def class_weights(labels: Labels, class_weight: object) -> Array:
     """Weight of each labelled node, 1 on average."""
-    counts = np.bincount(labels.codes, minlength=labels.classes.size)
-    if class_weight is None:
-        return np.ones(labels.codes.size)
-    if isinstance(class_weight, str):
-        _among("class_weight", class_weight, ("balanced",))
-        return np.asarray(labels.codes.size / (counts.size * counts[labels.codes]))
-    if not isinstance(class_weight, Mapping):
+    if isinstance(class_weight, Mapping):
+        each = real("class_weight", [class_weight.get(c, 1.0) for c in labels.classes.tolist()], low=0, open_low=True)
+    elif class_weight is None or class_weight == "balanced":
+        each = np.ones(labels.classes.size) if class_weight is None else 1.0 / np.bincount(labels.codes)
+    else:
         raise ParameterError(
             f"class_weight = {class_weight!r} is not allowed; use None, 'balanced' or a weight for each class"
         )
-    wanted = [class_weight.get(c, 1.0) for c in labels.classes.tolist()]
-    each = np.asarray(real("class_weight", wanted, low=0, open_low=True))
-    return np.asarray(each[labels.codes] * labels.codes.size / each[labels.codes].sum())
+    found = np.asarray(each)[labels.codes]
+    return np.asarray(found / found.mean())
 
 
 def same_graph(one: Any, other: Any) -> bool:
@@ -245,8 +226,3 @@ def same_graph(one: Any, other: Any) -> bool:
 def _margin(logs: Array) -> Array:
     """Scores as the classifier gives them: for two classes one column, the log-odds of the second."""
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs
-
-
-def _among(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ParameterError(f"{name} = {value!r} is not allowed; use {' or '.join(map(repr, allowed))}")

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.eigenvalues import quadrature
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import quadrature
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
 from gcnlimit.results.show import ready_axes
@@ -36,13 +36,10 @@ class Description:
         Fraction of the edges between labelled nodes that join equal classes; the same less what the degrees alone would
         give, 0 without and 1 with classes only among themselves. NaN if no edge joins labelled nodes.
     noise_level
-        Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model; more is structure
-        beyond degrees and classes.
-    outliers
-        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first; where
-        degrees vary more than at random, those with the degrees divided out.
-    spectrum
-        Eigenvalues and weights that stand for the whole spectrum (Lanczos' method from random vectors).
+        Mean square :math:`\mathrm{tr}\,a_0^2/N` of the operator with its degrees divided out, 1 in the model.
+    outliers, spectrum
+        Eigenvalues of the symmetrized operator beyond the semicircle, :math:`|x| > 2.2`, up to twelve, largest first (with
+        the degrees divided out if these vary); eigenvalues and weights that stand for the whole spectrum.
     estimate, likelihood
         Signals from labels, and by likelihood for two classes of equal size (else None).
     """
@@ -173,11 +170,6 @@ def homophily(adjacency: Any, labels: Labels) -> tuple[float, float]:
     r"""Fraction :math:`h` of edges between equal classes, and :math:`(h - \sum_k p_k^2)/(1 - \sum_k p_k^2)`.
 
     :math:`p_k` is the share of class :math:`k` among the ends of the edges. Edges between labelled nodes only.
-
-    >>> from scipy import sparse
-    >>> pair = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    >>> homophily(pair, Labels(np.array([0, 1]), np.array([0, 1]), np.array([0, 1])))
-    (0.0, -1.0)
     """
     code = np.full(adjacency.shape[0], -1)
     code[labels.labelled] = labels.codes

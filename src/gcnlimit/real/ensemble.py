@@ -16,8 +16,8 @@ from gcnlimit._values import Array
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import propagation
 from gcnlimit.real.bank import REG, Fitted, applied, members
-from gcnlimit.real.deploy import Smoothness, relative_strength
-from gcnlimit.real.leave_one_out import Average, correct, soft_average
+from gcnlimit.real.leave_one_out import Average, correct, sharpened, soft_weights
+from gcnlimit.real.networks import Smoothness, relative_strength
 from gcnlimit.real.views import Scaling, Views
 
 LEAST = 1e-6  # probability below which nothing is said
@@ -26,20 +26,9 @@ RARE = 0.5  # prior weight of a negative strength: most graphs join nodes that a
 
 
 class Row(NamedTuple):
-    """One member of the average.
+    """A member of the average: weight at all regularizations, leave-one-out accuracy at the best of them, PageRank strength.
 
-    Parameters
-    ----------
-    member
-        What it is a ridge regression on.
-    weight
-        Its weight in the average, all regularizations together.
-    loo_accuracy
-        Leave-one-out accuracy at its best regularization.
-    strength
-        Of its PageRank filter, else None.
-    gain, gain_error
-        Accuracy of the average less its own, on the same nodes, and the standard error of this difference.
+    `gain` is the accuracy of the average less its own, on the same nodes, and `gain_error` the standard error of this.
     """
 
     member: str
@@ -63,8 +52,11 @@ class Ensemble:
             self.fitted = []
             for member in members(self.views, labels):
                 self.fitted.append(Fitted.of(member, labels, weights, self.views.nodes))
+                del member  # with its columns, before those of the next
                 bar.advance(1)
         self._left_out = np.concatenate([one.left_out for one in self.fitted])
+        found = [sharpened(one.left_out, labels.codes, self.share) for one in self.fitted]
+        self._temperatures, self._losses = (np.concatenate(part) for part in zip(*found, strict=True))
         self.average = self._averaged(np.ones(len(self.fitted), bool))
         self.without_graph = self._averaged(np.array([not one.graph and not self.bare for one in self.fitted]))
         self.gain = None if self.bare else self._gain(lambda p: correct(p, labels.codes))
@@ -143,13 +135,8 @@ class Ensemble:
 
     def _averaged(self, kept: npt.NDArray[np.bool_]) -> Average:
         """Soft average of the members kept."""
-        chosen = np.repeat(kept, len(REG))
-        weights, sharpness = np.zeros(chosen.size), np.ones(chosen.size)
-        if chosen.any():
-            prior = np.repeat([RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], len(REG))
-            part = soft_average(self._left_out[chosen], self.labels.codes, self.share, prior[chosen])
-            weights[chosen], sharpness[chosen] = part
-        return Average(weights, sharpness)
+        prior = np.where(kept, [RARE if (one.strength or 0.0) < 0 else 1.0 for one in self.fitted], 0.0)
+        return Average(soft_weights(self._losses, self.share, np.repeat(prior, len(REG))), self._temperatures)
 
     def _mixed(self, outputs: Array, degrees: Array, average: Average) -> Array:
         """Logarithms of the mean probabilities.
@@ -191,15 +178,11 @@ class Ensemble:
 
 def graph_rows(adjacency: Any) -> Any:
     """Rows of the normalized graph, which stand for features where there are none."""
-    return propagation(adjacency, "normalized").operator.matrix
+    return propagation(adjacency, "symmetric").operator.matrix
 
 
 def difference(first: npt.NDArray[Any], second: npt.NDArray[Any], share: Array) -> tuple[float, float]:
-    """Mean of `first - second`, both 0 or 1 on the same nodes, and its standard error.
-
-    >>> difference(np.array([1, 1, 0, 1]), np.array([1, 0, 0, 1]), np.full(4, 0.25))
-    (0.25, 0.25)
-    """
+    """Mean of `first - second` on the same nodes, and its standard error."""
     apart = np.asarray(first, float) - np.asarray(second, float)
     mean = float(share @ apart)
     return mean, math.sqrt(float(share**2 @ (apart - mean) ** 2) * apart.size / max(apart.size - 1, 1))

@@ -6,35 +6,21 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import check_types
 from gcnlimit._values import Array
 from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
-from gcnlimit.network import GCN
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
-from gcnlimit.theory.predict import predict
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
-SPARSE = (
-    10.0  # mean degree d below which no eigenvalue is far outside once degrees are divided out: they are up to sqrt(d)
-)
-
-
-class Interval(NamedTuple):
-    """A predicted accuracy, and the interval of two standard errors around it, given the errors of the estimates."""
-
-    value: float
-    low: float
-    high: float
+SPARSE = 10.0  # mean degree d below which eigenvalues with degrees divided out, up to sqrt(d), are never far outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,23 +31,14 @@ class Estimate:
     ----------
     alpha, rho
         Nodes over features, and fraction of labelled nodes: counted, without error. Without features, :math:`\alpha = 1`.
-    lam, mu
-        Signals of graph and features; :math:`\mu` from labels may be negative.
-    lam_error, mu_error
-        Their standard errors, if the graph is one of the model.
+    lam, mu, lam_error, mu_error
+        Signals of graph and features, and their standard errors if the graph is one of the model; :math:`\mu` may be negative.
     classes, fractions, counts
         Names of the classes, their fractions (equal, unless the labelled nodes refute it), and labelled nodes of each.
-    directed
-        Whether the graph is directed.
-    degrees
-        Law of the degrees, None where they vary no more than at random. :math:`\lambda` accounts for them.
-    method
-        ``"labels"`` or ``"likelihood"``.
-    free_entropy, other_sign
-        Log-likelihood of the graph, in nats, and by how much it exceeds that of the other sign of :math:`\lambda`; None
-        from labels.
-    warnings
-        Sentences that say what does not fit the model.
+    directed, degrees
+        Whether the graph is directed; law of the degrees, None where they vary no more than at random.
+    method, warnings
+        ``"labels"`` or ``"likelihood"``; sentences that say what does not fit the model, also given as `UserWarning`.
     """
 
     alpha: float
@@ -76,8 +53,6 @@ class Estimate:
     directed: bool
     degrees: Degrees | None
     method: str
-    free_entropy: float | None
-    other_sign: float | None
     warnings: tuple[str, ...]
 
     @property
@@ -87,30 +62,18 @@ class Estimate:
         It has the law of the degrees if classes are equal: there is no theory of hubs and unequal classes. `gl.predict`,
         `gl.transfer` and `gl.bayes_optimal` carry on the errors of signals and class fractions.
         """
-        signals: dict[str, Any] = {"lam": self.lam, "mu": max(self.mu, 0.0)}
-        signals |= {
-            "lam_error": self.lam_error,
-            "mu_error": self.mu_error,
-            "degrees": None if np.ptp(self.fractions) else self.degrees,
-            "counts": self.counts,
-        }
-        return EstimatedCSBM(alpha=self.alpha, rho=self.rho, directed=self.directed, classes=self.fractions, **signals)
-
-    def predict(self, gcn: GCN) -> Interval:
-        """Predicted accuracy of a network, with two of the standard errors that those of the estimates imply.
-
-        The error of the class fractions, from the labelled nodes of each, is among them. On a graph that is not one of the
-        model, see `warnings` and trust leave-one-out.
-        """
-        check_types("Estimate.predict", gcn=(gcn, GCN))
-        if gcn.shape:
-            raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
-        if not math.isfinite(self.lam_error + self.mu_error):
-            raise ParameterError("the estimates have no finite errors; label more nodes")
-        found = predict(self.data, gcn)
-        value = float(found.test_accuracy)
-        error = 2.0 * float(found.standard_error.test_accuracy)
-        return Interval(value, max(value - error, 0.0), min(value + error, 1.0))
+        return EstimatedCSBM(
+            alpha=self.alpha,
+            lam=self.lam,
+            mu=max(self.mu, 0.0),
+            rho=self.rho,
+            directed=self.directed,
+            classes=self.fractions,
+            degrees=None if np.ptp(self.fractions) else self.degrees,
+            lam_error=self.lam_error,
+            mu_error=self.mu_error,
+            counts=self.counts,
+        )
 
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
@@ -129,13 +92,7 @@ def estimate(X: Any, y: Any, graph: Any, *, method: str = "labels") -> Estimate:
         ``"labels"`` uses pairs of labelled nodes, and aims at the signal of these classes; its errors are
         :math:`\sqrt{2N}/n` for :math:`\lambda`, large if few of the :math:`N` nodes are labelled. ``"likelihood"`` uses all
         nodes by approximate message passing, for two classes of equal size; its errors are small, but on a graph that is
-        not one of the model it follows the strongest structure, which need not be the classes. It warns where the two
-        disagree.
-
-    Returns
-    -------
-    Estimate
-        With `warnings`, which are also given as `UserWarning`.
+        not one of the model it follows the strongest structure, and it warns where the two disagree.
 
     Examples
     --------
@@ -157,7 +114,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
         raise ParameterError(f"method = {method!r} is not allowed; use 'labels' or 'likelihood'")
     by_labels = from_labels(given)
     if method == "labels":
-        return _result(given, by_labels, method, (None, None), tuple(_of_spectrum(given, by_labels)))
+        return _result(given, by_labels, method, tuple(_of_spectrum(given, by_labels)))
     if given.labels.classes.size != 2:
         raise ParameterError(
             f"method = 'likelihood' is for two classes and there are {given.labels.classes.size}; use 'labels'"
@@ -172,7 +129,7 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     found = (*_of_likelihood(best, ahead, by_labels), *_of_spectrum(given, best.signals))
     if given.has_hubs:
         found = ("degrees vary more than at random, of which the likelihood knows nothing; use method='labels'", *found)
-    return _result(given, best.signals, method, (best.free_entropy, ahead), found)
+    return _result(given, best.signals, method, found)
 
 
 def best_method(given: StandardizedGraph) -> str:
@@ -181,13 +138,11 @@ def best_method(given: StandardizedGraph) -> str:
     return "likelihood" if equal and not given.has_hubs else "labels"
 
 
-def _result(
-    given: StandardizedGraph, signals: Signals, method: str, likelihood: tuple[Any, Any], found: tuple[str, ...]
-) -> Estimate:
+def _result(given: StandardizedGraph, signals: Signals, method: str, found: tuple[str, ...]) -> Estimate:
     numbers = (given.alpha, signals.lam, signals.mu, given.rho, signals.lam_error, signals.mu_error)
     labels = (given.labels.classes, given.fractions, np.bincount(given.labels.codes))
     law = Degrees(given.degrees) if given.has_hubs else None
-    return Estimate(*numbers, *labels, given.directed, law, method, *likelihood, found)
+    return Estimate(*numbers, *labels, given.directed, law, method, found)
 
 
 def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterator[str]:
@@ -238,9 +193,6 @@ def _of_degrees(given: StandardizedGraph) -> Iterator[str]:
     if mean < SPARSE:
         yield f"a mean degree of {mean:.1f} is small for a graph with hubs: below {SPARSE:g} other structure cannot be seen"
     if not 0.8 < square < 1.25:
-        why = (
-            "the graph has structure that degrees do not explain"
-            if square > 1
-            else "hubs are joined to nearly all nodes"
-        )
+        other = "the graph has structure that degrees do not explain"
+        why = other if square > 1 else "hubs are joined to nearly all nodes"
         yield f"{why} (mean square {square:.2f} with the degrees divided out; 1 in the model)"

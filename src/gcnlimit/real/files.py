@@ -9,12 +9,11 @@ from typing import Any
 
 from gcnlimit._validation import check_types
 from gcnlimit.errors import ParameterError
-from gcnlimit.graphs.dataset import Dataset, load, save
-from gcnlimit.graphs.npz import Location, check_path, read_arrays
+from gcnlimit.graphs.dataset import Dataset, Location, check_path, load, reading, save
 from gcnlimit.graphs.tables import read_tables, write_tables
 from gcnlimit.simulation.data.instance import Instance
 
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+TABLES = (".csv", ".tsv", ".txt")
 
 
 def read(
@@ -32,7 +31,7 @@ def read(
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``, ``.parquet``) or a data frame of pandas. Its columns are source and target, and a weight if there is a third.
+        ``.csv.gz``) or a data frame of pandas. Its columns are source and target, and a weight if there is a third.
     nodes
         Table of nodes, a file or a data frame: numbers and words are features, missing ones are filled in. Nodes that only edges
         name are added.
@@ -43,13 +42,6 @@ def read(
         Columns of either table to leave out.
     undirected
         Whether an edge counts in both directions, however it is listed.
-
-    Examples
-    --------
-    >>> read("g.doc")
-    Traceback (most recent call last):
-        ...
-    gcnlimit.errors.ParameterError: path = 'g.doc' is not a known kind of file; use .npz, or a list of edges as .csv or .parquet
     """
     for name, value in (("path", path), ("nodes", nodes)):
         if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
@@ -58,11 +50,13 @@ def read(
         return read_tables(path, nodes, label=label, key=id, drop=drop, undirected=undirected)
     if _suffix(path) != ".npz":
         raise ParameterError(
-            f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv or .parquet"
+            f"path = {os.fspath(path)!r} is not a known kind of file; use .npz, or a list of edges as .csv"
         )
     if nodes is not None or label is not None or id is not None or drop or undirected:
         raise ParameterError("nodes, label, id, drop and undirected go with a list of edges; an .npz file has its own")
-    return Instance.load(path).to_dataset() if "model" in read_arrays(path, "a graph") else load(path)
+    with reading(path, "a graph") as stored:
+        sampled = "model" in stored
+    return Instance.load(path).to_dataset() if sampled else load(path)
 
 
 def _suffix(path: Location) -> str:

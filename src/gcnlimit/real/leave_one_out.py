@@ -13,6 +13,7 @@ from gcnlimit._values import Array
 Indices = npt.NDArray[np.int64]
 REG = tuple(np.logspace(-4, 3, 15).tolist())
 COLDEST = 100.0  # largest inverse temperature
+LARGE = 1000  # rows, or nodes, above which the largest matrices are in single precision
 FLAT = 1e-12  # spread of rows, over their mean squared norm, that is rounding of single precision
 
 
@@ -26,16 +27,6 @@ class Ridge:
 
     and the prediction of a node by the fit without it is :math:`y_i - (y_i - \hat y_i)/(1 - H_{ii})`.
     :math:`P` comes from the eigenvectors of the smaller of :math:`Z_c Z_c^T` and :math:`Z_c^T Z_c`.
-
-    >>> rng = np.random.default_rng(0)
-    >>> Z, y = rng.standard_normal((20, 3)), rng.standard_normal((20, 1))
-    >>> ridge = Ridge(Z)
-    >>> left_out = ridge.left_out(y, np.array([0.5]))[0, 0, 0]
-    >>> r = 0.5 * ridge.scale
-    >>> A = np.column_stack([Z, np.ones(20)])[1:]
-    >>> w = np.linalg.solve(A.T @ A + r * np.diag([1, 1, 1, 0]), A.T @ y[1:, 0])  # without the first row
-    >>> bool(abs(Z[0] @ w[:3] + w[3] - left_out) < 1e-12)
-    True
     """
 
     def __init__(self, rows: Array, weights: Array | None = None) -> None:
@@ -46,7 +37,8 @@ class Ridge:
         few = rows.shape[1] < n
         squares, vectors = np.linalg.eigh(centred.T @ centred if few else centred @ centred.T)
         self.squares = np.maximum(squares, 0.0)
-        self.P = centred @ vectors if few else vectors * np.sqrt(self.squares)
+        dtype = np.float32 if n > LARGE else np.float64
+        self.P = centred.astype(dtype) @ vectors.astype(dtype) if few else vectors * np.sqrt(self.squares)
         self.scale = float(self.squares.sum()) / n
         """Mean squared norm of a centred row, the unit of the regularization; where rows are equal, that of a row."""
         size = float(self.weights @ np.sum(rows**2, axis=1)) / n
@@ -59,7 +51,7 @@ class Ridge:
         mean, root = self._share @ targets, np.sqrt(self.weights)[:, None]
         shrink = 1.0 / (self.squares[:, None] + reg * self.scale)
         fitted = mean + self._smoothed(root * (targets - mean), shrink) / root
-        leverage = self._share[:, None] + self.P**2 @ shrink
+        leverage = self._share[:, None] + self.P**2 @ shrink.astype(self.P.dtype)
         return np.asarray(targets - (targets - fitted) / np.maximum(1.0 - leverage, 1e-12).T[..., None])
 
     def dual(self, targets: Array, reg: Array) -> Array:
@@ -71,7 +63,7 @@ class Ridge:
 
     def _smoothed(self, centred: Array, shrink: Array) -> Array:
         """Products of the second part of the hat matrix, one for each column of `shrink`."""
-        part = shrink.T[:, :, None] * (self.P.T @ centred)
+        part = (shrink.T[:, :, None] * (self.P.T @ centred.astype(self.P.dtype))).astype(self.P.dtype)
         stacked = np.moveaxis(part, 0, 1).reshape(len(shrink), -1)
         return np.moveaxis((self.P @ stacked).reshape(len(centred), *part.shape[::2]), 1, 0)
 
@@ -88,11 +80,7 @@ def correct(outputs: Array, classes: Indices) -> npt.NDArray[np.bool_]:
 
 
 def pair(outputs: Array) -> Array:
-    """One column for each class, two classes included; a tie goes to the first.
-
-    >>> pair(np.array([[2.0], [-1.0]])).argmax(axis=1)
-    array([1, 0])
-    """
+    """One column for each class, two classes included; a tie goes to the first."""
     return np.concatenate([np.zeros_like(outputs), outputs], axis=-1) if outputs.shape[-1] == 1 else outputs
 
 
@@ -114,25 +102,32 @@ class Average(NamedTuple):
         return np.asarray(total)
 
 
-def soft_average(left_out: Array, classes: Indices, share: Array, prior: Array) -> Average:
-    r"""Average of classifiers by their leave-one-out outputs (classifiers by nodes by columns).
+def sharpened(left_out: Array, classes: Indices, share: Array) -> tuple[Array, Array]:
+    """Inverse temperatures of least leave-one-out cross-entropy, and this loss of each node (classifiers by nodes).
 
-    With :math:`q_i` the cross-entropy of node :math:`i` after the best temperature, each classifier is compared with the
-    best on the same nodes: :math:`z` is the mean of :math:`q_i - q_i^{best}` over its standard error, and the weight
-    is the `prior` times :math:`e^{-z^2/2}`. `share` holds the weights of the nodes, of sum 1.
+    `left_out` are outputs (classifiers by nodes by columns), `share` the weights of the nodes, of sum 1.
     """
     outputs = pair(left_out)
     sharpness = _sharpness(outputs, classes, share)
     logs = log_softmax(sharpness[:, None, None] * outputs, axis=-1)
-    losses = -np.take_along_axis(logs, classes[None, :, None], axis=-1)[..., 0]
-    mean = losses @ share - np.log(prior) / classes.size
+    return sharpness, -np.take_along_axis(logs, classes[None, :, None], axis=-1)[..., 0]
+
+
+def soft_weights(losses: Array, share: Array, prior: Array) -> Array:
+    r"""Weights of classifiers in their average, by the losses :math:`q_i` of the nodes; those of prior 0 are left out.
+
+    Each classifier is compared with the best on the same nodes: :math:`z` is the mean of :math:`q_i - q_i^{best}` over
+    its standard error, and the weight is the `prior` times :math:`e^{-z^2/2}`.
+    """
+    with np.errstate(divide="ignore"):
+        mean = losses @ share - np.log(prior) / share.size
     apart = losses - losses[mean.argmin()]
     gap = apart @ share
     # few nodes do not know their own spread: one more of the size of the typical loss is added
-    error = np.sqrt((apart - gap[:, None]) ** 2 @ share**2 + (0.5 / classes.size) ** 2)
+    error = np.sqrt((apart - gap[:, None]) ** 2 @ share**2 + (0.5 / share.size) ** 2)
     weights = prior * np.exp(-0.5 * (gap / error) ** 2)
     weights = np.where(weights > 1e-3 * weights.max(), weights, 0.0)
-    return Average(weights / weights.sum(), sharpness)
+    return np.asarray(weights / (weights.sum() or 1.0))
 
 
 def _sharpness(outputs: Array, classes: Indices, share: Array) -> Array:
@@ -147,7 +142,8 @@ def _sharpness(outputs: Array, classes: Indices, share: Array) -> Array:
         mean = np.sum(p * outputs, axis=-1)
         slope = np.sum(p * outputs**2, axis=-1) - mean**2
         step = (aim - mean @ share) / np.maximum(slope @ share, 1e-12)
-        before, found = found, np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
+        before = found
+        found = np.clip(found + np.clip(step, -0.7 * found, 2.0 * found), 1.0 / COLDEST, COLDEST)
         if np.all(np.abs(found - before) <= 1e-6 * found):
             break
     return found

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import entr
 
 from gcnlimit._values import Array
-from gcnlimit.graphs.from_labels import Signals, from_labels
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.csbm import CSBM
+from gcnlimit.graphs.operator import weight_unit
+from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
+from gcnlimit.results.performance import Status
+from gcnlimit.simulation.data.observation import Observation
+from gcnlimit.simulation.infer.amp import amp
+from gcnlimit.simulation.infer.inference import Inference
 
-TOL, STEPS, ROUNDS, HOPELESS = 1e-6, 150, 60, 12.0
-_SURE = 1.0 - 1e-12  # largest posterior mean whose field is told apart
+STEPS, ROUNDS, HOPELESS = 150, 60, 12.0
 
 
 class Likelihood(NamedTuple):
@@ -28,131 +32,100 @@ class Likelihood(NamedTuple):
     skewness: float
 
 
-class _State(NamedTuple):
-    """Posterior means of the labels, those of the step before, and centroid."""
-
-    m: Array
-    old: Array
-    u: Array
-
-
 def from_likelihood(given: StandardizedGraph) -> tuple[Likelihood, Likelihood]:
     r"""Maxima of the free entropy over :math:`(\lambda, \mu)`, for a positive and a negative signal of the graph, best first.
 
-    At the fixed point of AMP with posterior means :math:`m` (labels on :math:`R`), :math:`q = |m|^2/N`,
-    :math:`s = 1/(1 + \mu q)` and centroid :math:`u`, the free entropy is
+    The free entropy that `gcnlimit.amp` gives is stationary in the posterior. With its means :math:`m` of the labels,
+    :math:`q = |m|^2/N`, :math:`s = 1/(1 + \mu q)` and centroid :math:`u`, its derivatives in the signals are explicit,
 
     .. math::
 
-        \phi = \sum_{i \notin R} [H(m_i) - \log 2] + \frac\lambda2 m^Tam + \frac{N\lambda^2}4 [(1-q)^2 - 1]
-        + \sqrt{\frac\mu N} m^TXu - \frac\mu2 (|u|^2 + q M s) + \frac M2 (\log s + 1 - s) - \frac{|u|^2}2,
+        \partial_\lambda \phi = \frac N2 \Bigl[\frac{m^Tam}N - \lambda(1 - (1-q)^2)\Bigr], \qquad
+        \partial_{\sqrt\mu} \phi = \frac{m^TXu}{\sqrt N} - \sqrt\mu\, (|u|^2 + qMs) ,
 
-    stationary in :math:`m, u, s`. So its derivatives in the signals are explicit, vanish at
-    :math:`\lambda = (m^Tam/N)/(1 - (1-q)^2)` and :math:`\sqrt\mu = (m^TXu/\sqrt N)/(|u|^2 + qMs)`, and their own
-    derivatives, by differences, give the standard errors. Two classes of equal size.
+    and their own derivatives, by differences, give the standard errors. Two classes of equal size.
     """
-    fixed = _Fixed(given)
+    graph = Posteriors(given)
     first = math.copysign(1.0, from_labels(given).lam)
-    one = _climb(fixed, first, -math.inf)
-    two = _climb(fixed, -first, one.free_entropy)
+    one = _climb(graph, first, -math.inf)
+    two = _climb(graph, -first, one.free_entropy)
     best, other = (one, two) if one.free_entropy >= two.free_entropy else (two, one)
     mu = best.signals.mu  # at a vanishing signal of the graph, which either sign attains
-    without_graph = fixed.free_entropy(fixed.run(fixed.start, 0.0, mu)[0], 0.0, mu)
+    without_graph = given.nodes * graph.at(0.0, mu).free_entropy
     return best, other._replace(free_entropy=max(other.free_entropy, without_graph))
 
 
-class _Fixed:
-    """Message passing on one graph for two classes, its signals free: `gcnlimit.amp` in their two numbers for each node."""
+class Posteriors:
+    """Posteriors of one graph by message passing, its symmetrized signal and that of the features free."""
 
     def __init__(self, given: StandardizedGraph) -> None:
-        self.a, self.X = given.symmetrized(), given.features
-        self.N, self.M, self.directed = given.nodes, given.width, given.directed
+        self.a = given.symmetrized()
+        self.N, self.M = given.nodes, given.width
+        self.half = math.sqrt(0.5) if given.directed else 1.0
         self.known = given.labels.labelled
-        self.y = np.where(given.labels.codes == 1, 1.0, -1.0)
-        m = np.zeros(self.N)
-        m[self.known] = self.y
-        self.start = _State(m, np.zeros(self.N), np.zeros(self.M))
+        A, labels = given.operator.matrix, np.zeros(self.N)
+        labels[self.known] = np.where(given.labels.codes == 1, 1.0, -1.0)
+        features: Any = given.features
+        self.X = np.zeros((self.N, 1)) if features is None else features
+        data = CSBM(given.alpha, 0.0, 0.0, given.rho, given.directed)
+        degree = float(A.sum()) / weight_unit(A) / self.N
+        self.observation = Observation(data, degree, A, self.X, labels != 0.0, labels)
 
-    def step(self, state: _State, lam: float, mu: float) -> _State:
-        """One iteration; the centroid is that of the same step, so that its reaction is on `m`."""
-        m, old, u = state
-        unsure = float(np.sum(1.0 - m**2))
-        h = lam * (self.a @ m) - lam**2 * unsure / self.N * old
-        if self.X is not None:
-            precision = 1.0 + mu / self.N * float(m @ m)
-            root = math.sqrt(mu / self.N)
-            u = (root * (self.X.T @ m) - mu / self.N * unsure * u) / precision
-            h = h + root * (self.X @ u) - mu / self.N * self.M / precision * m
-        new = np.tanh(h)
-        new[self.known] = self.y
-        return _State(new, m, u)
+    def at(self, lam: float, mu: float, start: Any = "labels", steps: int = STEPS) -> Inference:
+        """Posterior at two signals, from the labels or from an earlier one."""
+        data = self.observation.data.replaced(lam=self.half * lam, mu=mu)
+        return amp(replace(self.observation, data=data), start=start, max_iterations=steps)
 
-    def run(self, state: _State, lam: float, mu: float, steps: int = STEPS) -> tuple[_State, bool]:
-        """Iterate until the means stand still."""
-        for _ in range(steps):
-            state = self.step(state, lam, mu)
-            if float(np.mean((state.m - state.old) ** 2)) < TOL**2:
-                return state, True
-        return state, False
-
-    def averages(self, state: _State, mu: float) -> tuple[float, float, float, float]:
+    def averages(self, posterior: Inference, mu: float) -> tuple[float, float, float, float]:
         r""":math:`m^Tam/N`, :math:`q`, :math:`m^TXu/\sqrt N`, and :math:`|u|^2 + qMs`."""
-        m, _, u = state
+        m = posterior.labels
+        u = posterior.centroid
         q = float(m @ m) / self.N
-        cross = 0.0 if self.X is None else float(m @ (self.X @ u)) / math.sqrt(self.N)
+        cross = float(m @ (self.X @ u)) / math.sqrt(self.N)
         return float(m @ (self.a @ m)) / self.N, q, cross, float(u @ u) + q * self.M / (1.0 + mu * q)
 
-    def gradient(self, state: _State, lam: float, mu: float) -> Array:
+    def gradient(self, posterior: Inference, lam: float, mu: float) -> Array:
         r"""Derivatives of the free entropy in :math:`\lambda` and :math:`\sqrt\mu`."""
-        graph, q, cross, size = self.averages(state, mu)
+        graph, q, cross, size = self.averages(posterior, mu)
         return np.array([0.5 * self.N * (graph - lam * (1.0 - (1.0 - q) ** 2)), cross - math.sqrt(mu) * size])
 
-    def free_entropy(self, state: _State, lam: float, mu: float) -> float:
-        graph, q, cross, size = self.averages(state, mu)
-        p, s = 0.5 * (1.0 + np.delete(state.m, self.known)), 1.0 / (1.0 + mu * q)
-        labels = float(np.sum(entr(p) + entr(1.0 - p) - math.log(2.0)))
-        edges = 0.5 * lam * self.N * graph + 0.25 * self.N * lam**2 * ((1.0 - q) ** 2 - 1.0)
-        centroid = math.sqrt(mu) * cross - 0.5 * mu * size - 0.5 * float(state.u @ state.u)
-        return labels + edges + centroid + 0.5 * self.M * (math.log(s) + 1.0 - s)
-
-    def skewness(self, state: _State) -> float:
+    def skewness(self, posterior: Inference) -> float:
         """Skewness of the fields on unlabelled nodes, over its standard error for a Gaussian."""
-        h = np.arctanh(np.clip(np.delete(state.m, self.known), -_SURE, _SURE))
+        h = np.delete(posterior.log_odds, self.known)
         spread = float(np.std(h)) if h.size else 0.0
         return 0.0 if spread == 0.0 else float(np.mean((h - h.mean()) ** 3)) / spread**3 / math.sqrt(6.0 / h.size)
 
 
-def _climb(fixed: _Fixed, sign: float, other: float) -> Likelihood:
+def _climb(graph: Posteriors, sign: float, other: float) -> Likelihood:
     """Maximum for one sign, given up where it falls short of the `other` by far.
 
     Each round sets the signals to where the derivatives vanish, the posterior held; that of the graph keeps its sign.
     """
-    lam, root, state = sign, 1.0 if fixed.M else 0.0, fixed.start
+    lam, root, state = sign, 1.0 if graph.M else 0.0, None
     for k in range(ROUNDS):
-        state, _ = fixed.run(state, lam, root**2, steps=10)
-        graph, q, cross, size = fixed.averages(state, root**2)
+        state = graph.at(lam, root**2, state or "labels", steps=10)
+        along, q, cross, size = graph.averages(state, root**2)
         before = lam, root
-        lam = sign * max(sign * graph / (1.0 - (1.0 - q) ** 2), 1e-3)
-        root = max(cross / size, 1e-2) if fixed.M else 0.0
+        lam = sign * max(sign * along / (1.0 - (1.0 - q) ** 2), 1e-3)
+        root = max(cross / size, 1e-2) if graph.M else 0.0
         if abs(lam - before[0]) + abs(root - before[1]) < 1e-4:
             break
-        if k % 5 == 4 and fixed.free_entropy(state, lam, root**2) < other - HOPELESS - 400.0 / (k + 1):
+        if k % 5 == 4 and graph.N * state.free_entropy < other - HOPELESS - 400.0 / (k + 1):
             break
-    state, steady = fixed.run(state, lam, root**2)
-    phi = fixed.free_entropy(state, lam, root**2)
-    errors = _errors(fixed, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
-    half = math.sqrt(0.5) if fixed.directed else 1.0  # of the symmetrized signal
-    signals = Signals(half * lam, root**2, half * float(errors[0]), 2.0 * root * float(errors[1]))
-    return Likelihood(signals, phi, steady, fixed.skewness(state))
+    state = graph.at(lam, root**2, state)
+    phi = graph.N * state.free_entropy
+    errors = _errors(graph, state, lam, root) if phi > other - HOPELESS else np.full(2, math.inf)
+    signals = Signals(graph.half * lam, root**2, graph.half * float(errors[0]), 2.0 * root * float(errors[1]))
+    return Likelihood(signals, phi, state.status is Status.CONVERGED, graph.skewness(state))
 
 
-def _errors(fixed: _Fixed, state: _State, lam: float, root: float) -> Array:
+def _errors(graph: Posteriors, state: Inference, lam: float, root: float) -> Array:
     r"""Standard errors of :math:`\lambda` and :math:`\sqrt\mu` from the curvature; infinite where there is none."""
-    size, h = 2 if fixed.M else 1, 1e-2
+    size, h = 2 if graph.M else 1, 1e-2
 
     def slope(shift: Array) -> Array:
         there = lam + shift[0], max(root + shift[1], 0.0) ** 2
-        return fixed.gradient(fixed.run(state, *there)[0], *there)
+        return graph.gradient(graph.at(*there, state), *there)
 
     H = np.array([(slope(e) - slope(-e)) / (2.0 * h) for e in h * np.eye(2)[:size]])[:, :size]
     curvature = -0.5 * (H + H.T)

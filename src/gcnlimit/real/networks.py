@@ -1,9 +1,9 @@
-"""The single networks of the theory: a filter, an operator, ridge regression, chosen by exact leave-one-out."""
+"""The single networks of the theory: filter, operator and ridge regression chosen by leave-one-out, and tuned elsewhere."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +14,19 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.filters import Diffusion, Filter, PageRank
 from gcnlimit.graphs.check import dense
 from gcnlimit.graphs.labels import Labels
+from gcnlimit.graphs.operator import without_degrees
 from gcnlimit.real.leave_one_out import REG, Ridge, correct, targets
-from gcnlimit.real.views import STRONGEST
+from gcnlimit.real.views import HOPS, STRONGEST
+from gcnlimit.theory.transfer import input_overlaps
 
 FAMILIES: dict[str, type[PageRank | Diffusion]] = {"pagerank": PageRank, "diffusion": Diffusion}
 STRENGTHS = {
     "pagerank": (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, -0.3, -0.5, -0.7, -0.8, -0.9, -0.95),
     "diffusion": (0.5, 1.0, 2.0, 4.0, 8.0, 12.0, -0.5, -1.0, -2.0, -4.0, -8.0, -12.0),
 }
-HOPS = 4
+APART = 3.0  # standard errors between two graphs from which they differ
+FEWEST = 30  # nodes with an edge from which a graph says something
+SUREST = 30.0  # largest square of the margin that inputs are believed to have
 ACCURACY = 1e-10  # of the propagated features: a small reg magnifies errors by the range of the filter
 
 
@@ -52,15 +56,6 @@ class Network(NamedTuple):
             strength = float(np.clip(strength, -STRONGEST, STRONGEST))
         return self._replace(strength=strength, filter=FAMILIES[self.family](strength))
 
-    def sum(self, S: Any, blocks: list[Array]) -> Array:
-        r"""Sum :math:`\sum_b g_b(S) B_b`, one block of columns for each filter."""
-        if self.filter is not None:
-            return self.blocks(S, blocks[0])[0]
-        total = blocks[-1]
-        for block in blocks[-2::-1]:  # Horner's rule
-            total = S.operator @ total + block
-        return np.asarray(total)
-
 
 NO_GRAPH = Network("no graph", 0.0)
 
@@ -69,7 +64,7 @@ class Choice(NamedTuple):
     """The best network, its operator and regularization, coefficients (a block for each filter), intercept, left-out outputs."""
 
     network: Network
-    operator: str
+    operator: Any
     reg: float
     coefficients: list[Array]
     intercept: Array
@@ -81,7 +76,12 @@ class Choice(NamedTuple):
 
     def outputs(self, features: Any, S: Any) -> Array:
         """Outputs on the nodes of a graph."""
-        return self.network.sum(S, [np.asarray(features @ W) for W in self.coefficients]) + self.intercept
+        *lower, total = [np.asarray(features @ W) for W in self.coefficients]
+        if self.network.filter is not None:
+            (total,) = self.network.blocks(S, total)
+        for block in lower[::-1]:  # Horner's rule
+            total = S.operator @ total + block
+        return np.asarray(total + self.intercept)
 
 
 def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops: int = HOPS) -> list[Network]:
@@ -90,9 +90,6 @@ def networks(filter: str | Filter, strengths: npt.ArrayLike | None = None, hops:
     The strength is :math:`\theta` for PageRank and :math:`t` for diffusion. By default both signs are among the strengths,
     and no graph; strengths that are given are all there is, and 0 among them means without a graph. A `Filter` is taken as
     it is.
-
-    >>> [n.filter for n in networks("pagerank", strengths=[0.5, -0.5])]
-    [PageRank(theta=0.5), PageRank(theta=-0.5)]
     """
     hops = whole("hops", hops, low=0)
     if isinstance(filter, Filter):
@@ -118,7 +115,7 @@ def choose(  # noqa: PLR0917
     features: Any,
     labels: Labels,
     weights: Array,
-    operators: dict[str, Any],
+    operators: dict[Any, Any],
     offered: list[Network],
     reg: npt.ArrayLike = REG,
 ) -> Choice:
@@ -144,11 +141,54 @@ def choose(  # noqa: PLR0917
 def _rows(features: Any, labels: Labels, S: Any, network: Network) -> list[Array]:
     r"""Rows :math:`[g_b(S) X]_R` of the labelled nodes.
 
-    Where there are more features than labelled nodes, as :math:`(X^T g_b(S) E_R)^T`: the indicators are propagated.
+    Where there are more features than labelled nodes, as :math:`(X^T g_b(S^T) E_R)^T`: the indicators are propagated.
     """
     R = labels.labelled
     if R.size > features.shape[1]:
         return [block[R] for block in network.blocks(S, dense(features))]
     E = np.zeros((features.shape[0], R.size))
     E[R, np.arange(R.size)] = 1.0
-    return [np.asarray(features.T @ block).T for block in network.blocks(S, E)]
+    back = S if S is None else S._replace(operator=S.operator.T)
+    return [np.asarray(features.T @ block).T for block in network.blocks(back, E)]
+
+
+class Smoothness(NamedTuple):
+    r"""Overlaps :math:`x_1, x_2` of inputs :math:`z` with a graph (Eq. 10.10), and the number of its nodes with an edge."""
+
+    first: float
+    second: float
+    nodes: int
+
+    @classmethod
+    def of(cls, graph: Any, inputs: Array, left_out: npt.NDArray[np.int64] | None = None) -> Self:
+        """Overlaps on a symmetric graph, its degrees divided out and its noise of unit size; some nodes may be left out."""
+        kept = np.ones(graph.shape[0], bool)
+        kept[[] if left_out is None else left_out] = False
+        part = graph[kept][:, kept]
+        joined = np.diff(part.indptr) > 0
+        if joined.sum() < FEWEST:
+            return cls(0.0, 0.0, 1)
+        part = part[joined][:, joined]
+        z = inputs[kept][joined]
+        S = without_degrees(part)
+        noise = (float(np.sum(S.matrix.data**2)) - 1.0) / len(z)
+        return cls(*input_overlaps(S / math.sqrt(max(noise, 1e-12)), z - z.mean(axis=0)), len(z))
+
+    @property
+    def strength(self) -> float:
+        r"""Strength :math:`\lambda/(1 + \lambda^2 + c^2)` of the best filter (Eq. 10.6)."""
+        signal = self.second / self.first
+        left = max(self.second - self.first**2, self.first**2 / SUREST)
+        return signal / (1.0 + signal**2 + self.first**2 / left)
+
+
+def relative_strength(here: Smoothness, there: Smoothness) -> float:
+    """Strength of the best filter there over that here, 1 where the overlaps do not differ measurably.
+
+    >>> relative_strength(Smoothness(0.5, 0.6, 1000), Smoothness(-0.5, 0.6, 1000))
+    -1.0
+    """
+    error = APART * math.sqrt(2.0 / here.nodes + 2.0 / there.nodes)
+    if abs(here.first - there.first) < error or abs(here.first) < APART * math.sqrt(2.0 / here.nodes):
+        return 1.0
+    return there.strength / here.strength if there.first else 0.0

@@ -13,7 +13,7 @@ from gcnlimit.graphs.check import as_adjacency
 from gcnlimit.graphs.standard import StandardizedGraph
 from gcnlimit.real.ensemble import Row
 from gcnlimit.real.estimate import Estimate, best_method, estimate_standard
-from gcnlimit.real.scores import FEW, Expected, stratified
+from gcnlimit.real.scores import FEW, Interval, stratified
 from gcnlimit.results.show import ready_axes
 from gcnlimit.theory.bayes import bayes_optimal
 
@@ -36,22 +36,19 @@ class Recommendation:
     expected
         Accuracy to expect on other nodes (None with few labels), and the interval that holds it.
     gain, gain_error
-        Leave-one-out accuracy with the graph less that without, and the standard error of this difference; None where there
-        are no features.
+        Leave-one-out accuracy with the graph less that without, and the error of this difference; None without features.
     half
         Accuracy with half of the labels; None with few labels.
     table
         Members of the average: weight, leave-one-out accuracy, difference from the average.
     reason
         What to do and why, a line each.
-    estimate
-        The model that the graph resembles.
-    doubts
-        Reasons to doubt this model, one sentence each.
+    estimate, doubts
+        The model that the graph resembles, and reasons to doubt it, one sentence each.
     """
 
     network: str
-    expected: Expected
+    expected: Interval
     gain: float | None
     gain_error: float | None
     half: float | None
@@ -75,7 +72,8 @@ class Recommendation:
         alone = [row.loo_accuracy for row in self.table if row.member == "features"]
         if alone:
             axes.axhline(alone[0], color="0.6", ls=":", label="features alone")
-        axes.axhspan(self.expected.low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
+        low = self.expected.low or 1.0 / self.estimate.classes.size  # chance stands for a lower end that is not known
+        axes.axhspan(low, self.expected.high, color="C2", alpha=0.2, label="expected of the average")
         axes.set_xlabel("strength: below 0 neighbours are contrasted, above 0 averaged")
         axes.set_ylabel("leave-one-out accuracy")
         axes.legend(frameon=False)
@@ -102,10 +100,8 @@ class Recommendation:
 def recommend(X: Any, y: Any, graph: Any) -> Recommendation:
     """Recommend what to use on a graph, and say why; `GraphClassifier` and ``gcnlimit classify`` do what is recommended.
 
-    It fits `GraphClassifier`, which averages what leave-one-out finds good and leaves the graph out where that does as
-    well within one standard error, and says what to expect: an interval that holds the accuracy on other nodes, what
-    the graph adds, how far along the edges to look, what more labels may buy, and how far the best possible accuracy is
-    where the graph follows the block model.
+    It fits `GraphClassifier` and says what to expect: an interval that holds the accuracy on other nodes, what the graph adds,
+    how far along the edges to look, what more labels may buy, and the best possible accuracy where the block model holds.
 
     Parameters
     ----------
@@ -211,7 +207,7 @@ def _labels(half: float, now: float) -> str:
     )
 
 
-def _ceiling(expected: Expected, estimate: Estimate, doubts: tuple[str, ...]) -> str:
+def _ceiling(expected: Interval, estimate: Estimate, doubts: tuple[str, ...]) -> str:
     if doubts:
         return f"How much better one could do is not known: the graph does not follow the block model ({doubts[0]})."
     if len(estimate.fractions) > UNEQUAL and len(set(estimate.fractions.tolist())) > 1:

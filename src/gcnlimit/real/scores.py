@@ -19,31 +19,29 @@ SILENT = 10  # labelled nodes below which leave-one-out says nothing
 SURE = 1.96
 
 
-class Expected(NamedTuple):
-    """Accuracy to expect on other nodes, None with few labels, and an interval that holds it in nine of ten cases or more."""
+class Interval(NamedTuple):
+    """Accuracy to expect, None where too few labels tell it, and an interval that holds it in nine of ten cases or more."""
 
     value: float | None
     low: float
     high: float
 
 
-def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Expected:
+def expected_accuracy(right: npt.NDArray[Any], classes: int) -> Interval:
     """Interval of Wilson for the leave-one-out hits, wider for few labels.
 
-    Where the hits may be chance, it has no lower end (0): few labels, or none that helps, bring any method below chance.
-    Below ten labelled nodes it says nothing.
-
-    >>> expected_accuracy(np.ones(6, bool), 2)
-    Expected(value=None, low=0.0, high=1.0)
+    Hits below chance count as chance: where nothing helps, the class of a left-out node is one short among the others. Where
+    the hits may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
     """
-    n, hits, chance = right.size, float(np.mean(right)), 1.0 / classes
+    n, chance = right.size, 1.0 / classes
     if n < SILENT:
-        return Expected(None, 0.0, 1.0)
+        return Interval(None, 0.0, 1.0)
+    hits = max(float(np.mean(right)), chance)
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    low, high = centre - half, max(centre + half, chance)
-    return Expected(None if n < FEW else min(max(hits, chance), high), low if low > chance else 0.0, high)
+    low = centre - half
+    return Interval(None if n < FEW else hits, low if low > chance else 0.0, max(centre + half, hits))
 
 
 def scores(outputs: Array, classes: npt.NDArray[np.int64]) -> dict[str, float]:
@@ -71,7 +69,8 @@ def cross_validate(
     """Scores on labelled nodes whose labels were hidden, the graph kept whole: cross-validation for nodes of a graph.
 
     The labelled nodes are cut into `folds` parts that keep the shares of the classes; in turn the labels of each part are
-    hidden, the model is fitted, and its answers there are scored.
+    hidden, the model is fitted, and its answers there are scored: accuracy, balanced accuracy, macro F1, area under the ROC
+    curve and seconds of the fit, an array over the parts each.
 
     Parameters
     ----------
@@ -81,11 +80,6 @@ def cross_validate(
         As for `GraphClassifier`.
     folds, seed
         Number of parts, and how they are drawn.
-
-    Returns
-    -------
-    dict
-        Accuracy, balanced accuracy, macro F1, area under the ROC curve and seconds of the fit, an array over the parts each.
 
     Examples
     --------

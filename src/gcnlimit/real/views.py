@@ -15,13 +15,13 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import column_spread, dense, is_sparse, squared
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.operator import normalized, propagation, undirected
+from gcnlimit.real.leave_one_out import LARGE
 
 RANK = 256  # principal directions to which many features are reduced
 NUMBERS = 1.5e7  # in a view: large graphs have fewer directions
 STEPS = 20  # of PageRank
 STRONGEST = 0.95
 HOPS = 4
-LARGE = 1000  # nodes above which views of many columns and outputs are kept in single precision
 GROUPS = 256  # most columns in which labels are spread
 WORK = 2e7  # products in one step of spreading the labels
 
@@ -30,11 +30,6 @@ class Scaling(NamedTuple):
     r"""Rows of unit norm, columns of mean 0 and variance 1, or features as they are: `how` is "rows", "columns" or None.
 
     `mean` and `spread` of a column are 0 and 1 where it is not centred or is constant.
-
-    >>> Scaling.of(np.eye(3), "auto").how, Scaling.of(np.ones((3, 2)), "auto").how
-    ('rows', 'columns')
-    >>> Scaling.of(np.eye(2), "rows")(np.array([[3.0, 4.0]]))
-    array([[0.6, 0.8]])
     """
 
     how: str | None
@@ -175,7 +170,7 @@ class Views:
         group, owner = grouped(labels, int(np.clip(WORK / self.graph.nnz, 8 * count, max(GROUPS, 8 * count))))
         start = np.zeros((self.nodes, owner.size), self.dtype)
         start[labels.labelled, group] = 1.0
-        (found,) = geometric(propagation(self.graph, "normalized").operator, start, (0.9,))
+        (found,) = geometric(propagation(self.graph, "symmetric").operator, start, (0.9,))
         own = np.zeros((self.nodes, count))
         own[labels.labelled, labels.codes] = 1.0
         spread = found @ np.eye(count)[owner]

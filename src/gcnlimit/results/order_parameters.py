@@ -249,7 +249,7 @@ class OrderParameters:
 
     @cached_property
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a discrete network, or of the short series of a continuous one; else None."""
+        """Order functions at the layers of a discrete network, worked out when first asked for; None of other filters."""
         found: list[tuple[Rows, OrderFunctions | None]] = [(rows, source.layers()) for rows, source in self.sources]
         parts = [(rows, layers) for rows, layers in found if layers is not None]
         if not parts:

@@ -24,8 +24,6 @@ Device = str
 class Backend:
     """Arrays of one device, here NumPy's; arithmetic, ``@``, ``.T`` and slices are those of the arrays themselves.
 
-    PyTorch's has the same methods.
-
     >>> draw = Backend().normals
     >>> np.array_equal(draw(2**64 - 1, 0, (2, 3), np.dtype(float)), draw(2**64 - 1, 0, (5, 3), np.dtype(float))[:2])
     True
@@ -112,6 +110,6 @@ def backend_of(device: Device) -> Backend:
             f"device = {device!r} is not allowed; it must be 'cpu', 'cuda', 'cuda:1' and so on, or 'torch:cpu'"
         )
     need(f"device = {device!r}", "gpu", "torch")
-    from gcnlimit.simulation.torch_backend import TorchBackend
+    from gcnlimit.simulation.torch_backend import torch_backend
 
-    return cast("Backend", TorchBackend.of(device))
+    return cast("Backend", torch_backend(device.removeprefix("torch:")))

@@ -20,7 +20,7 @@ from gcnlimit.simulation.backend import Device
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
 from gcnlimit.simulation.data.size import Size, training_bytes
-from gcnlimit.simulation.measure import evaluate
+from gcnlimit.simulation.measure import evaluate_rows, measured
 from gcnlimit.simulation.train.solvers import TOLERANCE
 from gcnlimit.simulation.train.train import holds_rows, train
 
@@ -29,8 +29,7 @@ from gcnlimit.simulation.train.train import holds_rows, train
 class Fit(Brief):
     r"""A trained network; each field has the shape of the network's parameters, then its own.
 
-    With :math:`C \ge 3` classes weights, outputs and bias have a last axis more, of length :math:`C - 1`, along the codes of the
-    classes (Eq. 8.1); the score of class :math:`k` is :math:`h \cdot y_k` if the classes are equal.
+    With :math:`C \ge 3` classes weights, outputs and bias have one more axis, the :math:`C - 1` codes of the classes (Eq. 8.1).
 
     Parameters
     ----------
@@ -39,11 +38,9 @@ class Fit(Brief):
     outputs
         :math:`h = g(a) X w/\sqrt N`, of length :math:`N`, on the same scale.
     bias
-        What is added to the outputs: 0 for equal classes. At infinite regularization the outputs vanish beside it, and it is
-        infinite for two unequal classes.
+        What is added to the outputs: 0 for equal classes, infinite for two unequal ones at infinite regularization.
     performance
-        Accuracies and losses on the labelled and on the other nodes, as far as their labels are known: NaN on the others if
-        none is. Ties are split evenly.
+        Accuracies and losses on the labelled nodes, and on the others where their labels are known; ties are split evenly.
     gap
         Duality gap over the objective that the training reached; 0 where the weights solve a linear system.
     """
@@ -59,11 +56,8 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     r"""Train a network on an instance: minimize :math:`\sum_{i \in R} \ell(y_i h_i) + \frac r2 |w|^2`.
 
     With more than two classes the weights are a matrix and the loss is the cross-entropy, or the square loss with the codes of
-    the classes as targets (one-hot targets give the same decision); unequal classes have a bias that is not regularized.
-
-    The parameters of the network may be arrays: on one instance, they share the propagation through the graph, and the
-    regularizations of one filter share the Gram matrix, or for the square loss the Krylov space that stands for it.
-    The training sees the labels of the labelled nodes only.
+    the classes as targets; unequal classes have a bias that is not regularized. Array parameters of the network share the
+    propagation through the graph. The training sees the labels of the labelled nodes only.
 
     Parameters
     ----------
@@ -71,13 +65,10 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
         The instance and the network.
     tol
         How far from optimal the weights may be: for the square loss the residual of the linear system, relative to its
-        right-hand side; for the logistic loss the norm of the gradient, relative to that at :math:`w = 0`; for any
-        other convex loss the duality gap, relative to the objective. Infinite regularization is explicit. Streamed features in
-        single precision allow :math:`2 \cdot 10^{-6}` for the first two, and rounding, where the gain of the filter is large,
-        may leave a residual of up to :math:`10^{-5}`.
+        right-hand side; for logistic and softmax losses the norm of the gradient, relative to that at :math:`w = 0`; for any
+        other convex loss the duality gap, relative to the objective. Single precision allows :math:`2 \cdot 10^{-6}`.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
-        were drawn.
+        Where to compute: ``"cpu"`` or ``"cuda"`` (PyTorch, extra ``gpu``); by default where the features were drawn.
 
     Examples
     --------
@@ -96,7 +87,8 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
     total = X.tiles if streamed(X) and np.isinf(gcn.reg).all() else None
     with progress_bar("training", total if streamed(X) else 1, unit="blocks"):
         trained = train(instance.observation, gcn, tol, device)
-    performance = labelled(evaluate(instance, gcn, trained.outputs, trained.bias), instance.data, gcn)
+    rows = evaluate_rows(instance, gcn, trained.outputs, trained.bias)
+    performance = labelled(measured(instance.data, rows.reshape(-1, *gcn.shape)), instance.data, gcn)
 
     def shaped(values: npt.NDArray[Any]) -> Any:
         alone = values.ndim > 1 and values.shape[-1] == 1
@@ -108,9 +100,10 @@ def fit(instance: Instance, gcn: GCN, *, tol: float = TOLERANCE, device: Device 
 
 
 def _check_memory(observation: Observation, gcn: GCN) -> None:
-    X, known = observation.features, int(observation.train_mask.sum())
-    dtype, directions = np.dtype(X.dtype.name), observation.data.fractions.size - 1
-    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), dtype, directions=directions)
+    X = observation.features
+    known = int(observation.train_mask.sum())
+    directions = observation.classes.count - 1
+    size = Size(observation.nodes, X.shape[1], observation.degree, streamed(X), X.dtype, directions=directions)
     rows = holds_rows(gcn, observation.classes, streamed(X))
     what = f"training on {known} nodes with {X.shape[1]} features each"
     require(what, training_bytes(size, known, math.prod(gcn.shape), rows), "take fewer labelled nodes or parameters")

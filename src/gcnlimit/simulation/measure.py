@@ -22,13 +22,12 @@ from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.base import Form
+from gcnlimit.losses.base import Form, resting_bias
 from gcnlimit.network import GCN
 from gcnlimit.numerics.gaussian import roc_area
 from gcnlimit.results.performance import Performance, scalar_or_array
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Mask
-from gcnlimit.simulation.train.minimise import balancing_bias
 
 FIELDS = (
     "test_accuracy",
@@ -41,22 +40,17 @@ FIELDS = (
 )
 
 
-def evaluate(instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array) -> Performance:
-    """Performance of outputs, points x nodes x directions, against the latent labels where they are known."""
-    rows = evaluate_rows(instance, gcn, outputs, bias)
-    return measured(instance.data, rows.reshape(-1, *gcn.shape))
-
-
 def evaluate_rows(
     instance: Instance, gcn: GCN, outputs: npt.NDArray[Any], bias: Array, known: Indices | None = None
 ) -> Array:
-    """The numbers of `FIELDS` and `by_cell`, one row each, of every network.
+    """The numbers of `FIELDS` and `by_cell`, one row each, of outputs, networks x nodes x directions.
 
     Ties are split evenly. NaN stands for what no known label measures. Of a network that was trained on another instance, `known`
     are the classes of the nodes that were labelled there.
     """
     class_index = instance.data.classes.index_of(instance.labels)
-    test, seen = measurable(instance), instance.train_mask
+    test = measurable(instance)
+    seen = instance.train_mask
     infinite = np.broadcast_to(np.isinf(gcn.reg), gcn.shape).ravel()
     labelled = class_index[seen] if known is None else known
     classifier = _Classifier(instance.data.classes, gcn.loss, class_index, labelled)
@@ -102,7 +96,8 @@ def by_cell(instance: Instance, nodes: Mask, hits: Array) -> Array:
 
     The propensities are those that were drawn, or those measured on a graph that was not.
     """
-    law, theta = instance.data.degrees, instance.latents.theta
+    law = instance.data.degrees
+    theta = instance.latents.theta
     if law is None:
         return np.empty(0)
     drawn = instance.observation.theta if theta is None else theta
@@ -131,16 +126,17 @@ class _Classifier:
     ) -> tuple[list[float], Array]:
         """The numbers of `FIELDS` for one network, and which test nodes are right; `limit`: its regularization is infinite."""
         parts = [(h[mask].astype(float), self.class_index[mask]) for mask in masks]
-        codes, p = self.classes.codes, self.classes.fractions
+        codes = self.classes.codes
+        p = self.classes.fractions
         tested, class_index = parts[0]
         law = _Law.of(tested, codes[class_index])
-        best, balanced = law.scores(tested, codes, p), law.scores(tested, codes, None)
         hits = [hits_of(self.scores(own, bias, known, limit), known) for own, known in parts]
-        accuracy = [float(np.mean(right)) if right.size else np.nan for right in hits]
+        best = hits_of(law.scores(tested, codes, p), class_index)
+        accuracy = [float(np.mean(right)) if right.size else np.nan for right in (*hits, best)]
         losses = [self.mean_loss(own + bias, known, limit) for own, known in parts]
-        rest = hit_rate(best, class_index), balanced_rate(balanced, class_index, p.size)
+        balanced = balanced_rate(law.scores(tested, codes, None), class_index, p.size)
         area = roc_area(tested[:, 0], class_index) if p.size == 2 else np.nan
-        return [*accuracy, *losses, *rest, area], hits[0]
+        return [*accuracy[:2], *losses, accuracy[2], balanced, area], hits[0]
 
     def scores(self, h: Array, bias: Array, class_index: Indices, limit: bool) -> Array:
         """Score of each class, of which the network decides for the largest."""
@@ -179,7 +175,8 @@ class _Classifier:
         if self.loss.form is Form.CODES:
             targets = self.loss.on(self.classes).targets
             return float(0.5 * np.mean((targets[class_index] - targets[self.known].mean(axis=0)) ** 2))
-        bias = balancing_bias(self.loss, self.known)
+        first = float(np.mean(self.known == 0))
+        bias = resting_bias(self.loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
         return float(np.mean(self.loss.value(np.where(class_index == 0, bias, -bias))))
 
 
@@ -196,7 +193,8 @@ class _Law:
         """Least squares of outputs on the codes of their nodes."""
         if not len(h):
             return cls(np.zeros(h.shape[1]), np.nan, np.nan)
-        around, spread = codes.mean(axis=0), codes - codes.mean(axis=0)
+        around = codes.mean(axis=0)
+        spread = codes - around
         mean = float(np.vdot(spread, h) / max(float(np.vdot(spread, spread)), 1e-300))
         centre = h.mean(axis=0) - mean * around
         return cls(centre, mean, float(np.mean((h - centre - mean * codes) ** 2)))
@@ -214,15 +212,6 @@ class _Law:
         return np.asarray(steep * scores + np.log(prior))
 
 
-def hit_rate(scores: Array, class_index: Indices) -> float:
-    """Fraction of nodes whose class has the largest score; ties are split evenly.
-
-    >>> hit_rate(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
-    0.75
-    """
-    return float(np.mean(hits_of(scores, class_index))) if class_index.size else float("nan")
-
-
 def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
     """Average over the classes of the fraction of their nodes that are right; NaN if a class has no node.
 
@@ -235,7 +224,11 @@ def balanced_rate(scores: Array, class_index: Indices, classes: int) -> float:
 
 
 def hits_of(scores: Array, class_index: Indices) -> Array:
-    """1 for a node whose class has the largest score, 0 for another; a tie is shared."""
+    """1 for a node whose class has the largest score, 0 for another; a tie is shared.
+
+    >>> hits_of(np.array([[1.0, -1.0], [0.0, 0.0]]), np.array([0, 0]))
+    array([1. , 0.5])
+    """
     if scores.shape[1] == 2:  # ten times faster
         own, other = (np.where(class_index == k, scores[:, 0], scores[:, 1]) for k in (0, 1))
         return np.asarray((own > other) + 0.5 * (own == other))

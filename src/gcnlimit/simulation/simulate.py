@@ -52,35 +52,27 @@ def simulate(  # noqa: PLR0917
 ) -> Measurement:
     r"""Performance of a network on sampled graphs, mean and standard error over `trials` of them.
 
-    Under a law of degrees `accuracy_by_degree` gives the accuracy on leaves and hubs, and ``standard_error.accuracy_by_degree``
-    its error.
+    Interrupted from the keyboard, the answer is that of the trials done so far. Under a law of degrees `accuracy_by_degree`
+    gives the accuracy on leaves and hubs.
 
     Parameters
     ----------
     data, gcn
-        Data and network; array parameters broadcast together, and each field of the answer has their common shape. All
-        parameters of the network are measured on the same graphs; each data point has graphs of its own.
+        Data and network; array parameters broadcast. All networks are measured on the same graphs of a data point.
     nodes, degree, streamed, dtype, device
         As for `sample`; the training is on the same device.
     trials
         Number of graphs for each data point.
     seed
-        An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers, whatever the number of workers.
+        An integer or a ``numpy.random.SeedSequence``; the same seed gives the same numbers for any number of workers.
     to
-        Another graph to test on, beside each that the network is trained on, as in `transfer`: of the same features, and so of
-        `nodes` times ``to.alpha / data.alpha`` nodes, and of the same degree. Its labels are not used.
+        Another graph to test on, as in `transfer`: of the same features and degree, its number of nodes in proportion to alpha.
     workers
-        Number of processes, each of one thread; 1 stays in this process, with all its threads. By default as many as there
-        are processors and memory for (the environment variable ``GCNLIMIT_MEMORY`` bounds it, in GB), or 1 if the work is
-        small. A GPU is shared by up to 4 processes, if its memory holds a trial of each and the trials have many
-        nodes in all.
-        Interrupted from the keyboard, the answer is that of the trials done so far.
+        Number of processes; 1 stays in this one. By default as many as processors and memory allow, or 1 if the work is small.
     progress
         Whether to draw a progress bar on standard error (with rich); by default only if it is a terminal.
     throw
-        Whether to raise an error if a point has no answer: `ParameterError` if a signal has no edge probabilities, or a filter
-        is not defined on the spectrum of a graph, `ConvergenceError` if a training fails. Otherwise the point has NaN, and
-        `status` says so; the others are kept.
+        Whether to raise an error if a point has no answer; otherwise the point has NaN, and `status` says why.
 
     Examples
     --------
@@ -96,7 +88,10 @@ def simulate(  # noqa: PLR0917
     """
     check_problem("simulate", data, gcn)
     size = Size.of("simulate", data, nodes, degree, streamed, dtype, device)
-    to = None if to is None else _deployment(data, to)
+    if to is not None:  # whose labels are not used; its features and classes must be those of the training
+        check_types("simulate", data=(data, CSBM), to=(to, CSBM))
+        feature_signal(data, to)
+        to = replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
     trials = whole("trials", trials, low=1, high=10**6)
     if flag("throw", throw):
         size.check_signals(data)
@@ -110,7 +105,8 @@ def simulate(  # noqa: PLR0917
     groups = _groups(data, gcn, to, shape, size)
     for group in groups if throw else ():
         group.there.check_signals(group.to or group.data)
-    points, labels = math.prod(broadcast(data=data.shape, network=gcn.shape)), float(np.max(data.rho)) * size.nodes
+    points = math.prod(broadcast(data=data.shape, network=gcn.shape))
+    labels = float(np.max(data.rho)) * size.nodes
     needed = size.bytes() + training_bytes(size, labels, points, holds_rows(gcn, data.classes, size.streamed))
     workers = _workers(workers, needed + (to is not None) * max(group.there.bytes() for group in groups), size)
     tasks = [
@@ -120,17 +116,10 @@ def simulate(  # noqa: PLR0917
     ]
     if workers is None and size.device != "cpu":
         workers = in_flight(size, math.prod(gcn.shape), len(tasks))
-    blocks = size.tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
+    tiles = math.ceil(size.features / backend_of(size.device).tile)
+    blocks = tiles * len(tasks) if np.isinf(gcn.reg).all() else None  # else they are drawn more than once
     results = _run(tasks, workers, blocks, progress)
-    places = [group.where for group in groups]
-    return labelled(_assemble(places, results, trials, shape, size.nodes, to or data), data, gcn, to)
-
-
-def _deployment(data: CSBM, to: CSBM) -> CSBM:
-    """The graph to test on, without labels; its features and classes must be those of the training."""
-    check_types("simulate", data=(data, CSBM), to=(to, CSBM))
-    feature_signal(data, to)
-    return replace(to.replaced(rho=0.0), classes=common_classes(data.classes, to.classes))
+    return labelled(_assemble(groups, results, trials, shape, to or data, nodes=size.nodes), data, gcn, to)
 
 
 def _run(tasks: list[_Trial], workers: int | None, blocks: int | None, progress: bool | None) -> list[Array | None]:
@@ -247,7 +236,9 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size:
     for k, point in enumerate(points):
         where = np.flatnonzero(which.reshape(-1) == k)
         parts = [dict(zip(SIGNALS, part, strict=True)) for part in point.reshape(len(models), -1).tolist()]
-        here, there, other = replace(data, **parts[0]), size, None
+        here = replace(data, **parts[0])
+        there = size
+        other = None
         if to is not None:
             other = replace(to, **parts[1])
             nodes = math.floor(size.nodes * float(other.alpha) / float(here.alpha) + 0.5)
@@ -256,24 +247,22 @@ def _groups(data: CSBM, gcn: GCN, to: CSBM | None, shape: tuple[int, ...], size:
     return groups
 
 
-def _assemble(  # noqa: PLR0917
-    places: list[npt.NDArray[np.intp]],
-    results: list[Array | None],
-    trials: int,
-    shape: tuple[int, ...],
-    nodes: int,
-    tested: CSBM,
+def _assemble(
+    groups: list[_Group], results: list[Array | None], trials: int, shape: tuple[int, ...], tested: CSBM, *, nodes: int
 ) -> Measurement:
     """Means and standard errors over the trials that were done."""
-    size, least = math.prod(shape), trials
+    size = math.prod(shape)
+    least = trials
     rows = max((len(r) for r in results if r is not None), default=1) - 1
     mean, error = np.empty((rows, size)), np.empty((rows, size))
     status = np.empty(size, np.int64)
-    for k, where in enumerate(places):
+    for k, group in enumerate(groups):
+        where = group.where
         done = [r for r in results[k * trials : (k + 1) * trials] if r is not None]
         if not done:
             raise KeyboardInterrupt
-        values, status[where] = np.stack(done)[:, :-1], np.max(np.stack(done)[:, -1], axis=0)
+        values = np.stack(done)[:, :-1]
+        status[where] = np.max(np.stack(done)[:, -1], axis=0)
         least = min(least, len(done))
         mean[:, where] = values.mean(axis=0)
         error[:, where] = _standard_error(values)
@@ -295,7 +284,8 @@ def _assemble(  # noqa: PLR0917
 def _standard_error(values: Array) -> Array:
     """Standard errors of the means of rows over the trials; of a cell of propensities that of a ratio, then its nodes."""
     mean = values.mean(axis=0)
-    own, (right, nodes) = values[:, : len(FIELDS)], np.split(values[:, len(FIELDS) :], 2, axis=1)
+    own = values[:, : len(FIELDS)]
+    right, nodes = np.split(values[:, len(FIELDS) :], 2, axis=1)
     mean_right, mean_nodes = np.split(mean[len(FIELDS) :], 2)
     with np.errstate(invalid="ignore"):
         beyond = right - nodes * (mean_right / mean_nodes)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import torch
 from scipy import sparse
 
+from gcnlimit._runtime.memory import available
 from gcnlimit.errors import GCNLimitError, ParameterError
 
 A = TypeVar("A")
@@ -30,11 +31,6 @@ class TorchBackend:
     def blocks(self) -> tuple[int, ...]:
         """512 features, then fewer; the matrix is the same for all."""
         return tuple(self.tile << k for k in (3, 2, 1, 0))
-
-    @classmethod
-    def of(cls, device: str) -> TorchBackend:
-        """Backend of a device that exists."""
-        return _backend(device.removeprefix("torch:"))
 
     def place(self, array: npt.NDArray[Any]) -> torch.Tensor:
         """Tensor on the device."""
@@ -118,8 +114,6 @@ class TorchBackend:
     def free(self) -> float:
         """Bytes that the device has left, what PyTorch keeps for later included."""
         if self.device.type != "cuda":
-            from gcnlimit._runtime.memory import available
-
             return available()
         kept = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
         return float(torch.cuda.mem_get_info(self.device)[0] + kept)
@@ -194,7 +188,8 @@ _TYPES = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float
 
 
 @cache
-def _backend(device: str) -> TorchBackend:
+def torch_backend(device: str) -> TorchBackend:
+    """Backend of a device that exists."""
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:
@@ -205,14 +200,6 @@ def _backend(device: str) -> TorchBackend:
 
 def _compressed(places: torch.Tensor, nodes: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Start of each row and columns of the entries at sorted `places`, each row times `nodes` plus column."""
-    return _starts(places, nodes), (places % nodes).to(_index(places))
-
-
-def _starts(places: torch.Tensor, nodes: int) -> torch.Tensor:
+    kind = torch.int32 if len(places) < 2**31 else torch.int64
     rows = torch.arange(nodes + 1, device=places.device) * nodes
-    return torch.searchsorted(places, rows).to(_index(places))
-
-
-def _index(places: torch.Tensor) -> torch.dtype:
-    """Integers that count the entries."""
-    return torch.int32 if len(places) < 2**31 else torch.int64
+    return torch.searchsorted(places, rows).to(kind), (places % nodes).to(kind)

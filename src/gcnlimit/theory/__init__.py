@@ -3,7 +3,6 @@
 from gcnlimit.theory.bayes import degree_correction
 from gcnlimit.theory.ceiling.amp_layers import message_passing
 from gcnlimit.theory.expansion import large_reg_expansion
-from gcnlimit.theory.finite_reg.free_entropy import free_entropy
 from gcnlimit.theory.scatter import paired_scatter, scatter
 from gcnlimit.theory.transfer import best_test_filter, best_training_filter, label_free_signals
 
@@ -11,7 +10,6 @@ __all__ = [
     "best_test_filter",
     "best_training_filter",
     "degree_correction",
-    "free_entropy",
     "label_free_signals",
     "large_reg_expansion",
     "message_passing",

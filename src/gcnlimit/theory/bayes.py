@@ -1,16 +1,4 @@
-r"""The ceiling: the best accuracy that any algorithm can reach, knowing the model, at large and at finite degree.
-
-A training graph with the same features teaches :math:`\mu m_y` about the class means, with the overlap :math:`m_y` of its labels
-and their best estimates. On a new graph, with :math:`\mu', \alpha'` its own, the evidence on a node is (Eqs. 10.15 to 10.17)
-
-.. math::
-    m' = \frac{\mu'}{\alpha'} \frac{A}{1 + A} + \lambda_s'^2 m'_y, \qquad m'_y = \rho' + (1-\rho')\,T(m'), \qquad
-    A = \mu m_y + \mu' m'_y .
-
-*Both graphs at hand*: :math:`m_y` obeys the same equation with the roles exchanged. *Two stages*: :math:`m_y` is that of the
-training graph alone. *Frozen weights*: the new graph teaches nothing about the features, :math:`A = \mu m_y`, or the first term
-is the square of the feature margin of a trained network.
-"""
+"""The ceiling: the best accuracy that any algorithm can reach, knowing the model, at large and at finite degree."""
 
 from __future__ import annotations
 
@@ -46,12 +34,8 @@ _STILL = 1e-15  # change of an overlap that ends them
 class BayesTransfer(BayesPrediction):
     """Bayes-optimal performance on a new graph with both graphs at hand, and with less.
 
-    Parameters
-    ----------
-    two_stages
-        The training graph has been left with all that it says of the features; the new one adds to it.
-    frozen
-        The weights stay as they were trained; the best, nonlinear, inference on the new graph.
+    In `two_stages` the training graph has been left with all that it says of the features, and the new one adds to it; in
+    `frozen` the weights stay as they were trained, and inference on the new graph is the best.
     """
 
     two_stages: BayesPrediction
@@ -91,30 +75,23 @@ def bayes_optimal(
         m = \frac{\mu^2}{\alpha} \frac{m_y}{1 + \mu m_y} + \lambda_s^2 m_y, \qquad
         m_y = \rho + (1-\rho)\, \mathbb E \tanh(m + \sqrt m\, \zeta), \qquad \zeta \sim \mathcal N(0, 1),
 
-    with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one; the accuracy is that of
-    the margin :math:`\sqrt m`. `test_loss` is the expected cross-entropy of the posterior, in nats: the best that any
-    calibrated classifier can reach. On the labelled nodes nothing is left to infer. With five classes or more, or two of very
-    unequal sizes, and few labels, there may be two stable roots: the better one is the answer, and `algorithmic` is what
-    message passing reaches from the labels alone. Under a law of degrees there are two overlaps, one weighted by degree
-    (Eq. 11.13), and `accuracy_by_degree` says who gains.
+    with :math:`\lambda_s = \sqrt 2 \lambda` for a directed graph and :math:`\lambda` for a symmetric one. `test_loss` is the
+    expected cross-entropy of the posterior, in nats. With five classes or more, or two of very unequal sizes, and few labels,
+    there may be two stable roots: the better one is the answer, and `algorithmic` is what message passing reaches from the
+    labels alone. Under a law of degrees there are two overlaps (Eq. 11.13), and `accuracy_by_degree` says who gains.
 
-    On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18, and each point is solved by itself: to about
-    1e-11 for three classes, 1e-8 for four, and 1e-6 to 3e-5 for five to ten, by random nodes whose scatter is the
-    `standard_error`. Margin and overlap of the order parameters are then means over the directions of the codes.
-
-    At a finite mean degree the answer is that of belief propagation on a large graph, by population dynamics (Eq. 9.6): a Monte
-    Carlo method, whose `standard_error` is that of several independent populations, half of them started from the labels
-    alone and half from the truth. Uncertainties of `data` do not enter it.
+    On three or more unequal classes the evidence is a matrix, a root of Eq. 8.18: to about 1e-11 for three classes, 1e-8 for
+    four, and 1e-6 to 3e-5 for five to ten, with a `standard_error`. At a finite mean degree the answer is that of belief
+    propagation on a large graph, by population dynamics (Eq. 9.6), whose `standard_error` is that of several independent
+    populations; uncertainties of `data` do not enter it.
 
     Parameters
     ----------
     data
         The data; array parameters broadcast.
     to
-        Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); as in `transfer`, its
-        `mu` and `alpha` are its own, and so is the fraction `rho` of its labels, which may be 0. The answer uses both
-        graphs. Its field `two_stages` is for an algorithm that keeps what the first graph says about the features but does
-        not see that graph again, and `frozen` for weights that the new graph does not change.
+        Another graph, with the same features, whose nodes are to be classified (Eqs. 10.15 to 10.17); `mu`, `alpha` and `rho`,
+        which may be 0, are its own. The answer is a `BayesTransfer`.
     gcn
         The network whose weights `frozen` keeps; by default they are Bayes-optimal. It goes with `to`.
     degree
@@ -126,17 +103,13 @@ def bayes_optimal(
     Examples
     --------
     >>> import gcnlimit as gl
-    >>> round(gl.bayes_optimal(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)).test_accuracy, 5)
+    >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
+    >>> round(gl.bayes_optimal(data).test_accuracy, 5)
     0.91273
-    >>> gl.bayes_optimal(gl.CSBM(alpha=4, lam=0.5, mu=1.0, rho=0.0)).test_accuracy  # below the threshold: chance
-    0.5
-    >>> hard = gl.bayes_optimal(gl.CSBM(alpha=4, lam=0.95, mu=0.0, rho=0.0, directed=False, classes=10))
-    >>> hard.hard, round(hard.test_accuracy, 5), round(hard.algorithmic.test_accuracy, 5)
-    (True, 0.81509, 0.1)
-    >>> sparse = gl.bayes_optimal(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=3, population=500, sweeps=20)
+    >>> sparse = gl.bayes_optimal(data, degree=3, population=500, sweeps=20)
     >>> bool(abs(sparse.test_accuracy - 0.9219) < 4 * sparse.standard_error.test_accuracy)
     True
-    >>> there = gl.bayes_optimal(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), to=gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.0))
+    >>> there = gl.bayes_optimal(data, to=gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.0))
     >>> round(there.test_accuracy, 4), round(there.frozen.test_accuracy, 4)
     (0.9147, 0.9081)
     """
@@ -146,14 +119,16 @@ def bayes_optimal(
         whole("sweeps", sweeps, low=4, high=100_000),
         whole("seed", seed, low=0),
     )
+    mean = None if degree is None else number("degree", degree, low=0, open_low=True)
     if to is not None:
-        if degree is None:
-            return _elsewhere(data, to, gcn)
-        return _elsewhere_at(data, to, gcn, number("degree", degree, low=0, open_low=True), *sizes)
+        check_types("bayes_optimal", to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
+        for graph_model in (data, to):
+            graph_model.require_alike("bayes_optimal on another graph")
+        return _elsewhere(data, to, gcn) if mean is None else _elsewhere_at(data, to, gcn, mean, *sizes)
     if gcn is not None:
         raise ParameterError("gcn goes with to: it is the network whose weights the ceiling on another graph keeps")
-    if degree is not None:
-        return sparse_ceiling(data, number("degree", degree, low=0, open_low=True), *sizes)
+    if mean is not None:
+        return sparse_ceiling(data, mean, *sizes)
     if data.degrees is not None:
         return labelled(with_errors(heterogeneous_ceiling(data, data.degrees), data, _nearby(data)), data)
     if not data.classes.equal and data.classes.count > 2:
@@ -194,22 +169,10 @@ def degree_correction(
 ) -> DegreeCorrection:
     r"""Correction of the accuracy at mean degree `degree`, with a warning if it is larger than `tolerance`.
 
-    It is that of the ceiling, by population dynamics (Eq. 9.6). The accuracies of networks usually move by a similar amount
-    (measured at :math:`\lambda = 1`: by up to 1.6 times as much, and often by less), so it says whether `predict` can be trusted
-    at this degree. With two equal classes the correction falls as :math:`1/d` and grows as :math:`\lambda^4`. With more classes,
-    or unequal ones, it falls as :math:`1/\sqrt d`, with the opposite sign of :math:`\lambda` (Eq. 9.8).
+    It is that of the ceiling, by population dynamics (Eq. 9.6); the accuracies of networks usually move by a similar amount, so
+    it says whether `predict` can be trusted at this degree. It falls as :math:`1/d` with two equal classes, and else as
+    :math:`1/\sqrt d` (Eq. 9.8). `data` has single parameters; `population`, `sweeps` and `seed` are as for `bayes_optimal`.
 
-    Parameters
-    ----------
-    data, degree
-        The model, of single parameters, and its mean degree.
-    tolerance
-        Correction of the accuracy up to which there is no warning.
-    population, sweeps, seed
-        As for `bayes_optimal`.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> found = degree_correction(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=10, population=500, sweeps=20)
     >>> bool(abs(found.accuracy) < 0.005 + 4 * found.standard_error)
@@ -236,30 +199,26 @@ def degree_correction(
 
 @np.errstate(all="ignore")  # evidence beyond the largest number is infinite
 def _elsewhere(data: CSBM, to: CSBM, gcn: GCN | None = None) -> BayesTransfer:
-    """Bayes-optimal performance on an independent graph with the features of a training graph; see `bayes_optimal`.
+    """Bayes-optimal performance on an independent graph with the features of a training graph (Eqs. 10.15 to 10.17).
 
     Where the state evolution has several stable fixed points, the two graphs exchange what each has found by itself.
     """
-    check_types("bayes_optimal", data=(data, CSBM), to=(to, CSBM), gcn=(gcn, (GCN, type(None))))
-    for graph_model in (data, to):
-        graph_model.require_alike("bayes_optimal on another graph")
-    signal, _ = feature_signal(data, to), common_classes(data.classes, to.classes)
+    signal = feature_signal(data, to)
+    common_classes(data.classes, to.classes)
     here = Trained.of(data, gcn, 1e-10) if gcn is not None else None
     shape = broadcast(data=data.shape, to=to.shape, network=() if here is None else here.slope.shape)
     home, there = _OneGraph(data, shape), _OneGraph(to, shape)
     alone = home.overlap(0.0)
     learned = there.mean_evidence(home.mu * alone) if here is None else np.full(shape, signal * here.slope**2).ravel()
     joint = there.ceiling(known=home.mu * _exchanged(home, there, alone))
-    two_stages, frozen = there.ceiling(known=home.mu * alone), there.ceiling(given=learned)
-    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=frozen)
+    two_stages = there.ceiling(known=home.mu * alone)
+    answer = BayesTransfer(**vars(joint), two_stages=two_stages, frozen=there.ceiling(given=learned))
     answer = with_errors_of_both(answer, data, to, lambda one, other: _elsewhere(one, other, gcn))
     return labelled(answer, data, gcn, to)
 
 
 def _elsewhere_at(data: CSBM, to: CSBM, gcn: GCN | None, degree: float, *sizes: int) -> BayesTransfer:
     """The same at that mean degree of both graphs, by population dynamics, one point at a time; see `bayes_optimal`."""
-    for graph_model in (data, to):
-        graph_model.require_alike("bayes_optimal on another graph")
     feature_signal(data, to)  # refuses features of another kind
     if gcn is not None or data.shape or to.shape or not common_classes(data.classes, to.classes).equal:
         raise ParameterError(
@@ -277,11 +236,8 @@ class _OneGraph:
         whole = {name: np.broadcast_to(getattr(data, name), shape) for name in SIGNALS}
         self.data = data.replaced(**whole) if shape else data
         self.evidence = Evidence.of(self.data)
+        self.mu = self.evidence.mu
         self.rho = np.ravel(self.data.rho)
-
-    @property
-    def mu(self) -> Array:
-        return self.evidence.mu
 
     def evolution(self, evidence: Evidence) -> StateEvolution:
         return StateEvolution(evidence, self.rho, posterior(self.data.classes))

@@ -1,56 +1,39 @@
-r"""Orders in 1/reg around infinite regularization: the self-consistent equations, solved as power series.
+r"""Orders in 1/reg around infinite regularization, for the square loss.
 
-*The graph*, in powers of :math:`s = \kappa V_w`: on a symmetric graph its averages are sums of moments of the filter over the
-spectrum; on a directed one the matrix equation of the chain (theory page, §3) is solved order by order: each is a linear equation
-with the same nilpotent matrix.
+Margin and regularization are explicit in one number :math:`s` (`gcnlimit.theory.finite_reg.square`), and analytic around 0. With
+:math:`\epsilon(s) = 1/r`, the orders of the margin :math:`z` are integrals around a circle (Lagrange's inversion),
 
-*The loss*, for small outputs, from its Taylor series at the output of an infinite regularization: 0, beside the free bias of two
-unequal classes. The pull on a labelled node is :math:`f = \varphi(\omega + v f)` with :math:`\varphi = -\ell'`. By Lagrange's
-inversion
+.. math:: z_n = \frac1{2\pi i n} \oint \frac{dz}{ds}\, \epsilon(s)^{-n}\, ds ,
 
-.. math::
-    f = \sum_b \frac{v^b}{(b+1)!}\, \partial_\omega^b\, \varphi(\omega)^{b+1}, \qquad
-    f^2 = \sum_b \frac{2 v^b}{(b+2)\, b!}\, \partial_\omega^b\, \varphi(\omega)^{b+2} .
+which the trapezoidal rule gives to rounding.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numpy.polynomial import Chebyshev, Polynomial
 
 from gcnlimit._validation import broadcast, whole
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses import Loss
-from gcnlimit.losses.base import resting_bias
+from gcnlimit.losses.base import Form
 from gcnlimit.network import GCN, check_problem
-from gcnlimit.numerics.series import Series, cauchy
 from gcnlimit.numerics.spectral import SpikedSemicircle
-from gcnlimit.theory.decision import two_codes
-from gcnlimit.theory.finite_reg.averages import slope_at_zero
-from gcnlimit.theory.finite_reg.class_losses import Biased, node_loss
-from gcnlimit.theory.finite_reg.directed import backwards, outer
-from gcnlimit.theory.finite_reg.equations import (
-    Number,
-    Transforms,
-    WeightGain,
-    answer_of,
-    output_of,
-    weights_of,
-)
-from gcnlimit.theory.finite_reg.softmax import SoftmaxOf, class_averages, softmax_series
+from gcnlimit.theory.finite_reg.directed import DirectedEquations, Medium
+from gcnlimit.theory.finite_reg.equations import Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
+from gcnlimit.theory.finite_reg.square import spectral_transforms, square_margin, square_reg
 from gcnlimit.theory.points import Points
 
-_HIGHEST = 8
-_NODES = 24
-_NOISE = 1e-14  # Chebyshev coefficients below it, relative to the curvature or the slope, are rounding
-_REACHES = (0.8, 0.4, 0.2, 0.1)  # of the interval on which a loss is sampled; kinks may be near
+_HIGHEST = 4
+_ANGLES = 24  # points on the upper half of the circle; the lower one is its conjugate
+_RADIUS = 0.2  # of the circle, over the distance within which the margin is analytic
+_SWEEPS = 1000  # through the layers at most
+_RESTING = 1e-14  # relative change in a sweep of layers that rest
 
 
 def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
@@ -58,42 +41,30 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
 
     .. math:: Acc_{test} = \Phi\Big( \sum_n z_n r^{-n} \Big)
 
-    for two equal classes, with :math:`\Phi_C` for more (Eq. 8.3).
-    The self-consistent equations are solved as power series in :math:`1/r`: what a coefficient depends on is known from those
-    before it. Nothing is fitted: the relative error of each :math:`z_n` is below :math:`10^{-9}` (in units in which the mean
-    squared gain of the filter is 1, and of the largest of the :math:`z_n`). The loss must be smooth at 0, or at the bias of two
-    unequal classes. The hinge loss is linear at 0, so that its :math:`z_n` vanish for :math:`n \ge 1`: its corner shows in terms
-    smaller than any power of :math:`1/r`; the bias of unequal classes sits at the corner, and there is no series. The `reg` of
-    `gcn` is not used. Losses and classes are those that `predict` takes at finite regularization.
+    for the square loss, two equal classes and white features. The error of :math:`z_n` is below :math:`10^{-9} |z_0| R^n`, where
+    the series converges for :math:`r > R`. The `reg` of `gcn` is not used; `order` is at most 4.
 
-    Parameters
-    ----------
-    order
-        Highest power of :math:`1/r`, at most 8.
-
-    Examples
-    --------
     Without a graph, ridge regression has :math:`z = z_0 (1 - \rho/2\alpha r^2 + \dots)`:
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> z = gl.theory.large_reg_expansion(data, gl.GCN(gl.Diffusion(t=0.0), symmetrize=False))
-    >>> bool(abs(z[1]) < 1e-15), round(z[2].item() / z[0].item(), 12)
+    >>> bool(abs(z[1]) < 1e-12), round(z[2].item() / z[0].item(), 10)
     (True, -0.0125)
     """
     check_problem("large_reg_expansion", data, gcn)
     order = whole("order", order, low=0, high=_HIGHEST)
     gcn.require_l2("large_reg_expansion")
     gcn.require_one_filter("large_reg_expansion")
-    data.require_alike("large_reg_expansion")
+    data.require_plain("large_reg_expansion")
+    if gcn.loss.form is not Form.CODES:
+        raise ParameterError(f"loss = {gcn.loss!r} has no expansion in 1/reg here; take loss='square'")
     network = gcn.replaced(reg=np.inf)
     shape = broadcast(data=data.shape, network=network.shape)
     points = Points.of(data, network)
-    averages, gain = (_symmetric_averages if points.symmetric else _directed_averages)(points, order)
-    mean, variance = _output(points, averages, order + 2)  # of orders 1 and 2 themselves
-    with np.errstate(over="ignore", invalid="ignore"):  # an order that vanishes times a power that overflows is NaN
-        series = mean.lowered() / variance.lowered().lowered().sqrt()
-        margin = series.c[: order + 1].T * gain[:, None] ** (2 * np.arange(order + 1))
+    with np.errstate(all="ignore"):  # gains out of range are refused below
+        orders, gain = _orders(points, order)
+        margin = orders * gain[:, None] ** (2 * np.arange(order + 1))
     if not np.all(np.isfinite(margin)):
         raise ParameterError(
             f"the gain {np.max(gain):.3g} of the filter is out of range for powers of 1/reg; take a weaker filter, "
@@ -102,266 +73,64 @@ def large_reg_expansion(data: CSBM, gcn: GCN, order: int = 2) -> Array:
     return np.asarray(margin.reshape(*shape, order + 1))
 
 
-def _output(points: Points, averages: Transforms, order: int) -> tuple[Series, Series]:
-    r"""Mean and variance of a test node's output as series in :math:`\epsilon = 1/r`.
-
-    Each application of the equations makes one more order right. The first, without an output, gives the leading ones.
-    """
-    eta = _expansion_of(points, order)
-    zero = Series(np.zeros((order + 1, points.size)))
-    mean, variance, v = zero, (zero + 1.0).raised(2), zero
-    V_w = _weight_gain(points, zero).response
-    for _ in range(order - 1):
-        pulls = answer_of(eta(mean, variance, v), points.rho, (mean, variance, v), V_w)
-        s: Number = pulls.product
-        graph = Transforms(*(part(s) if isinstance(part, Series) else part for part in averages))
-        weights = weights_of(pulls, graph, _weight_gain(points, pulls.stiffness * graph.W), points.mu)
-        mean, variance, v = output_of(pulls, graph, weights, points.mu)
-        V_w = weights.V
-    return mean, variance
-
-
-def _weight_gain(points: Points, V_hat: Series) -> WeightGain:
-    r"""Averages over the features at :math:`D = 1/\epsilon + \sigma^2\hat V_w`."""
-    law = points.features
-    stiff = (1.0 / (1.0 + Series(V_hat.raised().c[..., None]) * law.variance)).raised()
-    spread = stiff * stiff * law.variance
-    columns = (stiff * law.signal, spread * law.signal, spread * law.variance, stiff * law.variance)
-    return WeightGain(*(Series(column.c @ law.weight / points.alpha) for column in columns))
+def _orders(points: Points, order: int) -> tuple[Array, Array]:
+    """Coefficients for filters of gain 1, and the units of their regularization."""
+    around = points.take(np.repeat(np.arange(points.size), _ANGLES))
+    graph = (_Spectrum if points.symmetric else _Chain)(around, order)
+    angle = np.pi * (np.arange(_ANGLES) + 0.5) / _ANGLES
+    peak = graph.peak * (1.0 + around.mu)
+    radius = _RADIUS / np.maximum(peak, np.sqrt((around.alpha + peak) / around.rho))
+    s = radius * np.tile(np.exp(1j * angle), points.size)
+    averages = graph.at(s)
+    margin = square_margin(averages, s, around.alpha, around.mu, around.rho).reshape(-1, _ANGLES)
+    reg = square_reg(averages.W, s, around.alpha, around.rho).reshape(-1, _ANGLES)
+    k = np.arange(_ANGLES)
+    waves = np.exp(1j * np.outer(k, angle))
+    fourier = (margin @ waves.conj().T).real / _ANGLES
+    slope = (k * fourier) @ waves  # s dz/ds
+    higher = [np.mean(slope * reg**n, axis=1).real / n for n in range(1, order + 1)]
+    return np.stack([fourier[:, 0], *higher], axis=1), graph.unit[::_ANGLES]
 
 
-def _symmetric_averages(points: Points, order: int) -> tuple[Transforms, Array]:
-    r"""Averages over the spectrum for a filter of gain 1, and the unit of the regularization.
+class _Spectrum:
+    """A symmetric graph: averages over its spectrum at complex s, exact up to the order."""
 
-    :math:`U = \sum_k (-s)^k g^{2k+1}` and :math:`W = \sum_k (-s)^k g^{2k+2}`.
-    """
-    measure = SpikedSemicircle.of(points.signal, (order + 2) * int(np.max(points.filter.quadrature_nodes())) + 16)
-    g, size = points.filter.normalized(measure.x)
-    bulk = np.sqrt(g**2 @ measure.tau)
-    g = g / bulk[:, None]
-    k = np.arange(order + 1)[:, None, None]
-    sign = (-1.0) ** k
-    U, W = sign * g ** (2 * k + 1), sign * g ** (2 * k + 2)
-    along_U, along_W = (np.sum(measure.e * f, axis=2) for f in (U, W))
-    mean_W = W @ measure.tau
-    U_across, W_across, W_bulk = U - along_U[..., None], W - along_W[..., None], W - mean_W[..., None]
+    def __init__(self, points: Points, order: int) -> None:
+        nodes = (order + 2) * int(np.max(points.filter.quadrature_nodes())) + 16
+        self.measure = SpikedSemicircle.of(points.signal, nodes)
+        g, size = points.filter.normalized(self.measure.x)
+        bulk = np.sqrt(g**2 @ self.measure.tau)
+        self.g = g / bulk[:, None]
+        self.unit = points.units(np.exp(size) * bulk)
+        self.peak = np.max(self.g**2 * (self.measure.e + self.measure.tau > 0.0), axis=1)
 
-    def overlap(a: Array, b: Array, weight: Array) -> Series:
-        return Series(np.stack([np.sum(weight * cauchy(a, b, int(n)), axis=1) for n in range(order + 1)]))
-
-    mean = Series(mean_W)
-    return Transforms(
-        W=mean,
-        UU=overlap(U, U, measure.tau),
-        WW_bulk=overlap(W_bulk, W_bulk, measure.tau),
-        stretch=_stretch(mean),
-        U=Series(along_U),
-        excess=Series(np.sum(measure.excess * W, axis=2)),
-        UU_across=overlap(U_across, U_across, measure.e),
-        UW_across=overlap(U_across, W_across, measure.e),
-        WW_across=overlap(W_across, W_across, measure.e),
-    ), points.units(np.exp(size) * bulk)
+    def at(self, s: Any) -> Transforms:
+        """Averages at each point's own s."""
+        U = self.g / (1.0 + s[:, None] * self.g**2)
+        return spectral_transforms(self.measure, U, self.g * U, s)
 
 
-def _directed_averages(points: Points, order: int) -> tuple[Transforms, Array]:
-    """Averages from the chain of the filter, brought to gain 1, and the unit of the regularization."""
-    scaled = ScaledChain.of(points.filter.chain(radius=points.radius), points.signal, symmetric=False)
-    b, _, g = scaled.chain
-    C, L, M = _responses(scaled, order + 1)
-    bb = outer(b, b)
-    X, Y = -_slope(C[:, :, :-1, :-1]) * bb, _slope(bb * M[:, :, 1:, 1:])
-    C, L, M = C[:-1], L[:-1], M[:-1]
-    pull_h, pull_q = C @ g[:, :, None], L.mT @ g[:, :, None]
-    strength = points.signal[:, None] * b
-    q, h = _means(
-        np.block([[L.mT[:, :, 1:, :-1], -M[:, :, 1:, 1:]], [C[:, :, :-1, :-1], L[:, :, :-1, 1:]]]),
-        np.block([[-M[:, :, 1:, :1], pull_q[:, :, 1:]], [L[:, :, :-1, :1], pull_h[:, :, :-1]]]),
-        strength,
-    )
-    inner_h, inner_q = Series(pull_h[:, :, :-1].mT), Series(pull_q[:, :, 1:].mT)
-    along = inner_h @ Series(strength[:, :, None] * q) + inner_q @ Series(strength[:, :, None] * h)
-    across = Series(q.mT) @ (X @ Series(q)) + Series(h.mT) @ (Y @ Series(h))
-    W = Series((g[:, None] @ pull_h)[..., 0, 0])
-    WW_bulk = _entry(inner_h @ (Y @ Series(inner_h.c.mT)) + inner_q @ (X @ Series(inner_q.c.mT)), 0, 0)
-    return Transforms(
-        W=W,
-        UU=W * (1.0 - W.raised()) - WW_bulk.raised(),
-        WW_bulk=WW_bulk,
-        stretch=_stretch(W),
-        U=Series(pull_q[:, :, 0, 0]) + _entry(along, 0, 0),
-        excess=_entry(along, 0, 1),
-        UU_across=_entry(across, 0, 0),
-        UW_across=_entry(across, 0, 1),
-        WW_across=_entry(across, 1, 1),
-    ), points.units(scaled.gain)
+class _Chain:
+    """A directed graph: averages of the chain of layers at complex s, by sweeps through the layers until they rest."""
 
+    def __init__(self, points: Points, order: int) -> None:
+        scaled = ScaledChain.of(points.filter.chain(radius=points.radius), points.signal, symmetric=False)
+        equations = DirectedEquations.of(points, scaled)
+        self.equations = replace(equations, back=equations.back.astype(complex))
+        self.unit = points.units(scaled.gain)
+        # the noise xi of the operator has powers of norm |xi^i|^2 < e (i + 1)
+        g, _ = points.filter.directed_chain(points.signal).taylor(points.signal)
+        norm = np.sqrt(math.e * np.arange(1.0, len(g) + 1.0)) @ np.abs(g)
+        self.peak = np.maximum(norm**2 / np.sum(g**2, axis=0), scaled.spike)
 
-def _stretch(W: Series) -> Series:
-    r"""Factor :math:`1/(1 - s\tau(W))`."""
-    return 1.0 / (1.0 - W.raised())
-
-
-def _responses(scaled: ScaledChain, order: int) -> tuple[Array, Array, Array]:
-    r"""Orders of :math:`C`, :math:`L` and :math:`M` of `gcnlimit.theory.finite_reg.directed.Response`, for :math:`V_w = 1`.
-
-    The loss is a stiffness :math:`s`, :math:`G_h = \mathrm{diag}(\hat V, 0) + s\,gg^T`. At each order :math:`V` and
-    :math:`\hat V` solve :math:`V = A V A^T + \dots` and :math:`\hat V = A^T \hat V A + \dots` with
-    :math:`A = [D^{-1}]_{<K,>0}\, b`.
-    """
-    chain = scaled.chain
-    back, b = backwards(chain), chain.b
-    A = back[:, :-1, 1:] * b[:, None]
-    S, G_h, SG_h, J, C, L, M = (np.zeros((order + 1, *back.shape)) for _ in range(7))
-    S[0], J[0] = outer(back[:, :, 0], back[:, :, 0]), np.eye(back.shape[-1])
-    for k in range(order + 1):
-        if k == 1:
-            G_h[1] = outer(chain.g, chain.g)
-        rest = back.mT @ cauchy(G_h, J, k, np.matmul) @ back
-        G_h[k, :, :-1, :-1] += _summed(A.mT, outer(b, b) * rest[:, 1:, 1:])
-        SG_h[k] = cauchy(S, G_h, k, np.matmul)
-        J[k] -= sum((SG_h[j] @ J[k - j] for j in range(1, k + 1)), np.zeros_like(back))
-        V = _summed(A, cauchy(J, S, k, np.matmul)[:, :-1, :-1])
-        S[k] += back[:, :, 1:] @ (outer(b, b) * V) @ back[:, :, 1:].mT
-        C[k], L[k] = cauchy(J, S, k, np.matmul), J[k] @ back
-        M[k] = back.mT @ cauchy(G_h, L, k, np.matmul)
-    return C, L, M
-
-
-def _summed(A: Array, source: Array) -> Array:
-    r"""Solution of :math:`V = A V A^T + \text{source}` for a nilpotent :math:`A`, by doubling."""
-    total = source
-    for _ in range(int(A.shape[-1]).bit_length()):
-        total, A = total + A @ total @ A.mT, A @ A
-    return total
-
-
-def _slope(orders: Array) -> Series:
-    """Derivative, of one order less."""
-    k = np.arange(1, len(orders)).reshape(-1, *(1 for _ in orders.shape[1:]))
-    return Series(k * orders[1:])
-
-
-def _means(answer: Array, source: Array, strength: Array) -> tuple[Array, Array]:
-    r"""Orders of the means along the labels of :math:`q_{>0}` and :math:`h_{<K}`, which exert fields on each other.
-
-    Of the two columns one answers to :math:`y` put in as the first layer's field, the other to :math:`y` put in as :math:`\beta`.
-    """
-    K = strength.shape[1]
-    answer = answer * np.concatenate([strength, strength], axis=1)[:, None]
-    mean = np.zeros_like(source)
-    for k in range(len(source)):
-        known = sum((answer[j] @ mean[k - j] for j in range(1, k + 1)), source[k])
-        mean[k] = np.linalg.solve(np.eye(2 * K) - answer[0], known)
-    return mean[:, :, :K], mean[:, :, K:]
-
-
-def _entry(series: Series, row: int, column: int) -> Series:
-    return Series(series.c[:, :, row, column])
-
-
-def pull_at(loss: Loss, place: float, order: int) -> Polynomial:
-    r"""Taylor polynomial of :math:`\varphi = -\ell'` around a margin.
-
-    At :math:`x = \mathrm{prox}_\ell(\omega)` the curvature is :math:`\ell''(x) = 1/\mathrm{prox}'_\ell(\omega) - 1`, which is
-    interpolated between points around it.
-
-    >>> from gcnlimit import Logistic
-    >>> pull_at(Logistic(), 0.0, 3).coef.round(10) * 48  # 1/2 - x/4 + x^3/48
-    array([ 24., -12.,   0.,   1.])
-    """
-    slope = slope_at_zero(loss) if place == 0.0 else float(loss.derivatives(place)[0])
-    for reach in _REACHES:
-        omega = place + slope + reach * np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
-        x, rise = np.asarray(loss.prox(omega, 1.0)) - place, np.asarray(loss.prox_derivative(omega, 1.0))
-        if np.any(rise <= 0.0):  # a corner
-            continue
-        curvature = 1.0 / rise - 1.0
-        fit = Chebyshev.fit(x, curvature, _NODES - 1, domain=[x.min(), x.max()])
-        small = np.abs(fit.coef) < _NOISE * max(abs(slope), float(np.max(np.abs(curvature))))
-        if small[-4:].all():
-            kept = Chebyshev(np.where(small, 0.0, fit.coef), fit.domain).convert(kind=Polynomial)
-            return Polynomial(np.pad(-kept.integ().coef, (0, order))[: order + 1] - slope * np.eye(order + 1)[0])
-    raise ParameterError(f"loss = {loss!r} has no Taylor series at {place:g}; an expansion in 1/reg needs one")
-
-
-LossAverages = tuple[Series, Series, Series]
-Expansion = Callable[[Series, Series, Series], LossAverages]
-"""The averages of a loss from mean, variance and response of an output, which begin at orders 1, 2 and 1."""
-
-
-def _expansion_of(points: Points, order: int) -> Expansion:
-    r"""Return the function that gives :math:`\eta_1, \eta_2, \eta_3` of the points as series (Eqs. 3.7, 8.6 and 8.14)."""
-    loss = node_loss(points)
-    if isinstance(loss, SoftmaxOf):
-        return partial(_softmax_series, loss.classes)
-    if not isinstance(loss, Biased):
-        return partial(_eta_series, _inverted(pull_at(loss, 0.0, order), order))
-    bias = resting_bias(loss.loss, float(loss.fractions[0]))
-    terms = [_inverted(pull_at(loss.loss, place, order), order) for place in (bias, -bias)]
-    return partial(_biased_series, loss.fractions, terms)
-
-
-def _biased_series(
-    fractions: Array, terms: list[tuple[Terms, Terms, Terms]], mean: Series, variance: Series, v: Series
-) -> LossAverages:
-    """Averages of two unequal classes; the change of the bias by Newton's method for series."""
-    (p, other), (first, second) = fractions, two_codes(fractions)
-    bias = mean * 0.0
-    for _ in range(mean.order.bit_length() + 2):  # each doubles the number of orders that are right
-        above = _eta_series(terms[0], first * mean + bias, variance, v)
-        below = _eta_series(terms[1], -1.0 * (second * mean + bias), variance, v)
-        bias = bias + (p * above[0] - other * below[0]) / (p * above[2] + other * below[2])
-    return (
-        p * first * above[0] - other * second * below[0],
-        p * above[1] + other * below[1],
-        p * above[2] + other * below[2],
-    )
-
-
-def _softmax_series(classes: int, mean: Series, variance: Series, v: Series) -> LossAverages:
-    """Averages of the cross-entropy of equal classes, at each point by itself."""
-    columns = [[Series(x.c[:, k]) for x in (mean, variance, v)] for k in range(mean.c.shape[1])]
-    parts = [class_averages(classes, *softmax_series(classes, *column)) for column in columns]
-    first, second, third = (Series(np.stack([x.c for x in each], axis=1)) for each in zip(*parts, strict=True))
-    return first, second, third
-
-
-Terms = list[Array]
-"""Coefficients of the powers of the output, for each power of the response."""
-
-
-def _inverted(pull: Polynomial, order: int) -> tuple[Terms, Terms, Terms]:
-    """Terms of the pull at the proximal point, of its square, and of minus its derivative, by Lagrange's inversion."""
-    f, square = [], []
-    for b in range(order + 1):
-        once, twice = (Polynomial((pull ** (b + k)).coef[: order + 1]) for k in (1, 2))
-        f.append(once.deriv(b) / math.factorial(b + 1))
-        square.append(twice.deriv(b) * (2.0 / ((b + 2) * math.factorial(b))))
-
-    def kept(parts: list[Polynomial]) -> Terms:
-        return [np.asarray(part.coef[: order - b + 1], float) for b, part in enumerate(parts)]
-
-    return kept(f), kept(square), kept([-part.deriv() for part in f])
-
-
-def _eta_series(terms: tuple[Terms, Terms, Terms], mean: Series, variance: Series, v: Series) -> LossAverages:
-    r"""Averages :math:`\eta_1, \eta_2, \eta_3` of a loss whose pull is a polynomial in the output."""
-    moments = np.stack([moment.c for moment in _moments(mean, variance)])
-
-    def average(parts: Terms) -> Series:
-        total, power = mean * 0.0, mean * 0.0 + 1.0
-        for part in parts:
-            total += power * Series(np.tensordot(part, moments[: len(part)], axes=1))
-            power = power * v
-        return total
-
-    first, second, third = (average(parts) for parts in terms)
-    return first, second, third
-
-
-def _moments(mean: Series, variance: Series) -> list[Series]:
-    r"""Moments of a Gaussian variable, :math:`M_{k+1} = \text{mean}\, M_k + k\, \text{variance}\, M_{k-1}`."""
-    moments = [mean * 0.0 + 1.0, mean]
-    for k in range(1, mean.order):
-        moments.append(mean * moments[k] + variance * moments[k - 1] * float(k))
-    return moments
+    def at(self, s: Any) -> Transforms:
+        """Averages at each point's own s."""
+        depth = self.equations.chain.depth
+        medium = Medium(*np.zeros((4, s.size, depth, depth), complex))
+        for _ in range(_SWEEPS):
+            last = medium
+            free, stiff, medium = self.equations.sweep(last, s)
+            pairs = zip(medium, last, strict=True)
+            if all(np.linalg.norm(new - old) <= _RESTING * np.linalg.norm(new) for new, old in pairs):
+                break
+        return self.equations.transforms(free, stiff, medium, s)

@@ -1,19 +1,14 @@
 r"""Fluctuations over graphs of :math:`N` nodes: of overlaps with functions of a symmetric operator, and of margins.
 
 Overlaps :math:`v_i \cdot f(a)\,v_j`, direction 0 that of the labels and the others ignorant of the graph, have means
-:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations. With the coefficients :math:`f_k` of
-:math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of these, :math:`N` times their
-covariance is (Eq. 10.20)
-
-.. math:: [e_{00}]: 2\sum K_k K'_k, \quad [e_{0j}]: \sum J_k J'_k, \quad [e_{jj}]: 2\sum f_k f'_k, \quad [e_{ij}]: \sum f_k f'_k,
-
-sums over :math:`k \ge 1`. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
+:math:`e(f)`, :math:`\tau(f)` and 0, and independent Gaussian fluctuations (Eq. 10.20). Their covariances are sums of products of
+the coefficients :math:`f_k` of :math:`U_k(x/2)`, their tails :math:`J_k = \sum_j f_{k+j}\lambda^j` and the tails :math:`K_k` of
+these. Products of functions are products of their Laurent series in :math:`\psi`, :math:`x = \psi + 1/\psi`;
 a grid on the spectrum would lose the digits that the tails amplify.
 
-The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23). The
-weights at infinite regularization are :math:`w = X^T q`, :math:`q = g(a) R y`; of the noise of the features, the rows along the
-vectors :math:`q` and the columns along the weights are written out, and the rest is a uniform direction. Margins are
-differentiated by an imaginary step in all that fluctuates.
+The margins of networks on their training graph are functions of these overlaps and of a few Gaussian numbers (Eq. 10.23): of the
+noise of the features, the rows along the vectors :math:`q = g(a) R y` and the columns along the weights are written out, and the
+rest is a uniform direction. Margins are differentiated by an imaginary step in all that fluctuates.
 """
 
 from __future__ import annotations
@@ -61,11 +56,7 @@ def laurent(filter: Filter, signal: float) -> Array:
 
 
 def symmetric_series(coefficients: Array) -> Array:
-    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`.
-
-    >>> symmetric_series(np.array([1.0, 0.0, 2.0]))  # 2 x^2 - 1
-    array([2., 0., 3., 0., 2.])
-    """
+    r"""Laurent coefficients of :math:`\sum_k f_k U_k(x/2)`."""
     half = coefficients.copy()
     for k in range(len(half) - 3, -1, -1):
         half[k] += half[k + 2]
@@ -73,13 +64,7 @@ def symmetric_series(coefficients: Array) -> Array:
 
 
 def profile(series: Array, signal: float, length: int | None = None) -> Profile:
-    """Profile of a function given by its Laurent series, filled with zeros to a length.
-
-    >>> from gcnlimit import PageRank
-    >>> p = profile(laurent(PageRank(0.4), 0.5), 0.5)  # (1 + p^2) p^k with p/(1 + p^2) = 0.4
-    >>> np.allclose(p.f[:3], 1.25 * 0.5 ** np.arange(3)), np.allclose(p.J[0], 1.25 / (1 - 0.5 * 0.5))
-    (True, True)
-    """
+    """Profile of a function given by its Laurent series, filled with zeros to a length."""
     upper = np.concatenate([series[len(series) // 2 :], np.zeros(2)])
     f = upper[:-2] - upper[2:]
     f = np.concatenate([f, np.zeros((length or f.size) - f.size)])

@@ -2,14 +2,8 @@ r"""Infinite regularization: explicit formulas for any filter.
 
 As :math:`r \to \infty` the weights align with :math:`X^T g(a)^T R y` (Eq. 4.1), and the output on a node is Gaussian around
 a multiple of its label. Its mean, its variance and the push that training gives to a labelled node are sums of positive
-terms of the same form for symmetric and directed operators. With a filter :math:`g` at training and :math:`g'` at test (10.11),
-
-.. math::
-    \text{mean} &= [e(g'g) - \tau(g'g)] + \mu\, e(g) e(g'), \qquad \text{push} = \tau(g'g)/\rho, \\
-    \text{var}  &= \text{coherent} + \tfrac{1-\rho}{\rho}\,\text{scattered}
-                   + \alpha\,\tau(g'^2)\left[ e(g^2) + \tfrac{1-\rho}{\rho}\tau(g^2) + \mu\, e(g)^2 \right] ;
-
-:math:`g' = g` is Eq. 4.7.
+terms of the same form for symmetric and directed operators: Eq. 10.11 for a filter :math:`g` at training and :math:`g'` at test,
+Eq. 4.7 if they are one.
 """
 
 from __future__ import annotations
@@ -38,11 +32,6 @@ class Readout(NamedTuple):
     coherent: Array
     scattered: Array
 
-    @classmethod
-    def same(cls, a: Averages) -> Readout:
-        """Output through the filter of the training."""
-        return cls(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
-
 
 def margins(
     averages: Averages,
@@ -58,7 +47,8 @@ def margins(
     Correlated features enter by three moments; the averages are then those at :math:`\mu/s_1`, `s_1` the mean variance.
     Without a `readout` the filter of the training is that of the test.
     """
-    a, out = averages, readout or Readout.same(averages)
+    a = averages
+    out = readout or Readout(a.tau_g2, a.e_g, a.tau_g2, a.excess, a.coherent, a.scattered)
     s1 = 1.0 if features is None else features.moments[0]
     hidden = (1.0 - rho) / rho
     mean = s1 * out.excess + mu * (a.e_g * out.e)
@@ -111,19 +101,9 @@ def spectral_readout(measure: SpikedSemicircle, g: Array, read: Array, drive: Ar
 
 
 def directed_averages(filter: Filter, signal: Array, mu: Array) -> Averages:
-    r"""Return the averages for a directed operator, which does not commute with its transpose.
+    r"""Return the averages for a directed operator, which does not commute with its transpose (Eqs. 4.10 to 4.13).
 
-    With the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`
-    (Eqs. 4.10 to 4.13),
-
-    .. math::
-        \tau(g^2) = \sum_i g_i^2, \quad e(g) = G_0, \quad e(g^2) = \sum_i G_i^2, \quad
-        \text{scattered} = \sum_{i,l} M_{il}^2 - M_{00}^2, \\
-        \text{coherent} = \sum_{i \ge 1} \big( \mu G_0 G_i + \textstyle\sum_j G_j G_{i+j} \big)^2
-                          + \sum_{i \ge 0,\, l \ge 1} N_{il}^2,
-
-    where :math:`M_{il} = \sum_k g_{k+i} g_{k+l}` and :math:`N_{il} = \sum_k g_{k+i} G_{k+l}` are running sums along the
-    diagonals.
+    They are sums over the Taylor coefficients :math:`g_i` of the filter and their tails :math:`G_i = \sum_k g_{i+k} \lambda^k`.
     """
     closed = filter.directed_averages(signal, mu)
     return coefficient_averages(*filter.directed_chain(signal).taylor(signal), signal, mu) if closed is None else closed

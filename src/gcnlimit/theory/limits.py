@@ -40,8 +40,7 @@ _LARGEST = 1e100  # of numbers whose squares are needed
 def pca_margin(signal: npt.ArrayLike) -> Array:
     r"""Margin of principal component analysis on the graph alone, :math:`\sqrt{\lambda_e^2 - 1}` above the transition, else 0.
 
-    The leading eigenvector has overlap :math:`q = \sqrt{1 - \lambda_e^{-2}}` with the labels, and the accuracy is
-    :math:`\Phi(\lambda_e q)` (Eq. 4.14).
+    The leading eigenvector has overlap :math:`q = \sqrt{1 - \lambda_e^{-2}}` with the labels (Eq. 4.14).
 
     >>> pca_margin([0.5, 1.0, np.sqrt(5)])
     array([0., 0., 2.])
@@ -86,7 +85,7 @@ def no_residual_margin(data: CSBM, depth: int) -> Array:
 
 
 def constant_residual_limit(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
-    r"""Margin as :math:`K \to \infty` at constant :math:`c`: oversmoothing.
+    r"""Margin as :math:`K \to \infty` at constant :math:`c`, on an operator of that signal :math:`\lambda_e`: oversmoothing.
 
     The leading eigenvalue of :math:`a + c` dominates the output. If it is the spike, the network does principal component
     analysis; if it lies in the bulk, the signal is lost and the margin is 0.
@@ -111,22 +110,20 @@ def long_diffusion_limit(signal: npt.ArrayLike, t: npt.ArrayLike = 1.0) -> Array
 
 
 def short_diffusion_margin(data: CSBM, t: npt.ArrayLike, symmetrize: bool) -> Array:
-    r"""Margin of a short diffusion, to first order in :math:`t` (Eq. 4.15):
+    r"""Margin of a short diffusion, to first order in :math:`t` (Eq. 4.15).
 
-    .. math:: z = \sqrt{\frac\rho\alpha} \left[ \frac{\mu}{\sqrt{1+\rho\mu}}
-              + \lambda_e t\, \frac{(1+\mu)(2+\rho\mu)}{(1+\rho\mu)^{3/2}} \right] + O(t^2).
+    .. math:: z = \sqrt{\frac\rho\alpha} \left[ \frac{\mu}{\sqrt{S}}
+              + \lambda_e t\, \frac{2(s_1 + \mu) S - \rho\mu(s_2 + g_1\mu)}{S^{3/2}} \right] + O(t^2), \qquad
+              S = s_2 + \rho g_1\mu .
 
-    The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps. (The paper's slope misses the first
-    order of :math:`Q_w`.) At :math:`t = 0` it is the exact margin of ridge regression without a graph. With correlated features
-    :math:`1 + \rho\mu` becomes :math:`S = s_2 + \rho g_1\mu`, and the numerator of the slope
-    :math:`2(s_1 + \mu) S - \rho\mu(s_2 + g_1\mu)`.
+    The slope is positive for :math:`\lambda_e t > 0`: some diffusion always helps.
 
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1)
     >>> exact = gl.predict(data, gl.GCN(gl.Diffusion(0.0), symmetrize=False)).order_parameters.test_margin
     >>> abs(short_diffusion_margin(data, 0.0, symmetrize=False).item() - exact) < 1e-12
     True
-    """  # noqa: D400
+    """
     _check("short_diffusion_margin", data)
     t = np.asarray(real("t", t, low=-_LARGEST, high=_LARGEST))
     broadcast(data=data.shape, t=t.shape)
@@ -144,22 +141,8 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
     .. math:: \gamma_{PCA} = 2 \log \frac{|s + c|}{b + |c|}, \qquad
               s = \lambda_e,\; b = 1 \text{ (directed)}, \qquad s = \lambda_e + \lambda_e^{-1},\; b = 2 \text{ (symmetric)},
 
-    the squared ratio of the spike to the edge of the bulk: `pca_distance` falls like :math:`e^{-\gamma_{PCA} K}` times a
-    power of :math:`K`. It is 0 if the bulk leads, where there is no exponential convergence. The margin is linear in the
-    output, not quadratic: `pca_gap` falls at :math:`\gamma_{PCA}/2` if symmetric and :math:`\mu > 0`, and at
-    :math:`\log \frac{\lambda + c}{\lambda^{-1} + c}` if directed and :math:`\lambda > 1, c \ge 0`.
+    or 0 if the bulk leads. `pca_distance` falls like :math:`e^{-\gamma_{PCA} K}` times a power of :math:`K`.
 
-    Parameters
-    ----------
-    signal
-        Signal :math:`\lambda_e` of the operator.
-    c
-        Residual strength.
-    symmetric
-        Whether the operator is symmetric.
-
-    Examples
-    --------
     >>> pca_rate([0.5, 2.0], 0.0, symmetric=False).round(4)
     array([0.    , 1.3863])
     """
@@ -169,29 +152,15 @@ def pca_rate(signal: npt.ArrayLike, c: npt.ArrayLike, symmetric: bool) -> Array:
 
 
 def one_layer_rate(data: CSBM, c: npt.ArrayLike = 0.0, *, symmetrize: bool = True) -> Array:
-    r"""Learning rate of one layer with residual strength `c` at infinite regularization, in closed form.
+    r"""Learning rate of one layer with residual strength `c`: the limit of Eq. 4.7; the `lam` of the data does not matter.
 
     .. math:: \tau = \frac{\delta^2}8\, \frac{\lambda_e^2}{\lambda^2}\,
               \frac{(s_1 + \mu)^2}{(s_1 + \mu)^2 + \alpha(1 + c^2)(s_2 + g_1\mu)}, \qquad
               \delta^2 = \min_{k \ne l} \Big( \frac1{p_k} + \frac1{p_l} \Big),
 
     with :math:`\delta = 2` for two equal classes, the smallest distance of two codes; unequal classes are decided at the best
-    threshold. From Eq. 4.7: as :math:`\lambda \to \infty` both :math:`e(g)^2` and :math:`e(g^2)` become :math:`\lambda_e^2`,
-    while :math:`\tau(g^2) = 1 + c^2`, and the squared margin of white features becomes
-    :math:`\lambda_e^2 (1+\mu)^2/[(1+\mu)^2 + \alpha(1+c^2)(1+\mu)]`. The rate does not depend on how many nodes are labelled,
-    and reaches that of deeper networks only as :math:`\mu/\alpha \to \infty`.
+    threshold.
 
-    Parameters
-    ----------
-    data
-        The data; its `lam` does not matter.
-    c
-        Residual strength.
-    symmetrize
-        Whether the network applies the symmetrized graph.
-
-    Examples
-    --------
     >>> one_layer_rate(CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1), [0.0, 1.0], symmetrize=False).round(4)
     array([0.1667, 0.1   ])
     """
@@ -223,14 +192,9 @@ def _pair(**values: npt.ArrayLike) -> tuple[Array, Array]:
 class HardPhase(NamedTuple):
     r"""Signals :math:`\lambda_s` of a graph without features between which recovery is possible and hard, and where that ends.
 
-    Parameters
-    ----------
-    lam_spinodal
-        Signal from which a state that recovers the classes exists, without labels.
-    lam_transition
-        Signal from which it is the Bayes-optimal one; hard from there to 1.
-    rho_c
-        Fraction of labelled nodes from which there is one state at every signal, with features or without.
+    `lam_spinodal`: signal from which a state that recovers the classes exists, without labels; `lam_transition`: signal from
+    which it is the Bayes-optimal one, hard from there to 1; `rho_c`: fraction of labelled nodes from which there is one state at
+    every signal, with features or without.
     """
 
     lam_spinodal: float
@@ -243,17 +207,9 @@ def hard_phase(classes: int | npt.ArrayLike) -> HardPhase:
 
     The spinodal is the least of them, and at the transition the free entropy (Eq. 8.11) vanishes,
     :math:`\psi(m) = \frac d4 m\,T(m)`; both are 1 where the transition is continuous. The largest :math:`m\,T' - T` is
-    :math:`\frac{\rho_c}{1-\rho_c}`.
+    :math:`\frac{\rho_c}{1-\rho_c}`. `classes` is the number of equal classes, or the fractions of unequal ones: three or more of
+    these take seconds, for five or more the averages have errors of about 1e-5, and :math:`\rho_c` is NaN.
 
-    Parameters
-    ----------
-    classes
-        Number of equal classes, or fractions of unequal ones. Three or more of these have a matrix in place of :math:`m`: the
-        same curve, along its trace (`gcnlimit.theory.ceiling.unequal`). It takes seconds, for five or more its averages have
-        errors of about 1e-5, and :math:`\rho_c` is NaN: with labels, `bayes_optimal` says whether the phase is hard.
-
-    Examples
-    --------
     >>> [round(x, 6) for x in hard_phase(10)]
     [0.875648, 0.884018, 0.016769]
     >>> hard_phase(4)

@@ -1,7 +1,4 @@
-"""The points of a calculation: data and network broadcast together and laid out along one axis.
-
-Answers for estimated models get their standard errors here, from models nearby.
-"""
+"""The points of a calculation, data and network along one axis; and the standard errors of answers for estimated models."""
 
 from __future__ import annotations
 
@@ -66,11 +63,11 @@ class Points(NamedTuple):
         alpha, mu, rho, reg, signal = (
             np.full(shape, column).ravel() for column in (data.alpha, data.mu, data.rho, gcn.reg, signal)
         )
-        operator, filter = SpikedOperator(signal, symmetric), gcn.filter.ravel(shape)
-        network = (gcn.loss, gcn.normalize, gcn.penalty)
+        operator = SpikedOperator(signal, symmetric)
+        network = (gcn.filter.ravel(shape), gcn.loss, gcn.normalize, gcn.penalty)
         laws = (data.classes, data.features, data.degrees)
-        points = cls(alpha, mu, rho, reg, operator, filter, *network, *laws, gcn.normalization)
-        return points if gcn.test_filter is None else points._replace(test_filter=gcn.test_filter.ravel(shape))
+        read = None if gcn.test_filter is None else gcn.test_filter.ravel(shape)
+        return cls(alpha, mu, rho, reg, operator, *network, *laws, gcn.normalization, read)
 
     def checked(self) -> Self:
         """Same points, or a `ParameterError` where the filter is not defined on the spectrum of the operator."""
@@ -97,6 +94,10 @@ class Points(NamedTuple):
         except ParameterError:
             return False
         return True
+
+    def cost(self, filter: Filter) -> npt.NDArray[np.int64]:
+        """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
+        return filter.quadrature_nodes() if self.symmetric else filter.layers(accuracy=1e-18, radius=self.radius)
 
     def units(self, gain: Array) -> Array:
         """Gain of the filter that the weights see: 1 if it is divided out."""
@@ -140,11 +141,10 @@ class Points(NamedTuple):
 
     def take(self, index: npt.NDArray[Any]) -> Self:
         """Points at that index."""
-        alpha, mu, rho, reg = (column[index] for column in self[:4])
+        columns = {name: getattr(self, name)[index] for name in ("alpha", "mu", "rho", "reg", "filter")}
         operator = SpikedOperator(self.signal[index], self.symmetric)
-        columns = {"alpha": alpha, "mu": mu, "rho": rho, "reg": reg, "operator": operator, "filter": self.filter[index]}
         read = None if self.test_filter is None else self.test_filter[index]
-        return self._replace(**columns, test_filter=read)
+        return self._replace(**columns, operator=operator, test_filter=read)
 
     def chunks(self, cost: npt.NDArray[Any], budget: int) -> Iterator[tuple[npt.NDArray[np.intp], Self]]:
         """Points of similar cost together, within a factor of two and at most `budget` units at once; and where they stand."""
@@ -171,11 +171,7 @@ def check_range(data: CSBM, largest: float = _LARGEST) -> None:
 def in_range(
     alpha: npt.ArrayLike, lam: npt.ArrayLike, mu: npt.ArrayLike, rho: npt.ArrayLike, largest: float = _LARGEST
 ) -> npt.NDArray[np.bool_]:
-    """Where `check_range` would pass.
-
-    >>> in_range(4.0, [1.0, 1e60, 1.0], 2.0, [0.1, 0.1, 0.0])
-    array([ True, False, False])
-    """
+    """Where `check_range` would pass."""
     alpha, lam, mu, rho = np.broadcast_arrays(alpha, lam, mu, rho)
     small = (np.abs(lam) <= largest) & (mu <= largest) & (alpha <= largest)
     return np.asarray(small & (alpha >= 1.0 / largest) & (rho >= 1.0 / largest))
@@ -211,8 +207,7 @@ def with_errors(
 
     .. math:: \max_z |\Delta(z)|/|z|, \qquad\text{and at least}\quad \bigl(2\, \langle \Delta(z)^2/|z|^2 \rangle\bigr)^{1/2},
 
-    over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. For small
-    errors the mean is that of linear propagation; for large ones, two errors reach the answers of all these models. The class
+    over models one error and two errors away (`EstimatedCSBM.displaced`), the mean over either of the two circles. The class
     fractions, unless they are `known`, add the root mean square of the change over their posterior
     (`EstimatedCSBM.other_fractions`). The error is infinite where one of the models has no answer, or an error of the model is.
     """

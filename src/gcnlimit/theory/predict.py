@@ -16,7 +16,6 @@ from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
 from gcnlimit.degrees import DegreeLaw
 from gcnlimit.errors import ConvergenceError
-from gcnlimit.filters import Filter
 from gcnlimit.network import GCN, check_problem
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, gathered
@@ -56,26 +55,22 @@ def predict(
 ) -> Prediction:
     r"""Exact performance of a trained network in the large-size limit.
 
-    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`,
-    since the outputs vanish, but their signs do not. At finite regularization self-consistent equations are solved
-    (Eqs. 3.11 to 3.19), for all points together. Under a law of degrees each propensity has its margin, and the accuracy is the
-    mean over them (Eqs. 11.5 to 11.11). With a `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12; at
-    finite regularization on symmetric operators only), and labelled nodes as in training.
+    At infinite regularization the formulas are explicit (Eq. 4.7); the losses are then all :math:`\ell(0)`, since the outputs
+    vanish, but their signs do not. At finite regularization self-consistent equations are solved (Eqs. 3.11 to 3.19), for all
+    points together. Under a law of degrees the accuracy is the mean over the propensities (Eqs. 11.5 to 11.11). With a
+    `test_filter`, test nodes are read through it (Eqs. 10.11 and 10.12), and labelled nodes as in training.
 
     Parameters
     ----------
     data, gcn
         Data and network; array parameters broadcast together, and each field of the answer has their common shape.
-    tol
-        Scaled residual of the self-consistent equations at which a point has converged.
-    max_iterations
-        Iterations after which a point is given up.
+    tol, max_iterations
+        Scaled residual of the equations at which a point has converged, and iterations after which it is given up.
     throw
         Whether to raise an error if a point has no answer: `ConvergenceError`, or `ParameterError` if the filter is not
         defined there. Otherwise the point has NaN or its last numbers, and `status` says why; the others are kept.
     progress
-        Whether to draw a progress bar on standard error (with rich) while equations are solved, batch by batch; by default
-        only if it is a terminal.
+        Whether to draw a progress bar on standard error (with rich), by default only if it is a terminal.
 
     Examples
     --------
@@ -92,7 +87,8 @@ def predict(
     check_problem("predict", data, gcn)
     gcn.require_gain(data)
     tol = tolerance("tol", tol, high=LOOSEST)
-    max_iterations, throw = whole("max_iterations", max_iterations, low=1), flag("throw", throw)
+    max_iterations = whole("max_iterations", max_iterations, low=1)
+    throw = flag("throw", throw)
     progress = progress if progress is None else flag("progress", progress)
     points = Points.of(data, gcn) if throw else Points.unchecked(data, gcn)
     if gcn.test_filter is not None:
@@ -178,18 +174,13 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
     points = points.take(rows)
     train_push(points)  # refuses a loss that does not push outputs towards their labels
     at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
-    cost = np.max([_cost(points, filter) for filter in points.filters], axis=0)
+    cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
         loss, none = np.full(len(where), at_zero), np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
-
-
-def _cost(points: Points, filter: Filter) -> npt.NDArray[np.int64]:
-    """Numbers that describe a filter at each point: nodes on the spectrum, or layers."""
-    return filter.quadrature_nodes() if points.symmetric else filter.layers(accuracy=1e-18, radius=points.radius)
 
 
 def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
@@ -243,23 +234,27 @@ def _self_consistent(
 @np.errstate(all="ignore")  # a point without a solution may have no law of its output
 def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Found:
     """Margins and losses at the solution of some points."""
-    loss, law = node_loss(points), points.degrees
+    loss = node_loss(points)
+    law = points.degrees
     s: Solution | LayerSolution
     if law is None:
         s = solve(points, tol=tol, max_iterations=max_iterations)
-        (lost, train_loss), bias = expected_losses(loss, s.output), offset(points.class_loss, loss, s.output)
+        lost, train_loss = expected_losses(loss, s.output)
+        bias = offset(points.class_loss, loss, s.output)
     else:
         s = kind_by_degree(points).solve(points, None, tol=tol, max_iterations=max_iterations)
-        (lost, train_loss), bias = losses_by_degree(loss, s.output, law.weight), np.zeros(points.size)
+        lost, train_loss = losses_by_degree(loss, s.output, law.weight)
+        bias = np.zeros(points.size)
     mean, variance, v = s.output
     deviation = np.sqrt(variance)
     test, train = mean / deviation, (mean + v * train_push(points)) / deviation
     whole = s if law is None and isinstance(s, Solution) else None
     if whole is not None and points.test_filter is not None:
         read = read_outputs(whole)
-        mean, beyond = read.mean, np.sqrt(read.variance)
-        test, bias = mean / beyond, bias * deviation / beyond
-        lost = loss_elsewhere(loss, mean, beyond, bias)
+        beyond = np.sqrt(read.variance)
+        test = read.mean / beyond
+        bias = bias * deviation / beyond
+        lost = loss_elsewhere(loss, read.mean, beyond, bias)
     status = np.where(_any_nan(test, train), np.maximum(s.status, Status.NOT_CONVERGED), s.status)
     return _Found(rows, test, train, bias, lost, train_loss, status, s.residual, s.iterations, whole)
 
@@ -301,7 +296,7 @@ def _prediction(points: Points, found: list[_Found], shape: tuple[int, ...]) -> 
         weights=weights,
         bias=None if bias is None else scalar_or_array(bias),
         nonzero=None if weights is None else nonzero_weights(points.penalty, points.reg.reshape(shape), weights),
-        sources=tuple(solved) if points.filter.deep or points.size == 1 else (),
+        sources=tuple(solved) if points.filter.deep else (),
     )
     status = column("status")
     return Prediction(

@@ -1,16 +1,10 @@
 r"""Another filter at test than at training, on the training graph and on nodes that join it.
 
-The network is trained through :math:`g` and read through :math:`g'`. At infinite regularization the margins are those of
-`gcnlimit.theory.large_reg`. At a finite one, on a symmetric operator, with :math:`D = 1/(1 + \kappa V_w g^2)` and
-:math:`t = \tau(g'gD)`, the output of a test node is (Eq. 10.12)
-
-.. math::
-    h = F_z(a)\, z_0 + F_\beta(a)\, \beta, \qquad F_z = g'D + b\,gD, \qquad
-    F_\beta = V_w [g'gD - t + b\,(g^2D - \tau(g^2D))], \qquad b = \kappa V_w t/\tau(D) .
-
-A node that joins the graph after the training sees its own input through the first coefficient :math:`c_0` of
-:math:`g' = \sum_k c_k U_k(x/2)` and its neighbours through the shifted filter :math:`k = \sum_{j \ge 1} c_j U_{j-1}(x/2)`
-(Eq. 10.13; on a directed operator Taylor coefficients take the place of :math:`c_k`).
+The network is trained through :math:`g` and read through :math:`g'`: at infinite regularization with the margins of
+`gcnlimit.theory.large_reg`, at a finite one on a symmetric operator (Eq. 10.12). A node that joins the graph after the training
+sees its own input through the first coefficient :math:`c_0` of :math:`g' = \sum_k c_k U_k(x/2)` and its neighbours through the
+shifted filter :math:`k = \sum_{j \ge 1} c_j U_{j-1}(x/2)` (Eq. 10.13; on a directed operator Taylor coefficients take the place
+of :math:`c_k`).
 """
 
 from __future__ import annotations
@@ -69,14 +63,14 @@ def read_outputs(found: Solution) -> Output:
         )
     grids = replace(found.grids, nodes=np.maximum(found.grids.nodes, 2 * filter.quadrature_nodes() + 32))
     law = np.empty((2, points.size))
-    output = _joining_output if points.joining else _second_output
     for rows, equations in grids.blocks(_BLOCK):
         measure = SpikedSemicircle.of(points.signal[rows], equations.tau.size - 1)
         read, size = filter[rows].normalized(measure.x)
         divisor = filter[rows].log_gain(symmetric=True) if points.normalize else 0.0
         own = equations.evaluate(found.state[rows])[0].output.variance
         unit = np.exp(size - divisor) / equations.gain * np.sqrt(found.output.variance[rows] / own)
-        mean, variance = output(equations, found.state[rows], measure, points.signal[rows], read)
+        joining = points.signal[rows] if points.joining else None
+        mean, variance = _output(equations, found.state[rows], measure, read, joining)
         law[:, rows] = unit * mean, unit**2 * variance
     return Output(law[0], law[1], np.zeros(points.size))
 
@@ -85,8 +79,7 @@ def read_outputs(found: Solution) -> Output:
 class BestReadout(Filter):
     r"""Best filter at test given that of the training, on a symmetric operator at infinite regularization (Eq. 10.14).
 
-    With :math:`k = g + \mu e(g)`, :math:`x = \frac{1-\rho}\rho` and :math:`w = 1 + \lambda_e^2 - \lambda_e x`, which vanishes at
-    the outlier, it is :math:`g' = (c_1 k + c_2 g w)/(k^2 + (x g^2 + B)\,w)`. Its parameter is the number of the point.
+    Its parameter is the number of the point.
 
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=1, lam=[1.0, 0.7], mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.4))
@@ -191,9 +184,6 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
     In the bulk by a sine transform; at the outlier it is :math:`g(x)/\lambda_e` less :math:`\lambda_e` times the average of
     :math:`g` over the part of the measure in the bulk.
 
-    >>> one = SpikedSemicircle.of(np.array([1.5]), 12)
-    >>> np.allclose(shifted_filter(one, np.array([1.5]), one.x**2), one.x)  # x^2 = U_2 + U_0
-    True
     """
     n = measure.tau.size - 1
     angle = np.arange(1, n + 1) * (np.pi / (n + 1))
@@ -207,36 +197,34 @@ def shifted_filter(measure: SpikedSemicircle, signal: Array, values: Array) -> A
     return np.concatenate([bulk, atom[:, None]], axis=1)
 
 
-def _second_output(
-    equations: SymmetricEquations, state: Array, measure: SpikedSemicircle, signal: Array, read: Array
+def _output(
+    equations: SymmetricEquations, state: Array, measure: SpikedSemicircle, read: Array, joining: Array | None
 ) -> tuple[Array, Array]:
-    """Mean and variance of a test node's output through another filter (Eq. 10.12)."""
-    pulls, weights = equations.pulls(state), equations.evaluate(state)[0].weights
+    """Mean and variance of the output of a test node through another filter (Eq. 10.12).
+
+    With the signal of the graph, `joining`, of a node that joins it (Eq. 10.13).
+    """
+    pulls = equations.pulls(state)
+    weights = equations.evaluate(state)[0].weights
     g, tau = equations.g, measure.tau
     D = 1.0 / (1.0 + pulls.product[:, None] * g**2)
-    t = (read * g * D) @ tau
-    b = (pulls.product * t / (D @ tau))[:, None]
-    echo = read * g * D + b * (g**2 * D)
-    by_input, by_pull = read * D + b * (g * D), pulls.V_w[:, None] * (echo - (echo @ tau)[:, None])
-    features = np.sqrt(equations.mu) * weights.m
-    mean = features * _e(measure, by_input) + pulls.drive * np.einsum("bn,bn->b", measure.excess, by_pull)
-    labels = features[:, None] * by_input + pulls.drive[:, None] * by_pull
-    along = _e(measure, (labels - _e(measure, labels)[:, None]) ** 2)
-    return mean, along + weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
-
-
-def _joining_output(
-    equations: SymmetricEquations, state: Array, measure: SpikedSemicircle, signal: Array, read: Array
-) -> tuple[Array, Array]:
-    """Mean and variance of the output of a node that joins the graph (Eq. 10.13)."""
-    pulls, weights = equations.pulls(state), equations.evaluate(state)[0].weights
-    first, shifted = read @ measure.tau, shifted_filter(measure, signal, read)
-    D = 1.0 / (1.0 + pulls.product[:, None] * equations.g**2)
-    by_input, by_pull = shifted * D, shifted * D * equations.g * pulls.V_w[:, None]
+    if joining is None:
+        b = (pulls.product * ((read * g * D) @ tau) / (D @ tau))[:, None]
+        echo = read * g * D + b * (g**2 * D)
+        by_input = read * D + b * (g * D)
+        by_pull = pulls.V_w[:, None] * (echo - (echo @ tau)[:, None])
+    else:
+        by_input = shifted_filter(measure, joining, read) * D
+        by_pull = by_input * g * pulls.V_w[:, None]
     features = np.sqrt(equations.mu) * weights.m
     labels = features[:, None] * by_input + pulls.drive[:, None] * by_pull
-    noise = weights.Q * (first**2 + by_input**2 @ measure.tau) + pulls.scatter * (by_pull**2 @ measure.tau)
-    return first * features + signal * _e(measure, labels), _e(measure, labels**2) + noise
+    along = _e(measure, labels)
+    noise = weights.Q * (by_input**2 @ tau) + pulls.scatter * (by_pull**2 @ tau)
+    if joining is None:
+        mean = features * _e(measure, by_input) + pulls.drive * np.einsum("bn,bn->b", measure.excess, by_pull)
+        return mean, _e(measure, (labels - along[:, None]) ** 2) + noise
+    first = read @ tau
+    return first * features + joining * along, _e(measure, labels**2) + noise + weights.Q * first**2
 
 
 def _e(measure: SpikedSemicircle, values: Array) -> Array:

@@ -1,20 +1,8 @@
 r"""Standard deviation of an accuracy over graphs of :math:`N` nodes, and of the difference of two accuracies on the same graphs.
 
 Given its overlaps an output is a uniform direction, so that beyond a corrected binomial term only the margin of the graph at hand
-fluctuates. On the training graph, for networks :math:`a, b` at infinite regularization on a symmetric operator (Eq. 10.22),
-
-.. math::
-    N\,\mathrm{Cov} = \frac{\Phi_2(m_a, m_b; r) - F_a F_b - \phi_a\phi_b r}{1-\rho} - \tfrac12 m_a m_b \phi_a\phi_b r^2
-    + \phi_a\phi_b\, N\,\mathrm{Cov}(m_a, m_b),
-
-:math:`F = \Phi(m)`, :math:`\phi` its derivative, :math:`r` the correlation of the outputs' noise. On a new graph of :math:`N'`
-nodes (Eq. 10.21)
-
-.. math::
-    \mathrm{Var} = \frac1{N'} \big[ F(1-F) - \phi^2 (1 + \tfrac{m^2}2) + \phi^2 V_{graph} \big]
-    + \frac1N\, \phi^2 \big( \frac{\partial m}{\partial \log c} \big)^2 V_c .
-
-At finite regularization, and on a directed training graph, there is a measured rule only; see `scatter`.
+fluctuates: Eq. 10.22 on the training graph, for networks at infinite regularization on a symmetric operator, and Eq. 10.21 on a
+new graph. At finite regularization, and on a directed training graph, there is a measured rule only.
 """
 
 from __future__ import annotations
@@ -60,11 +48,7 @@ class PairedScatter(NamedTuple):
     deviation: float
 
     def graphs(self, sigmas: float = 2.0) -> float:
-        """Return the number of graphs after which the mean difference is that many of its standard errors.
-
-        >>> PairedScatter(difference=0.005, deviation=0.0049).graphs()
-        4.0
-        """
+        """Return the number of graphs after which the mean difference is that many of its standard errors."""
         if self.difference == 0.0:
             return math.inf
         return float(max(1, math.ceil((sigmas * self.deviation / self.difference) ** 2)))
@@ -78,11 +62,9 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     regularization the ratio to the binomial deviation is taken to be that at infinity (measured 0 to 8 % more), on a directed
     training graph that of the symmetric operator whose filter has the same coefficients (measured 4 to 9 % less).
 
-    They are of leading order in :math:`1/N`. Drawn exactly on new graphs at :math:`\lambda_e = 2`, near the pole of a PageRank,
-    accuracies on 600 nodes scatter 10 % more and on 1800 nodes 3 % more; elsewhere less.
+    They are of leading order in :math:`1/N`: at :math:`\lambda_e = 2`, near the pole of a PageRank, accuracies on 600 new nodes
+    scatter 10 % more and on 1800 nodes 3 % more; elsewhere less.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> s = scatter(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.411)), nodes=2000)
     >>> round(s.accuracy, 3), round(s.deviation, 4), round(s.binomial, 4)
@@ -94,7 +76,8 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
     limit = gcn.replaced(reg=math.inf)
     if to is None:
         gcn.require_one_filter("scatter on the training graph")
-        accuracy, count = float(predict(data, gcn).test_accuracy), (1.0 - float(data.rho)) * nodes
+        accuracy = float(predict(data, gcn).test_accuracy)
+        count = (1.0 - float(data.rho)) * nodes
         limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
         F, own, training = float(limits[0]), covariance[0, 0] * (1.0 - data.rho), 0.0
         exact = not finite and data.operator(gcn.symmetrize).symmetric
@@ -132,8 +115,6 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
 
     Both networks are at infinite regularization and apply the same symmetric operator.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> data, gcn = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), gl.GCN(gl.PageRank(0.411))
     >>> pair = paired_scatter(data, gcn, gl.GCN(gl.Diffusion(t=1.488)), nodes=2000)
@@ -148,7 +129,8 @@ def paired_scatter(data: CSBM, gcn: GCN, other: GCN, nodes: int) -> PairedScatte
             raise ParameterError(
                 "paired_scatter has a formula at reg = inf on a symmetric operator; take reg=math.inf and symmetrize=True"
             )
-    nodes, signal = whole("nodes", nodes, low=2), float(data.operator(symmetrize=True).signal)
+    nodes = whole("nodes", nodes, low=2)
+    signal = float(data.operator(symmetrize=True).signal)
     with np.errstate(all="ignore"):  # numbers out of range are refused below
         if _alike(*(laurent(network.filter, signal) for network in (gcn, other))):
             return PairedScatter(0.0, 0.0)

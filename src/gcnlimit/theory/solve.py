@@ -1,11 +1,7 @@
 r"""Finite regularization: from data and network to the solution of the self-consistent equations.
 
-On a symmetric graph the filter enters through its values on the spectrum alone
-(`gcnlimit.theory.finite_reg.symmetric`); on a directed one it is written as a chain of layers
-(`gcnlimit.theory.finite_reg.directed`), but PageRank is closed there (`gcnlimit.theory.finite_reg.pagerank`). Each filter
-is first brought to gain 1, the regularization is measured in units of :math:`\tau(g^2)`, and the solution is followed down
-from a large regularization, where it is explicit. Heterogeneous degrees under the symmetric normalization take the same
-equations with one more number; other normalizations, and directed operators, those of `gcnlimit.theory.degrees.layers`.
+The one place that chooses between the kinds of graphs and filters. Each filter is first brought to gain 1, the regularization is
+measured in units of :math:`\tau(g^2)`, and the solution is followed down from a large one, where it is explicit.
 """
 
 from __future__ import annotations
@@ -13,9 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain
+from gcnlimit.errors import ConvergenceError
+from gcnlimit.filters import Chain, PageRank
+from gcnlimit.results.performance import Status
 from gcnlimit.theory.degrees.solve import LayerSolution
 from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
 from gcnlimit.theory.finite_reg.pagerank import PageRankSolution
@@ -29,11 +28,14 @@ _STRONG = (
 )
 
 
-def kind(points: Points, chain: Chain | None = None) -> type[Solution]:
+Kind = type[SymmetricSolution] | type[DirectedSolution] | type[PageRankSolution]
+
+
+def kind(points: Points, chain: Chain | None = None) -> Kind:
     """How points whose degrees are alike are solved: the one choice between symmetric and directed graphs."""
-    if PageRankSolution.applies(points, chain):
-        return PageRankSolution
-    return SymmetricSolution if points.symmetric else DirectedSolution
+    if points.symmetric:
+        return SymmetricSolution
+    return PageRankSolution if chain is None and type(points.filter) is PageRank else DirectedSolution
 
 
 def kind_by_degree(points: Points) -> type[PropensitySolution | LayerSolution]:
@@ -60,3 +62,12 @@ def solve(points: Points, chain: Chain | None = None, *, tol: float, max_iterati
 def asymptote(points: Points, chain: Chain | None = None) -> tuple[Solution, Array]:
     """Return the explicit solution at a large regularization, and that regularization."""
     return kind(points, chain).asymptote(points, chain)
+
+
+def checked(status: npt.NDArray[np.int64]) -> None:
+    """Raise `ConvergenceError` if the equations of some points have no solution."""
+    failed = int(np.count_nonzero(status != Status.CONVERGED))
+    if failed:
+        raise ConvergenceError(
+            f"the equations did not converge at {failed} of {len(status)} points; take a larger reg or fewer layers"
+        )

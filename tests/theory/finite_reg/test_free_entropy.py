@@ -7,6 +7,7 @@ import pytest
 from problems import WELL_LABELLED
 
 import gcnlimit as gl
+from validation.free_entropy import free_entropy
 
 CASES = [
     gl.GCN(gl.Residual([0.7]), "square", 0.6, symmetrize=False),
@@ -40,8 +41,8 @@ def test_gradient_vanishes_in_every_order_parameter(gcn):
                 there[index] += sign * h
                 if value.ndim == 2 and index[0] != index[1] and not name.endswith("_qh"):
                     there[index[::-1]] += sign * h  # symmetric matrices move as such
-                slopes.append(gl.theory.free_entropy(WELL_LABELLED, gcn, moved(solution, name, there)))
-            scale = abs(gl.theory.free_entropy(WELL_LABELLED, gcn, solution)) / np.abs(value).max()
+                slopes.append(free_entropy(WELL_LABELLED, gcn, moved(solution, name, there)))
+            scale = abs(free_entropy(WELL_LABELLED, gcn, solution)) / np.abs(value).max()
             assert abs(slopes[0] - slopes[1]) / (2 * h) < 1e-5 * scale, (name, index)
 
 
@@ -50,7 +51,7 @@ def test_it_moves_away_from_the_solution(gcn):
     """The gradient does not vanish elsewhere: the previous test can fail."""
     solution = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
     off, V_hat = moved(solution, "Q_w", 1.1 * solution.weights.Q), solution.weights.V_hat
-    up, down = (gl.theory.free_entropy(WELL_LABELLED, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999))
+    up, down = (free_entropy(WELL_LABELLED, gcn, moved(off, "V_hat_w", f * V_hat)) for f in (1.001, 0.999))
     assert (up - down) / (0.002 * V_hat) == pytest.approx(0.05 * solution.weights.Q, rel=1e-3)
 
 
@@ -58,26 +59,6 @@ def test_it_moves_away_from_the_solution(gcn):
 def test_value_is_the_training_objective_and_its_slope_the_training_loss(gcn):
     p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
     energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-    assert gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
-    up, down = (
-        gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5)
-    )
+    assert free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-9)
+    up, down = (free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers, loss_weight=1 + h) for h in (1e-5, -1e-5))
     assert -(up - down) / 2e-5 == pytest.approx(WELL_LABELLED.rho * p.train_loss, rel=1e-6)
-
-
-def test_a_continuous_network_has_it_through_its_series():
-    for t in (0.5, 1.0):
-        gcn = gl.GCN(gl.Diffusion(t), "square", 0.7)
-        p = gl.predict(WELL_LABELLED, gcn, tol=1e-13)
-        energy = WELL_LABELLED.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-        assert gl.theory.free_entropy(WELL_LABELLED, gcn, p.order_parameters.layers) == pytest.approx(-energy, abs=1e-8)
-
-
-def test_refusals():
-    gcn = CASES[0]
-    parameters = gl.predict(WELL_LABELLED, gcn).order_parameters.layers
-    with pytest.raises(gl.ParameterError, match="reg = inf"):
-        gl.theory.free_entropy(WELL_LABELLED, gl.GCN(gcn.filter, symmetrize=False), parameters)
-    for weight in (0.0, -1.0, np.nan, None, "x", [1.0]):
-        with pytest.raises(gl.ParameterError, match="loss_weight"):
-            gl.theory.free_entropy(WELL_LABELLED, gcn, parameters, loss_weight=weight)

@@ -27,6 +27,8 @@ def test_averages_are_those_of_a_large_matrix():
     rng = np.random.default_rng(0)
     y = rng.choice([-1.0, 1.0], n)
     B = np.eye(n) - theta * (lam / n * np.outer(y, y) + rng.standard_normal((n, n)) / np.sqrt(n))
+    gain = (1 - theta**2) ** -0.5  # of the filter, which is divided by it
+    B = B * gain
     W = np.linalg.inv(s * np.eye(n) + B.T @ B)
     U = W @ B.T
     Uy, Wy = U @ y, W @ y

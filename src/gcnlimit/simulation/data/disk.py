@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable
+import json
 from typing import Any
 
 import numpy as np
 
 from gcnlimit._validation import real, whole
 from gcnlimit._values import Array
+from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
-from gcnlimit.degrees import DegreeLaw, Degrees, Gamma, LogNormal, Pareto
+from gcnlimit.degrees import Degrees, Gamma, LogNormal, Pareto
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency
-from gcnlimit.graphs.npz import (
+from gcnlimit.graphs.dataset import (
     Location,
     Stored,
-    assembling,
     field,
     graph_fields,
-    read_arrays,
+    reading,
     stored_csr,
     write_arrays,
 )
@@ -29,7 +28,6 @@ from gcnlimit.simulation.backend import backend_of
 from gcnlimit.simulation.data.features import LARGEST_KEY, StreamedFeatures
 from gcnlimit.simulation.data.observation import (
     Features,
-    Graph,
     Latents,
     Observation,
     check_degree,
@@ -39,69 +37,66 @@ from gcnlimit.simulation.data.observation import (
     check_model,
     feature_levels,
     noise_scale,
-    revealed,
     streamed,
 )
 from gcnlimit.spectrum import Spectrum
 
-_LAWS: dict[str, Callable[..., DegreeLaw]] = {kind.__name__: kind for kind in (Gamma, LogNormal, Pareto, Degrees)}
+_KINDS: dict[str, Any] = {
+    kind.__name__: kind for kind in (CSBM, EstimatedCSBM, Spectrum, Gamma, LogNormal, Pareto, Degrees)
+}
 
 
 def save(observation: Observation, latents: Latents, path: Location) -> None:
-    """Write an instance to one ``.npz`` file; streamed features are kept as their key."""
-    o, data = observation, observation.data
-    fields: dict[str, Any] = {
-        "model": np.array([data.alpha, data.lam, data.mu, data.rho]),
-        "directed": np.array(data.directed),
-        "degree": np.array(np.nan if o.degree is None else o.degree),
-        "train_mask": o.train_mask,
+    """Write an instance to one ``.npz`` file, its model as JSON; streamed features are kept as their key."""
+    X = observation.features
+    fields: dict[str, Any] = graph_fields(observation.graph) | {
+        "model": np.array(json.dumps(_plain(observation.data))),
+        "degree": np.array(observation.degree),
+        "train_mask": observation.train_mask,
         "labels": latents.labels,
         "centroid": latents.centroid,
-    } | _law(data)
+    }
     if latents.theta is not None:
         fields["theta"] = latents.theta
-    A = o.adjacency
-    fields |= {"adjacency": A} if isinstance(A, np.ndarray) else graph_fields(A)
-    if isinstance(data, EstimatedCSBM):
-        fields["model_error"] = np.array([data.lam_error, data.mu_error])
-        fields |= {} if data.counts is None else {"model_counts": np.array(data.counts)}
-    X = o.features
     fields |= {"key": np.array(X.key, np.uint64), "spike": X.spike} if streamed(X) else {"features": X}
     if streamed(X) and X.device != "cpu":
         fields["device"] = np.array("cuda" if X.device.startswith("cuda") else X.device)
     write_arrays(path, fields, compress=False)
 
 
-def _law(data: CSBM) -> Stored:
-    """Classes, spectrum of the features and law of the degrees, where they are not the default."""
-    law = data.features
-    fields: Stored = {}
-    if data.degrees is not None:
-        numbers = [getattr(data.degrees, f.name) for f in dataclasses.fields(data.degrees)]  # type: ignore[arg-type]
-        fields |= {"degrees_law": np.array(type(data.degrees).__name__), "degrees": np.array(numbers)}
-    if not data.classes.two:
-        fields["classes"] = np.array(data.classes.value)
-    if not law.is_white:
-        fields["spectrum"] = np.array([law.variance, law.signal, law.weight])
-    return fields
+def _plain(value: Any) -> Any:
+    """A model, or a part of it, as a dictionary of its kind and its fields; white features are the default."""
+    if isinstance(value, Classes):
+        return value.value
+    if type(value).__name__ not in _KINDS:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+    own = {part.name: getattr(value, part.name) for part in dataclasses.fields(value)}
+    if isinstance(value, CSBM) and value.features.is_white:
+        del own["features"]
+    return {"kind": type(value).__name__} | {name: _plain(part) for name, part in own.items()}
+
+
+def _built(parts: dict[str, Any]) -> Any:
+    """What `_plain` took apart; a law has its numbers in their order."""
+    kind = _KINDS[parts.pop("kind")]
+    return kind(**parts) if issubclass(kind, CSBM) else kind(*parts.values())
 
 
 def load(path: Location) -> tuple[Observation, Latents]:
     """Read an instance that `save` wrote, each field checked as if a user had brought it."""
-    stored = read_arrays(path, "an instance")
-    with assembling(path, "an instance"):
+    with reading(path, "an instance") as stored:
         return _assemble(stored)
 
 
 def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     nodes = stored["train_mask"].size
     mask = check_mask(stored["train_mask"], nodes)
-    model = _model(stored)
-    labels = check_labels(stored["labels"], mask, model.classes)
-    adjacency, degree = _graph(stored, nodes)
-    data = check_model(model, adjacency)
+    adjacency = as_adjacency(stored_csr(stored, "weights", (nodes, nodes)), name="adjacency", loops=True)
+    degree = check_degree(field(stored, "degree").item(), nodes)
+    data = check_model(_model(stored), adjacency)
+    labels = check_labels(stored["labels"], mask, data.classes)
     features = _features(stored, labels, data)
-    seen = Observation(data, degree, adjacency, features, mask, revealed(labels, mask, data.classes))
+    seen = Observation.of(data, degree, adjacency, features, mask, labels)
     directions = data.fractions.size - 1
     centroid = field(stored, "centroid", *(features.shape[1], directions)[: min(directions, 2)])
     unknown = centroid.dtype.kind == "f" and np.isnan(centroid).all()
@@ -110,39 +105,12 @@ def _assemble(stored: Stored) -> tuple[Observation, Latents]:
     return seen, Latents(labels, centroid, theta)
 
 
-def _model(stored: Stored) -> CSBM:
-    parameters = (*field(stored, "model", 4), field(stored, "directed").item())
-    classes = stored.get("classes", np.array(2)).tolist()
-    degrees = _degrees(stored)
-    if "model_error" in stored:
-        lam_error, mu_error = field(stored, "model_error", 2)
-        errors = {"lam_error": lam_error, "mu_error": mu_error, "counts": stored.get("model_counts")}
-        return EstimatedCSBM(*parameters, classes=classes, degrees=degrees, **errors)
-    law = Spectrum(*field(stored, "spectrum", 3, None)) if "spectrum" in stored else None
-    return CSBM(*parameters, classes=classes, features=law, degrees=degrees)
-
-
-def _degrees(stored: Stored) -> DegreeLaw | None:
-    """Law of the degrees, None if they are alike."""
-    if "degrees_law" not in stored:
-        return None
-    name = str(field(stored, "degrees_law").item())
-    if name not in _LAWS or not stored["degrees"].ndim:
-        raise ParameterError(
-            f"degrees_law = {name!r} is not known; it must be one of {', '.join(_LAWS)}, with its numbers"
-        )
-    return _LAWS[name](*stored["degrees"])
-
-
-def _graph(stored: Stored, nodes: int) -> tuple[Graph, float | None]:
-    """Adjacency matrix and mean degree; the degree of a dense Gaussian matrix is NaN in the file."""
-    degree = field(stored, "degree").item()
-    if isinstance(degree, float) and math.isnan(degree):
-        if "adjacency" not in stored:
-            raise ParameterError("degree = nan is not allowed; it must be the mean degree of the graph")
-        return np.asarray(check_features(field(stored, "adjacency", nodes, nodes), nodes, "adjacency"), float), None
-    csr = stored_csr(stored, "weights", (nodes, nodes))
-    return as_adjacency(csr, name="adjacency", loops=True), check_degree(degree, nodes)
+def _model(stored: Stored) -> Any:
+    text = field(stored, "model").item()
+    try:
+        return json.loads(text, object_hook=_built)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise ParameterError(f"model = {text!r} is none: {error}") from None
 
 
 def _features(stored: Stored, labels: Array, data: CSBM) -> Features:

@@ -26,25 +26,11 @@ Weigh = Callable[[slice, Any], Any]
 class StreamedFeatures:
     r"""Features :math:`X = Y U^T + W \mathrm{diag}(s)` (Eq. 1.2) that are never held whole.
 
-    Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by the seed and the
-    number of the tile: the same seed gives the same matrix on one device, in any order, and the same products to the last
-    bit for any number of threads. Nothing but one tile for each thread is held; on a GPU a block of several tiles,
-    as many as its memory allows.
+    Columns come in tiles, and the Gaussian noise :math:`W` of a tile is drawn from a generator keyed by `key`, a 64-bit integer,
+    and the number of the tile: the same key gives the same matrix on one device, in any order, and the same products to the
+    last bit for any number of threads. The `codes` are :math:`Y`, of shape ``(N, k)``, the `spike` is :math:`U`, of shape
+    ``(M, k)``, and `scale` the standard deviation :math:`s` of the noise of each feature, 1 by default.
 
-    Parameters
-    ----------
-    key
-        Seed of the noise, a 64-bit integer.
-    codes, spike
-        :math:`Y`, of shape ``(N, k)``, the codes of the labels (one column :math:`y = \pm 1` for two equal classes), and
-        :math:`U`, of shape ``(M, k)``, the signal of each feature, :math:`\sqrt{\mu/N}\, u`.
-    scale
-        Standard deviation :math:`s` of the noise of each feature; 1 by default.
-    device
-        Where the noise is drawn and multiplied: ``"cpu"``, or a device of PyTorch, whose noise is another.
-
-    Examples
-    --------
     >>> X = StreamedFeatures(key=1, codes=np.ones((100, 1)), spike=np.zeros((70, 1)))
     >>> np.allclose(X.T @ (X @ np.eye(70)), np.asarray(X).T @ np.asarray(X))
     True
@@ -97,19 +83,6 @@ class StreamedFeatures:
         total = self.backend.host(self._pass(None, lambda part, _: weights[part])[1])
         return total.reshape(self.shape[0], *block.shape[1:])
 
-    def one_pass(self, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
-        r"""Weights :math:`w = X^T B` and product :math:`X w`, while each tile is drawn once; arrays of the device.
-
-        `weigh` may change the weights of some features before they multiply; it is called with their slice and their rows of
-        :math:`X^T B`.
-
-        >>> X, B = StreamedFeatures(1, np.ones((50, 1)), np.ones((70, 1))), np.ones((50, 2))
-        >>> w, Xw = X.one_pass(B, lambda part, w: 2 * w)
-        >>> np.allclose(w, 2 * (X.T @ B)), np.allclose(Xw, X @ w)
-        (True, True)
-        """
-        return self._pass(block, weigh or (lambda part, weights: weights))
-
     def _pass(self, block: Any, weigh: Weigh) -> tuple[Any, Any]:
         r"""Weights and their product with :math:`X`, added up in the order of the tiles; no :math:`X^T B` if `block` is None."""
         against = None if block is None else self._against(block)
@@ -123,7 +96,9 @@ class StreamedFeatures:
     def _sums(self, parts: Iterator[tuple[slice, Any, Any]]) -> tuple[Any, Any]:
         """Weights of all features, and the sum of the products with their noise and their signal."""
         codes, spike, _ = self._placed
-        kept, total, along = [], None, 0.0
+        kept = []
+        total = None
+        along = 0.0
         for part, weights, product in parts:
             block_done(-(-(part.stop - part.start) // self.backend.tile))
             kept.append(weights)
@@ -172,12 +147,12 @@ class StreamedFeatures:
         """Answers of a function of the place of `size` features and of their noise, block after block."""
         width = self.shape[1]
         parts = (slice(start, min(start + size, width)) for start in range(0, width, size))
-        return self.backend.ordered_map(lambda part: function(part, self._noise(part)), parts, math.prod(self.shape))
 
-    def _noise(self, part: slice) -> Any:
-        """Noise of some features, from the first of a tile on, one row for each of them."""
-        shape = part.stop - part.start, self.shape[0]
-        return self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype)
+        def one(part: slice) -> R:
+            shape = part.stop - part.start, self.shape[0]
+            return function(part, self.backend.normals(self.key, part.start // self.backend.tile, shape, self.dtype))
+
+        return self.backend.ordered_map(one, parts, math.prod(self.shape))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,15 +172,18 @@ class _Transposed:
 
 
 def one_pass(X: Any, block: Any, weigh: Weigh | None = None) -> tuple[Any, Any]:
-    r"""Weights :math:`w = X^T B`, changed by `weigh` if it is given, and :math:`Xw`; as `StreamedFeatures.one_pass`.
+    r"""Weights :math:`w = X^T B` and product :math:`Xw`; a tile of streamed features is drawn once. Arrays of the device.
 
-    >>> X = np.eye(3)[:, :2]
-    >>> [part.tolist() for part in one_pass(X, np.array([[1.0], [2.0], [3.0]]))]
-    [[[1.0], [2.0]], [[1.0], [2.0], [0.0]]]
+    `weigh` may change the weights before they multiply; it is called with a slice of the features and their rows of
+    :math:`X^T B`.
+
+    >>> X, B = StreamedFeatures(1, np.ones((50, 1)), np.ones((70, 1))), np.ones((50, 2))
+    >>> w, Xw = one_pass(X, B, lambda part, w: 2 * w)
+    >>> np.allclose(w, 2 * (X.T @ B)), np.allclose(Xw, X @ w)
+    (True, True)
     """
+    weigh = weigh or (lambda part, weights: weights)
     if isinstance(X, StreamedFeatures):
-        return X.one_pass(block, weigh)
-    weights = X.T @ block
-    if weigh is not None:
-        weights = weigh(slice(0, X.shape[1]), weights)
+        return X._pass(block, weigh)
+    weights = weigh(slice(0, X.shape[1]), X.T @ block)
     return weights, X @ weights

@@ -15,12 +15,9 @@ from gcnlimit.classes import Classes
 from gcnlimit.csbm import CSBM, EstimatedCSBM
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.check import as_adjacency, is_complete
-from gcnlimit.graphs.dataset import Dataset
-from gcnlimit.graphs.from_labels import from_labels
-from gcnlimit.graphs.npz import Location
+from gcnlimit.graphs.dataset import Dataset, Location
 from gcnlimit.graphs.operator import weight_unit
-from gcnlimit.graphs.packages import to_networkx, to_pyg
-from gcnlimit.graphs.standard import StandardizedGraph
+from gcnlimit.graphs.standard import StandardizedGraph, from_labels
 from gcnlimit.simulation.data import disk
 from gcnlimit.simulation.data.observation import (
     Features,
@@ -33,52 +30,13 @@ from gcnlimit.simulation.data.observation import (
     check_labels,
     check_mask,
     check_model,
-    revealed,
 )
-
-
-def observe(  # noqa: PLR0917
-    adjacency: Any, features: Any, labels: Any, train_mask: Any, data: CSBM | None, degree: float | None
-) -> tuple[Observation, Latents]:
-    """Check the parts of an instance, and separate what is seen from what is hidden; see `Instance.of`."""
-    adjacency = as_adjacency(adjacency, name="adjacency")
-    nodes = adjacency.shape[0]
-    if is_complete(adjacency):
-        raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
-    features = check_features(features, nodes)
-    train_mask = check_mask(_known(labels) if train_mask is None else train_mask, nodes)
-    data = None if data is None else _check_law(check_model(data, adjacency))
-    classes = Classes(2) if data is None else data.classes
-    labels = check_labels(labels, train_mask, classes)
-    if not train_mask.any():
-        raise ParameterError(
-            "train_mask is False everywhere; a network needs labels to train on: label at least one node"
-        )
-    own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
-    degree = own if degree is None else check_degree(degree, nodes)
-    data = estimate(adjacency, features, labels, train_mask) if data is None else data
-    seen = Observation(data, degree, adjacency, features, train_mask, revealed(labels, train_mask, classes))
-    directions = data.fractions.size - 1
-    return seen, Latents(labels, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
-
-
-def _check_law(data: CSBM) -> CSBM:
-    """Refuse correlated features, whose law does not say which column of the user's features has which noise."""
-    if not data.features.is_white:
-        raise ParameterError(
-            "data has correlated features, and which column has which noise is not known; multiply the features by the inverse "
-            "root of their covariance, and leave out features"
-        )
-    return data
 
 
 def estimate(
     adjacency: sparse.csr_array[np.float64], features: npt.NDArray[Any], labels: Array, train_mask: Mask
 ) -> EstimatedCSBM:
-    r"""The model and its standard errors, from the labelled nodes: those of `gcnlimit.estimate`.
-
-    :math:`\alpha` and :math:`\rho` are counted, the signals are those of :func:`gcnlimit.graphs.from_labels.from_labels`; a
-    negative estimate of :math:`\mu` counts as 0.
+    r"""Model of two equal classes with its standard errors, from the labelled nodes; a negative :math:`\mu` counts as 0.
 
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=1.0), nodes=2000, degree=30, seed=0)
@@ -106,24 +64,10 @@ def estimate(
     )
 
 
-def _known(labels: Any) -> Mask:
-    array = plain_array("labels", labels)
-    return ~np.isnan(array) if array.dtype.kind == "f" else np.ones(array.shape, bool)
-
-
 @dataclass(frozen=True, eq=False)
 class Instance(Brief):
-    """One draw of the model, its `observation` apart from its `latents`; `sample` draws it, `of` takes your own graph.
+    """One draw of the model, what a learner sees apart from what it must not see; `of` takes your own graph.
 
-    Parameters
-    ----------
-    observation
-        What a learner sees: graph, features, and the labels of some nodes.
-    latents
-        What it must not see: all labels, and the direction of the features.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=200, degree=20, seed=0)
     >>> i.features.shape, bool((i.observation.train_labels[~i.train_mask] == 0).all())
@@ -148,21 +92,17 @@ class Instance(Brief):
         Parameters
         ----------
         adjacency
-            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph. Self-loops are dropped. Weights are
-            positive, in any unit: the operator divides them by :math:`\sum A_{ij}^2 / \sum A_{ij}`, so that its noise has unit
-            variance and equal weights count as 1; entries given twice add up.
+            Adjacency matrix, symmetric or not: SciPy sparse, dense or a NetworkX graph. Self-loops are dropped, weights are kept.
         features
             Matrix of :math:`N \times M`, best with columns of mean 0 and variance 1; ``float32`` is kept. It is copied.
         labels
-            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes than two equal ones; NaN where
-            it is unknown. Only those of the labelled nodes are observed; the others measure.
+            Label :math:`\pm 1` of every node, or :math:`0 \dots C - 1` if `data` has other classes; NaN where it is unknown.
         train_mask
             Which nodes are labelled: booleans; by default those of known label.
         data
             The model; by default that of `estimate` from the labelled nodes, with standard errors that predictions carry on.
         degree
-            Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, divided as above, over the
-            number of nodes.
+            Mean degree :math:`d` that centres the adjacency; by default the sum of the weights, in their unit, per node.
 
         Examples
         --------
@@ -175,7 +115,32 @@ class Instance(Brief):
         >>> print(f"{p.test_accuracy:.2f} +- {p.standard_error.test_accuracy:.2f}")
         0.97 +- 0.09
         """
-        return Instance(*observe(adjacency, features, labels, train_mask, data, degree))
+        adjacency = as_adjacency(adjacency, name="adjacency")
+        nodes = adjacency.shape[0]
+        if is_complete(adjacency):
+            raise ParameterError(f"adjacency joins all {nodes} nodes alike; it needs a pair without an edge")
+        features = check_features(features, nodes)
+        if train_mask is None:
+            given = plain_array("labels", labels)
+            train_mask = ~np.isnan(given) if given.dtype.kind == "f" else np.ones(given.shape, bool)
+        mask = check_mask(train_mask, nodes)
+        data = None if data is None else check_model(data, adjacency)
+        known = check_labels(labels, mask, Classes(2) if data is None else data.classes)
+        if not mask.any():
+            raise ParameterError(
+                "train_mask is False everywhere; a network needs labels to train on: label at least one node"
+            )
+        own = float(adjacency.data.sum() / weight_unit(adjacency) / nodes)
+        degree = own if degree is None else check_degree(degree, nodes)
+        data = estimate(adjacency, features, known, mask) if data is None else data
+        if not data.features.is_white:
+            raise ParameterError(
+                "data has correlated features, and which column has which noise is not known; multiply the features by the "
+                "inverse root of their covariance, and leave out features"
+            )
+        directions = data.fractions.size - 1
+        latents = Latents(known, np.full((features.shape[1], directions)[: min(directions, 2)], np.nan))
+        return Instance(Observation.of(data, degree, adjacency, features, mask, known), latents)
 
     @property
     def data(self) -> CSBM:
@@ -214,24 +179,16 @@ class Instance(Brief):
     def to_dataset(self) -> Dataset:
         """Data set, its classes 0, 1, ..., its training nodes the one split; self-loops are dropped.
 
+        `gcnlimit.real` writes it to tables, to NetworkX and to PyTorch Geometric.
+
         >>> import gcnlimit as gl
         >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=3), nodes=200, degree=20, seed=0)
         >>> data = i.to_dataset()
         >>> data.nodes, int((data.training() >= 0).sum()), np.unique(data.y).tolist()
         (200, 20, [0, 1, 2])
         """
-        return self._dataset(np.asarray(self.features))
-
-    def to_networkx(self) -> Any:
-        r"""NetworkX graph with ``label``, 0 and 1 for :math:`\pm 1`, and ``train`` on its nodes (needs networkx)."""
-        return to_networkx(self._dataset(None))
-
-    def to_pyg(self) -> Any:
-        r"""PyTorch Geometric ``Data``; labels :math:`\pm 1` become classes 0 and 1 (needs torch and torch_geometric)."""
-        return to_pyg(self.to_dataset())
-
-    def _dataset(self, features: Any) -> Dataset:
-        if isinstance(self.adjacency, np.ndarray):
-            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
-        y, train = self.data.classes.index_of(self.labels), self.train_mask
-        return Dataset(self.adjacency, features, y, train[None], None, (~train & (y >= 0))[None])
+        y = self.data.classes.index_of(self.labels)
+        train = self.train_mask
+        return Dataset(
+            self.observation.graph, np.asarray(self.features), y, train[None], None, (~train & (y >= 0))[None]
+        )

@@ -38,18 +38,15 @@ class Observation(Brief):
     data
         The model.
     degree
-        Mean degree :math:`d` of the graph, weights in their unit (`gcnlimit.graphs.operator.weight_unit`); None if the graph is
-        the Gaussian-equivalent one.
+        Mean degree :math:`d` of the graph, weights in their unit; None if the graph is the Gaussian-equivalent one.
     adjacency
-        SciPy CSR matrix, :math:`A_{ij}` the weight of the edge from :math:`i` to :math:`j`, 1 on a sampled graph; or a dense
-        Gaussian matrix.
+        SciPy CSR matrix, :math:`A_{ij}` the weight of the edge from :math:`i` to :math:`j`; or a dense Gaussian matrix.
     features
         Matrix :math:`X` of :math:`N \times M`, an array or `StreamedFeatures`.
     train_mask
         Which nodes are labelled.
     train_labels
-        Labels of the labelled nodes: :math:`\pm 1`, and 0 on the others, for two equal classes; :math:`0 \dots C - 1`, and NaN
-        on the others, otherwise.
+        Labels of these: :math:`\pm 1`, 0 on others, for two equal classes; else :math:`0 \dots C - 1`, NaN on others.
     """
 
     data: CSBM
@@ -59,10 +56,25 @@ class Observation(Brief):
     train_mask: Mask
     train_labels: Array
 
+    @staticmethod
+    def of(  # noqa: PLR0917
+        data: CSBM, degree: float | None, adjacency: Graph, features: Features, train_mask: Mask, labels: Array
+    ) -> Observation:
+        """Observation of nodes of all `labels`, of which those outside of the mask are hidden."""
+        shown = np.where(train_mask, labels, 0.0 if data.classes.two else np.nan)
+        return Observation(data, degree, adjacency, features, train_mask, shown)
+
     @property
     def nodes(self) -> int:
         """Number of nodes :math:`N`."""
         return int(self.train_mask.size)
+
+    @property
+    def graph(self) -> Any:
+        """Adjacency matrix in CSR form; a Gaussian matrix is refused."""
+        if isinstance(self.adjacency, np.ndarray):
+            raise ParameterError("degree = None gives a Gaussian matrix, not a graph; sample with a degree")
+        return self.adjacency
 
     @property
     def classes(self) -> Classes:
@@ -104,7 +116,8 @@ class Observation(Brief):
 
         The normalization, symmetric by default, counts where the model has heterogeneous degrees.
         """
-        both, given = symmetrize and self.data.directed, normalization or as_normalization("symmetric")
+        both = symmetrize and self.data.directed
+        given = normalization or as_normalization("symmetric")
         key = (both, device, None if self.theta is None else given)
         if key not in self._operators:
             settings = both, not self.data.directed, self.features.dtype, device
@@ -137,8 +150,7 @@ class Observation(Brief):
 class Latents(Brief):
     r"""What a learner must not see: the labels of all nodes, the directions :math:`u` of the features, and propensities.
 
-    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known, such as the
-    labels that the owner of a real graph has yet to find.
+    The directions are one vector for two classes, else :math:`C - 1` columns. NaN stands for what is not known.
     """
 
     labels: Array
@@ -151,15 +163,8 @@ def streamed(features: Features) -> TypeGuard[StreamedFeatures]:
     return isinstance(features, StreamedFeatures)
 
 
-def revealed(labels: Array, train_mask: Mask, classes: Classes) -> Array:
-    """Labels of the labelled nodes, and on the others what stands for an unknown one; see `Observation`."""
-    return np.where(train_mask, labels, 0.0 if classes.two else np.nan)
-
-
 def feature_levels(law: Spectrum, count: int) -> tuple[Array, Array]:
     r"""Variance :math:`\sigma_\nu^2` of the noise of each of `count` features, and its share :math:`\Gamma_\nu` of the signal.
-
-    The levels follow each other, each with its fraction of the features.
 
     >>> from gcnlimit import Spectrum
     >>> feature_levels(Spectrum([0.5, 2.0], weight=[0.75, 0.25]), 4)[0]
@@ -180,16 +185,17 @@ def feature_count(nodes: int, alpha: float) -> int:
     return max(1, math.floor(nodes / alpha + 0.5))
 
 
-def check_features(features: Any, nodes: int, name: str = "features") -> npt.NDArray[Any]:
+def check_features(features: Any, nodes: int) -> npt.NDArray[Any]:
     """Return the features as a new array, ``float32`` or else ``float64``, of finite numbers that can be squared."""
     if features is None:
         raise ParameterError("features = None is not allowed; a network needs a row of features for each node")
-    return dense(as_features(features, nodes, name=name, single=True))
+    return dense(as_features(features, nodes, name="features", single=True))
 
 
 def check_labels(labels: Any, train_mask: Mask, classes: Classes) -> Array:
     r"""Return the labels as floats, :math:`\pm 1` or :math:`0 \dots C - 1`; NaN where unknown, which no labelled node may be."""
-    array, nodes = plain_array("labels", labels), train_mask.size
+    array = plain_array("labels", labels)
+    nodes = train_mask.size
     if array.shape != (nodes,):
         raise ParameterError(f"labels have shape {array.shape}; there must be one for each of the {nodes} nodes")
     allowed = np.array([-1, 1]) if classes.two else np.arange(classes.count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,7 @@ from scipy import sparse
 
 from gcnlimit._values import Array
 from gcnlimit.filters.action import norm
-from gcnlimit.graphs.eigenvalues import largest_eigenvalue
-from gcnlimit.graphs.operator import SparsePlusRankOne, centring
+from gcnlimit.graphs.operator import SparsePlusRankOne, centring, largest_eigenvalue
 from gcnlimit.normalization import Normalization
 from gcnlimit.simulation.backend import Backend, Device, backend_of
 
@@ -108,19 +107,6 @@ class Operator(SparsePlusRankOne):
         edges = np.linspace(0, nodes, count + 1).astype(int)
         return [(int(i), self.matrix[:, i:j].tocsr()) for i, j in itertools.pairwise(edges)]
 
-    @property
-    def _exchanged(self) -> dict[str, Any]:
-        """Vectors of the transpose."""
-        return {"u": self.u, "v": None} if self.v is None else {"u": self.v, "v": self.u}
-
-    @cached_property
-    def T(self) -> Operator:
-        """The transpose."""
-        if self.symmetric:
-            return self
-        matrix = self.matrix.T
-        return replace(self, matrix=matrix if isinstance(matrix, np.ndarray) else matrix.tocsr(), **self._exchanged)
-
     @cached_property
     def radius(self) -> float | None:
         r"""Bound of the spectrum of a symmetric operator, None for one that is not.
@@ -132,7 +118,8 @@ class Operator(SparsePlusRankOne):
     @cached_property
     def growth(self) -> float:
         """Factor by which a random vector grows in the last of 12 products: about the spectral radius, symmetric or not."""
-        v, size = self._random_vector(), 1.0
+        v = self._random_vector()
+        size = 1.0
         for _ in range(12):
             v = self @ (v / size)
             size = norm(v) or 1.0
@@ -158,11 +145,12 @@ class DeviceOperator(Operator):
         out += float(factor) * (self @ block)
 
     @cached_property
-    def T(self) -> Operator:
+    def T(self) -> Self:
         """The transpose."""
         if self.symmetric:
             return self
-        return replace(self, matrix=self.transpose, transpose=self.matrix, **self._exchanged)
+        u, v = (self.u, None) if self.v is None else (self.v, self.u)
+        return replace(self, matrix=self.transpose, transpose=self.matrix, u=u, v=v)
 
     def _random_vector(self) -> Any:
         assert self.backend is not None
@@ -195,7 +183,8 @@ def normalized_operator(  # noqa: PLR0917
     >>> bool(np.abs(a @ np.ones(3)).max() < 1e-12)  # the modularity matrix: rows sum to 0
     True
     """
-    nodes, mean = adjacency.shape[0], float(adjacency.sum()) / adjacency.shape[0]
+    nodes = adjacency.shape[0]
+    mean = float(adjacency.sum()) / nodes
     left, right = (scale[0] for scale in normalization.scales(theta, np.array([signal])))
     unit = 1.0 / np.sqrt(mean * (1.0 - mean / nodes))
     both = symmetrize and not symmetric

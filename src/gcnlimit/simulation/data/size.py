@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -54,14 +53,17 @@ class Size:
         backend_of(device)
         if dtype is None:
             dtype = np.float64 if device == "cpu" else np.float32
-        nodes, dtype = whole("nodes", nodes, low=2, high=10**12), _precision(dtype)
+        nodes = whole("nodes", nodes, low=2, high=10**12)
+        precision: Any = next((kind for kind in LARGEST if kind == dtype), None)
+        if precision is None:
+            raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
         streamed = device != "cpu" if streamed is None else flag("streamed", streamed)
         if degree is None and data.degrees is not None:
             raise ParameterError("degree = None is a dense graph, which has no degrees to vary; give the mean degree")
         if degree is not None:
             degree = check_degree(degree, nodes)  # type: ignore[arg-type]
-        width, directions = nodes / float(np.min(data.alpha)), data.fractions.size - 1
-        return cls(nodes, width, degree, streamed, dtype, device, directions)
+        width = nodes / float(np.min(data.alpha))
+        return cls(nodes, width, degree, streamed, precision, device, data.fractions.size - 1)
 
     def check_signals(self, data: CSBM) -> None:
         """Refuse signals whose graph has no probabilities, or whose numbers cannot be squared."""
@@ -83,21 +85,14 @@ class Size:
     def bytes(self) -> float:
         """Memory that the instance takes while it is drawn."""
         drawn, kept = (DENSE, 8.0) if self.degree is None else (DRAWN, KEPT)
-        return (
-            max(drawn * self.edges, kept * self.edges + self._feature_bytes())
-            + (48.0 + 16.0 * self.directions) * self.nodes
-        )
+        graph = max(drawn * self.edges, kept * self.edges + self._feature_bytes())
+        return graph + (48.0 + 16.0 * self.directions) * self.nodes
 
     def _feature_bytes(self) -> float:
         held = 1.0 + self.features
         if self.streamed:
             held = min(held, (threads() + 1) * backend_of("cpu").tile) if self.device == "cpu" else 0.0
         return held * self.nodes * self.dtype.itemsize + (16.0 + 16.0 * self.directions) * self.features
-
-    @property
-    def tiles(self) -> int:
-        """Number of tiles of streamed features."""
-        return math.ceil(self.features / backend_of(self.device).tile)
 
     def device_bytes(self, points: int) -> float:
         """Memory of one trial on a GPU: the graph while it is sorted, a block of features, the columns of a filter."""
@@ -116,7 +111,8 @@ def training_bytes(size: Size, labelled: float, points: int, rows: bool) -> floa
 
     These are held three times, in the precisions of features, solver and its rough steps, beside two Gram matrices.
     """
-    item, width = size.dtype.itemsize, 1.0 + size.features
+    item = size.dtype.itemsize
+    width = 1.0 + size.features
     operator = size.edges * (24.0 if size.degree is None else 64.0)
     answers = 3.0 * points * size.directions * (size.nodes + width) * item
     if not rows:
@@ -134,46 +130,16 @@ def edge_probabilities(lam: float, nodes: int, degree: float, classes: Classes) 
     array([[0.55, 0.45],
            [0.45, 0.55]])
     """
-    low, high = _allowed_signals(nodes, degree, classes)
+    density = degree / nodes
+    spread = math.sqrt(density * (1.0 - density) / nodes)
+    overlap = np.diag(1.0 / classes.fractions) - 1.0  # of the codes: -1 between two classes
+    largest = float(np.max(overlap))
+    low = -min(density / largest, 1.0 - density) / spread
+    high = min(density, (1.0 - density) / largest) / spread
     if not low * (1.0 + 1e-12) <= lam <= high * (1.0 + 1e-12):
+        remedy = "more nodes" if degree > nodes / 2 else "a larger degree"
         raise ParameterError(
             f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes, where it must be at least {low:.6g} and "
-            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {_enough(lam, nodes, degree, classes)}"
+            f"at most {high:.6g} for the edge probabilities to lie in [0, 1]; take {remedy} or a weaker signal"
         )
-    density = degree / nodes
-    overlap = np.diag(1.0 / classes.fractions) - 1.0
-    return np.clip(density + lam * math.sqrt(density * (1.0 - density) / nodes) * overlap, 0.0, 1.0)
-
-
-def _allowed_signals(nodes: int, degree: float, classes: Classes) -> tuple[float, float]:
-    r"""Bounds of :math:`\lambda`: the codes of two nodes overlap by -1, or by :math:`1/p_k - 1` within a class."""
-    density, largest = degree / nodes, 1.0 / float(np.min(classes.fractions)) - 1.0
-    spread = math.sqrt(density * (1.0 - density) / nodes)
-    return -min(density / largest, 1.0 - density) / spread, min(density, (1.0 - density) / largest) / spread
-
-
-def labelled_count(nodes: int, rho: float) -> int:
-    r"""Number of labelled nodes :math:`\rho N`, rounded."""
-    return math.floor(rho * nodes + 0.5)
-
-
-def _enough(lam: float, nodes: int, degree: float, classes: Classes) -> str:
-    r"""What allows the signal: a degree that solves :math:`\lambda^2 o^2 = d/(1 - d/N)`, or more nodes, or less of it.
-
-    :math:`-o` is the most negative product of a sign of :math:`\lambda` and an overlap of codes.
-    """
-    largest = 1.0 / float(np.min(classes.fractions)) - 1.0
-    weight = abs(lam) * (1.0 if lam > 0.0 else largest)
-    least = 1.0 / (1.0 / weight / weight + 1.0 / nodes)
-    if degree < least <= nodes / 2:
-        low, high = _allowed_signals(nodes, least, classes)
-        if low * (1.0 + 1e-9) <= lam <= high * (1.0 + 1e-9):
-            return f"a degree of at least {least:.4g}"
-    return "more nodes or a weaker signal"
-
-
-def _precision(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    with contextlib.suppress(TypeError):
-        if np.dtype(dtype) in LARGEST:
-            return np.dtype(dtype)
-    raise ParameterError(f"dtype = {dtype!r} is not allowed; it must be float32 or float64")
+    return np.clip(density + lam * spread * overlap, 0.0, 1.0)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
@@ -17,7 +18,7 @@ from gcnlimit.normalization import as_normalization
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation, streamed
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _CERTAIN = 40.0  # score of the true class over the others from which an informed start sets out
 
@@ -26,7 +27,7 @@ def amp(
     instance: Instance | Observation,
     *,
     to: Instance | Observation | None = None,
-    start: Literal["labels", "truth"] = "labels",
+    start: Literal["labels", "truth"] | Inference = "labels",
     max_iterations: int = 200,
     tol: float = 1e-6,
     damping: float = 0.0,
@@ -36,32 +37,28 @@ def amp(
     r"""Approximate message passing: Bayes-optimal inference of the labels, given the parameters of the model.
 
     With :math:`S = A^s/\sqrt N` the symmetrized operator, :math:`\lambda_s` its signal, :math:`\hat Y` the posterior means of the
-    codes and :math:`C_y = \frac1N \sum_i \mathrm{Cov}(y_i)` their mean covariance, it iterates
+    codes and :math:`C_y = \frac1N \sum_i \mathrm{Cov}(y_i)` their mean covariance, it iterates the centroids :math:`\hat u` of
+    Eq. 9.4 and
 
     .. math::
-        \hat u_\nu &= (1 + A_u)^{-1} B_u, \quad A_u = \frac\mu N \hat Y^T \hat Y, \quad
-        B_u = \sqrt{\tfrac\mu N} X^T \hat Y - \mu\, \hat u^{old} C_y, \\
-        B_y &= \lambda_s S \hat Y - \lambda_s^2\, \hat Y^{old} C_y
-               + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M}N \hat Y (1 + A_u)^{-1}, \quad
+        B_y = \lambda_s S \hat Y - \lambda_s^2\, \hat Y^{old} C_y
+              + \sqrt{\tfrac\mu N} X \hat u - \frac{\mu M}N \hat Y (1 + \tfrac\mu N \hat Y^T \hat Y)^{-1}, \quad
         A_y = \frac{\lambda_s^2}N \hat Y^T \hat Y + \frac\mu N \hat u^T \hat u,
 
-    and the posterior of a node, :math:`P(k) \propto p_k \exp(B_y \cdot y_k - \frac12 y_k^T A_y y_k)`: for two equal classes
-    :math:`\hat y = \tanh B_y`. Labelled nodes keep their codes. Features of noise :math:`\sigma_\nu^2` and signal
-    :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their centroids have the prior variance
-    :math:`\Gamma_\nu/\sigma_\nu^2` in place of 1. Under a law of degrees the measured propensities of the nodes weigh the
-    terms of the graph (Eq. 11.16). Only observations enter; the latents of an instance serve to measure the
-    result. Its accuracy in the large-size limit is that of the state evolution, Eqs. 5.1 and 8.8.
+    and the posterior of a node, :math:`P(k) \propto p_k \exp(B_y \cdot y_k - \frac12 y_k^T A_y y_k)`. Labelled nodes keep their
+    codes. Under a law of degrees the measured propensities of the nodes weigh the terms of the graph (Eq. 11.16). Only
+    observations enter. The accuracy in the large-size limit is that of the state evolution, Eqs. 5.1 and 8.8.
 
     Parameters
     ----------
     instance
         An instance, or its observation alone.
     to
-        Another instance whose features have the same class means, drawn by ``sample(..., beside=instance)``. The class means then
-        have one posterior, from the features of both graphs, and the answer is that on `to`: the joint ceiling (Eq. 10.16).
+        Another instance with the same class means, drawn by ``sample(..., beside=instance)``: the features of both give these one
+        posterior, and the answer is that on `to` (Eq. 10.16).
     start
-        ``"labels"`` starts with a little noise on the nodes that are not labelled, as an algorithm must; ``"truth"`` from all
-        latent labels, which reaches the other fixed point of a hard phase.
+        ``"labels"``, with a little noise on other nodes; ``"truth"``, which reaches the other fixed point of a hard phase; or an
+        earlier answer, to go on from.
     max_iterations, tol
         Stop when the root mean square change of :math:`\hat Y`, over one less `damping`, is below `tol`.
     damping
@@ -69,8 +66,7 @@ def amp(
     seed
         Of the small random start.
     device
-        Where to compute: ``"cpu"``, or ``"cuda"`` for a GPU (PyTorch, extra ``gpu``); by default where the features
-        were drawn. An iteration draws streamed features once.
+        Where to compute, as for `fit`. An iteration draws streamed features once.
 
     Examples
     --------
@@ -79,32 +75,27 @@ def amp(
     >>> posterior = gl.amp(gl.sample(data, nodes=2000, degree=30, seed=0))
     >>> bool(abs(posterior.performance.test_accuracy - gl.bayes_optimal(data).test_accuracy) < 0.04)
     True
-    >>> five = gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=5)
-    >>> gl.amp(gl.sample(five, nodes=2000, degree=60, seed=0)).probabilities.shape
-    (2000, 5)
-
-    On another graph, with both at hand:
-
-    >>> home = gl.sample(data, nodes=2000, degree=30, seed=0)
-    >>> other = data.replaced(lam=0.5, rho=0.0)
-    >>> joint = gl.amp(home, to=gl.sample(other, nodes=2000, degree=30, seed=1, beside=home))
-    >>> bool(abs(joint.performance.test_accuracy - gl.bayes_optimal(data, to=other).test_accuracy) < 0.04)
-    True
     """
     for given in (instance,) if to is None else (instance, to):
         check_types("amp", instance=(given, (Instance, Observation)))
-    steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
+    steps = whole("max_iterations", max_iterations, low=1)
+    tol = tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     graphs = [instance] if to is None else _pair(instance, to)
     observations = [graph.observation if isinstance(graph, Instance) else graph for graph in graphs]
     place = observations[0].device(device)
     with backend_of(place).guard(observations[0].nodes), np.errstate(over="ignore", invalid="ignore"):
         iteration = _Iteration(observations, place)
-        iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
-        ended, entropy = iterate(lambda: iteration.step(keep), steps, tol), iteration.free_entropy()
-    scores, features = iteration.split(iteration.prior + iteration.evidence)[-1], iteration.features
+        if isinstance(start, Inference):
+            iteration.go_on(start)
+        else:
+            iteration.evidence = iteration.uninformed(seed) if start == "labels" else _informed(graphs, start)
+        ended = iterate(lambda: iteration.step(keep), steps, tol)
+        entropy = iteration.free_entropy()
+    scores = iteration.split(iteration.prior + iteration.evidence)[-1]
     means = iteration.split(iteration.means())[-1]
-    return Inference.of(graphs[-1], scores, means, features.centroids * features.deviation, ended, entropy)
+    centroid = iteration.features.centroids * iteration.features.deviation
+    return Inference.of(graphs[-1], scores, means, centroid, ended, entropy)
 
 
 def _pair(instance: Instance | Observation, to: Instance | Observation) -> list[Instance | Observation]:
@@ -159,14 +150,22 @@ class _Iteration:
         parts = zip(self.split(1e-2 * noise), self.graphs, strict=True)
         return np.concatenate([part @ graph.codes.T for part, graph in parts])
 
+    def go_on(self, posterior: Inference) -> None:
+        """Take up the state of an earlier answer on one graph."""
+        known = np.isneginf(self.prior)
+        self.evidence = np.log(np.maximum(posterior.probabilities, 1e-300)) - np.where(known, 0.0, self.prior)
+        self.graphs[0].old = posterior.labels.reshape(len(self.prior), -1)
+        self.features.centroids = posterior.centroid.reshape(self.features.centroids.shape) / self.features.deviation
+
     def means(self) -> Array:
         """Posterior means of the codes."""
-        parts = zip(self.split(normalized(self.prior + self.evidence)), self.graphs, strict=True)
+        parts = zip(self.split(softmax(self.prior + self.evidence, axis=1)), self.graphs, strict=True)
         return np.concatenate([marginals @ graph.codes for marginals, graph in parts])
 
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means, over one less `keep`."""
-        marginals, means = normalized(self.prior + self.evidence), self.means()
+        marginals = softmax(self.prior + self.evidence, axis=1)
+        means = self.means()
         parts = zip(self.graphs, self.split(marginals), strict=True)
         new = np.concatenate([graph.field(own) for graph, own in parts]) + self.features.field(marginals)
         self.evidence = (1.0 - keep) * new + keep * self.evidence
@@ -179,7 +178,7 @@ class _Iteration:
     def free_entropy(self) -> float:
         """Bethe free entropy per node: that of nodes in their evidence, of features (Eq. 9.5), and of the graphs."""
         total = self.prior + self.evidence
-        parts = zip(self.graphs, self.split(normalized(total)), strict=True)
+        parts = zip(self.graphs, self.split(softmax(total, axis=1)), strict=True)
         entries = sum(graph.free_entropy(marginals) for graph, marginals in parts)
         nodes = np.sum(np.logaddexp.reduce(total, axis=1))
         return float(nodes + entries + self.features.free_entropy()) / len(total)
@@ -189,16 +188,19 @@ class _GraphMessages:
     """Approximate message passing along the Gaussian entries that stand for a graph."""
 
     def __init__(self, observation: Observation, device: Device) -> None:
-        self.data, self.backend = observation.data, backend_of(device)
+        self.data = observation.data
+        self.backend = backend_of(device)
         self.signal = float(self.data.effective_signal(symmetrize=True))
         self.S = observation.operator(True, device, as_normalization("none"))
-        self.theta, self.dtype = observation.theta, observation.features.dtype
+        self.theta = observation.theta
+        self.dtype = observation.features.dtype
         self.codes = observation.classes.codes
         self.old = np.zeros((observation.nodes, self.codes.shape[1]))
 
     def field(self, marginals: Array) -> Array:
         """Evidence on the classes of the nodes, with the reaction to the means of one step before."""
-        y, square = self.codes, self.signal * self.signal / len(marginals)
+        y = self.codes
+        square = self.signal * self.signal / len(marginals)
         means, second, squares = code_moments(marginals, y, self.theta)
         own = square if self.theta is None else square * self.theta[:, None]
         field = self._neighbours(means) - own * (self.old @ (second - squares))

@@ -1,7 +1,4 @@
-"""Bayes-optimal inference on a sparse graph, by belief propagation.
-
-Pairs of nodes without an edge are many and each says little: they enter by their mean and a reaction term.
-"""
+"""Bayes-optimal inference on a sparse graph, by belief propagation."""
 
 from __future__ import annotations
 
@@ -11,6 +8,7 @@ from typing import Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 
 from gcnlimit._validation import check_types, number, tolerance, whole
 from gcnlimit._values import Array
@@ -19,7 +17,7 @@ from gcnlimit.errors import ParameterError
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.observation import Observation
-from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior, normalized
+from gcnlimit.simulation.infer.inference import FeatureMessages, Inference, iterate, log_prior
 
 _TINY = 1e-300  # least factor of an edge, so that differences of logarithms stay finite
 
@@ -67,16 +65,8 @@ class EdgeMessages:
               W_{km} = r_{kk}\delta_{km} + r (1 - \delta_{km}),
 
     (Eq. 9.2) where :math:`W` are the odds of `Affinity`; two edges between the same nodes, one for each direction, have the
-    squares of these. One step takes time proportional to the number of edges. On a tree the marginals are exact.
-
-    Parameters
-    ----------
-    adjacency
-        Graph of zeros and ones or of positive weights, which count edges.
-    affinity
-        Odds of an edge.
-    directed
-        Whether each direction was observed independently.
+    squares of these. One step takes time proportional to the number of edges. On a tree the marginals are exact. Positive
+    weights of the adjacency count edges; on a `directed` graph each direction was observed independently.
     """
 
     def __init__(self, adjacency: sparse.csr_array[np.float64], affinity: Affinity, directed: bool) -> None:
@@ -108,7 +98,7 @@ class EdgeMessages:
     def step(self, field: Array, keep: float = 0.0) -> Array:
         """Renew the messages, of which a fraction `keep` stays, and return logarithms of the marginals, not normalized."""
         total, factors = self.evidence(field)
-        new = normalized(total.T[:, self.source] - factors[:, self.reverse], axis=0)
+        new = softmax(total.T[:, self.source] - factors[:, self.reverse], axis=0)
         self.messages = new if keep == 0.0 else (1.0 - keep) * new + keep * self.messages
         return total
 
@@ -130,18 +120,8 @@ class AbsentEdges:
 
     with :math:`S = \sum_l \hat y_l`, the second moments :math:`T = \sum_l \langle y_l y_l^T \rangle` and the covariances
     :math:`\Sigma = T - \sum_l \hat y_l \hat y_l^T`. The reaction counts the neighbours too, to which the odds of their edges
-    are relative, and it is these that prevail in its sign. All but the first term vanish as :math:`d/N`.
-
-    Parameters
-    ----------
-    repulsion
-        :math:`\theta` of `Affinity`.
-    observations
-        :math:`c`, 2 on a directed graph, else 1.
-    codes
-        Codes :math:`y_k`, one in each row.
-    weight
-        Propensities of the nodes, a column, by which the pull of a pair is multiplied; 1 if they are alike.
+    are relative, and it is these that prevail in its sign. All but the first term vanish as :math:`d/N`. The `weight` of the
+    nodes, a column of propensities or 1, multiplies the pull of a pair.
     """
 
     repulsion: float
@@ -151,12 +131,13 @@ class AbsentEdges:
 
     def field(self, marginals: Array, old: Array) -> Array:
         """Logarithm of the evidence on each class of each node; `old` are the marginals one step before."""
-        y, theta = self.codes, self.repulsion
-        pull = self.observations * theta
+        y = self.codes
+        pull = self.observations * self.repulsion
         means, second, squares = self._moments(marginals)
         spread = second - squares
-        square = np.sum((y @ (pull * theta * second + pull**2 * spread)) * y, axis=1)
-        first, own = -pull * (y @ np.sum(self.weight * means, axis=0)), self.weight * self.weight
+        square = np.sum((y @ (pull * self.repulsion * second + pull**2 * spread)) * y, axis=1)
+        first = -pull * (y @ np.sum(self.weight * means, axis=0))
+        own = self.weight * self.weight
         return np.asarray(self.weight * first - own * 0.5 * square + own * pull**2 * (old @ y) @ spread @ y.T)
 
     def _moments(self, marginals: Array) -> tuple[Array, Array, Array]:
@@ -185,23 +166,15 @@ def belief_propagation(
 
     :func:`gcnlimit.amp` replaces the edges by Gaussian entries, which needs a large degree; this keeps them, and at a degree
     below about ten it is more accurate. Messages (Eq. 9.2) follow both directions of each edge; absent edges act through their
-    mean (Eq. 9.3), features as in `amp` (Eq. 9.4). An iteration takes time proportional to the number of edges, and to the
-    size of the features. A directed graph observes each pair of nodes twice, and both observations count. Only observations
-    enter; the latents of an instance serve to measure the result. Its accuracy on large graphs is
-    ``bayes_optimal(data, degree=...)``.
+    mean (Eq. 9.3), features as in `amp` (Eq. 9.4). On a directed graph both observations of a pair of nodes count. The accuracy
+    on large graphs is ``bayes_optimal(data, degree=...)``.
 
     Parameters
     ----------
     instance
         An instance, or its observation alone; its graph must be sparse.
-    max_iterations, tol
-        Stop when the root mean square change of the posterior means, over one less `damping`, is below `tol`.
-    damping
-        Fraction of the old messages and centroids kept in each step, in [0, 0.99]; of use where the iteration oscillates.
-    seed
-        Of the small random start.
-    device
-        Where the features are multiplied, as for `amp`; messages along the edges stay with NumPy.
+    max_iterations, tol, damping, seed, device
+        As for `amp`; messages along the edges stay with NumPy.
 
     Examples
     --------
@@ -211,23 +184,25 @@ def belief_propagation(
     True
     """
     check_types("belief_propagation", instance=(instance, (Instance, Observation)))
-    steps, tol = whole("max_iterations", max_iterations, low=1), tolerance("tol", tol)
+    steps = whole("max_iterations", max_iterations, low=1)
+    tol = tolerance("tol", tol)
     keep = number("damping", damping, low=0, high=0.99)
     observation = instance.observation if isinstance(instance, Instance) else instance
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes):
         iteration = _Iteration(observation, seed, place)
-        ended, features = iterate(lambda: iteration.step(keep), steps, tol), iteration.features
-    means, centroid = iteration.marginals @ iteration.codes, features.centroids * features.deviation
-    entropy = iteration.free_entropy()
-    return Inference.of(instance, iteration.logarithms, means, centroid, ended, entropy)
+        ended = iterate(lambda: iteration.step(keep), steps, tol)
+    means = iteration.marginals @ iteration.codes
+    centroid = iteration.features.centroids * iteration.features.deviation  # which the free entropy renews
+    return Inference.of(instance, iteration.logarithms, means, centroid, ended, iteration.free_entropy())
 
 
 class _Iteration:
     """State of the iteration on one observation."""
 
     def __init__(self, observation: Observation, seed: int, device: Device) -> None:
-        data, nodes = observation.data, observation.nodes
+        data = observation.data
+        nodes = observation.nodes
         if observation.degree is None:
             raise ParameterError("degree = None is a dense Gaussian graph, which has no edges; take amp")
         fractions = data.fractions
@@ -239,7 +214,7 @@ class _Iteration:
         self.features = FeatureMessages([observation], device)
         self.prior = log_prior(observation)
         noise = np.random.default_rng(whole("seed", seed, low=0)).standard_normal((nodes, fractions.size))
-        self.marginals = normalized(self.prior + 1e-2 * noise)
+        self.marginals = softmax(self.prior + 1e-2 * noise, axis=1)
         self.old = np.broadcast_to(fractions, self.marginals.shape)
         self.edges.start(self.marginals)
         self.logarithms = self.prior
@@ -252,7 +227,7 @@ class _Iteration:
     def step(self, keep: float) -> float:
         """One step; returns the root mean square change of the posterior means that it would make without damping."""
         self.logarithms = self.edges.step(self.field(keep), keep)
-        new = normalized(self.logarithms)
+        new = softmax(self.logarithms, axis=1)
         if not np.all(np.isfinite(new)):
             raise ParameterError("the messages overflow; take weaker signals lam and mu")
         self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals

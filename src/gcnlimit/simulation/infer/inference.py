@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_softmax, logsumexp
 
 from gcnlimit._values import Array, Brief
@@ -29,14 +28,11 @@ class Inference(Brief):
     Parameters
     ----------
     probabilities
-        Posterior probability of each class, :math:`N \times C`; the largest is the Bayes-optimal classification. For two equal
-        classes the first column is that of :math:`+1`.
+        Posterior probability of each class, :math:`N \times C`; for two equal classes the first column is that of :math:`+1`.
     labels
-        Posterior means :math:`\hat y_i` of the codes of the labels (Eq. 8.1): in :math:`[-1, 1]` for two equal classes, of
-        :math:`C - 1` columns for three classes or more.
+        Posterior means :math:`\hat y_i` of the codes of the labels (Eq. 8.1), of :math:`C - 1` columns for three classes or more.
     log_odds
-        Half of the posterior log-odds: of the first of two classes, :math:`\mathrm{artanh}\, \hat y_i` if they are equal, and of
-        each class, in columns, for more; infinite on labelled nodes.
+        Half of the posterior log-odds of the first of two classes, or of each of more, in columns; infinite on labelled nodes.
     centroid
         Posterior mean :math:`\hat u` of the directions of the features, one column for each of :math:`C - 1` of them.
     status, iterations, change
@@ -45,9 +41,8 @@ class Inference(Brief):
         Accuracies, and losses as cross-entropies in nats, if the latents are known, else None. Without labelled nodes
         classes of equal size can be exchanged, and the best assignment counts.
     free_entropy
-        Logarithm of the probability of graph and features given the labels of the labelled nodes, over that of a graph and
-        features without classes, per node, in Bethe's approximation (Eq. 9.5). Of two states that different starts lead to, the
-        one with the larger is Bayes-optimal; on large graphs it is that of `bayes_optimal` (Eqs. 8.11 and 8.19).
+        Bethe free entropy per node (Eq. 9.5). Of two states that different starts lead to, the one with the larger is
+        Bayes-optimal; on large graphs it is that of `bayes_optimal` (Eqs. 8.11 and 8.19).
     """
 
     probabilities: Array
@@ -109,16 +104,6 @@ def log_prior(observation: Observation) -> Array:
     return prior
 
 
-def normalized(logarithms: npt.NDArray[Any], axis: int = -1) -> Array:
-    """Probabilities along an axis from their logarithms up to a constant.
-
-    >>> normalized(np.log([[1.0, 3.0]]))
-    array([[0.25, 0.75]])
-    """
-    weights = np.exp(logarithms - np.max(logarithms, axis=axis, keepdims=True))
-    return np.asarray(weights / np.sum(weights, axis=axis, keepdims=True))
-
-
 class FeatureMessages:
     r"""Approximate message passing between the centroids of the classes and the nodes.
 
@@ -131,20 +116,13 @@ class FeatureMessages:
         b = \sqrt{\tfrac\mu N} X \hat U - \tfrac{\mu M}N \hat Y V .
 
     Features of noise :math:`\sigma_\nu^2` and signal :math:`\Gamma_\nu` are divided by :math:`\sigma_\nu`, and their
-    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1.
-
-    Several graphs may share the centroids: each has a rate :math:`\mu/N` of its own, and the sums are over all nodes (Eq. 10.16).
-
-    Parameters
-    ----------
-    observations
-        Features and model of each graph, one after the other.
-    device
-        Where to compute.
+    centroids have the prior variance :math:`\gamma_\nu = \Gamma_\nu/\sigma_\nu^2`, the `gain`, in place of 1. The graphs of
+    several `observations` share the centroids: each has its own rate :math:`\mu/N`, and sums are over all nodes (Eq. 10.16).
     """
 
     def __init__(self, observations: Sequence[Observation], device: Device) -> None:
-        self.codes, self.backend = [o.classes.codes for o in observations], backend_of(device)
+        self.codes = [o.classes.codes for o in observations]
+        self.backend = backend_of(device)
         self.rates = [float(o.data.mu) / o.nodes for o in observations]
         self.rate = max(self.rates)
         self.share = [rate / self.rate if self.rate else 1.0 for rate in self.rates]
@@ -152,8 +130,10 @@ class FeatureMessages:
         X = observations[0].features
         if len(observations) > 1:
             X = np.concatenate([np.asarray(o.features) for o in observations])
-        self.X, self.dtype = X if isinstance(X, StreamedFeatures) else self.backend.place(X), X.dtype
-        (nodes, width), directions = X.shape, self.codes[0].shape[1]
+        self.X = X if isinstance(X, StreamedFeatures) else self.backend.place(X)
+        self.dtype = X.dtype
+        nodes, width = X.shape
+        directions = self.codes[0].shape[1]
         variance, signal = feature_levels(observations[0].data.features, width)
         self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
         self.centroids = np.zeros((width, directions))  # over the noise of their features
@@ -216,8 +196,10 @@ def _half_log_odds(logs: Array) -> Array:
 
 def _measured(instance: Instance, logs: Array) -> Performance:
     """Performance of a posterior, given by its logarithms."""
-    test, classes = measurable(instance), instance.data.classes
-    class_index, prior = classes.index_of(instance.labels)[test], classes.fractions
+    test = measurable(instance)
+    classes = instance.data.classes
+    class_index = classes.index_of(instance.labels)[test]
+    prior = classes.fractions
     scores = logs[test] if instance.train_mask.any() else _renamed(logs[test], class_index, classes)
     hits = hits_of(scores, class_index)
     right = float(np.mean(hits)) if hits.size else math.nan

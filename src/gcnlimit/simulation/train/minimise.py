@@ -1,7 +1,7 @@
 r"""Weights that minimize the loss on given training rows, for any classes.
 
 Equal classes need no bias. Unequal classes have one that is not regularized, as in the theory (Eqs. 8.13 and 8.14): with the
-square loss it is the mean of the targets less that of the outputs, with a loss of the margin one monotone equation.
+square loss it is the mean of the targets less that of the outputs, with other losses the root of a monotone function.
 
 Any other penalty than squared weights is trained by the alternating direction method of multipliers: minimize
 :math:`\sum_i \ell(z_i) + r \sum_\nu \gamma(w_\nu)` subject to :math:`z = Zw`, each function by its proximal operator, then a
@@ -10,7 +10,7 @@ projection onto the constraint, one linear system that is factorized once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,45 +23,13 @@ from gcnlimit._values import Array
 from gcnlimit.classes import Classes, Indices
 from gcnlimit.errors import ConvergenceError, ParameterError
 from gcnlimit.losses import Loss
-from gcnlimit.losses.base import Form, resting_bias
+from gcnlimit.losses.base import Form
 from gcnlimit.penalties import Penalty
-from gcnlimit.simulation.train.smooth import Slopes, cross_entropy, descend
+from gcnlimit.simulation.train.descent import CrossEntropy, Descent, descent, driven
 from gcnlimit.simulation.train.solvers import TrainingRows
 
-
-def balancing_bias(loss: Loss, class_index: Indices) -> float:
-    r"""Bias :math:`b` that minimizes the sum of :math:`\ell(\pm b)` over nodes without any other output.
-
-    >>> from gcnlimit import Logistic
-    >>> round(balancing_bias(Logistic(), np.array([0, 1, 1, 1])), 8)  # minus the logarithm of 3
-    -1.09861229
-    """
-    first = float(np.mean(class_index == 0))
-    return resting_bias(loss, first) if 0.0 < first < 1.0 else float(np.copysign(np.inf, first - 0.5))
-
-
-def decreasing_root(function: Callable[[float], float]) -> float:
-    """Root of a decreasing function of one number, near 0."""
-    value = function(0.0)
-    if value == 0.0:
-        return 0.0
-    near, far = 0.0, float(np.copysign(1.0, value))
-    while value * function(far) > 0.0:
-        near, far = far, 2.0 * far
-        if abs(far) > 1e6:
-            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
-    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
-
-
-def best_bias(slopes: Slopes, outputs: Array) -> float:
-    """Bias at which the pulls of a smooth loss on outputs sum to 0.
-
-    >>> from gcnlimit import Logistic
-    >>> from gcnlimit.simulation.train.smooth import of_margins
-    >>> round(best_bias(of_margins(Logistic(), np.array([[1.0], [-1.0]])), np.array([[3.0], [1.0]])), 9)
-    -2.0
-    """
-    return decreasing_root(lambda bias: float(np.sum(slopes.pull(outputs + bias))))
+_FEW = 100  # steps of a descent of two classes, above which Newton's method is cheaper
+_MANY = 10_000  # steps of one of more classes, which have no other solver
 
 
 class Minimum(NamedTuple):
@@ -98,18 +66,14 @@ class Training:
         """Train at each `reg`, to the tolerance of `gcnlimit.fit`."""
         if self.loss.form is Form.CODES:
             return self._ridge(reg, tol)
-        count = self.classes.count
         if not self.loss.on(self.classes).solved:
             raise ParameterError(
                 f"loss = {self.loss!r} is a function of a margin of two classes, got classes = {self.classes}; take "
                 "loss='softmax' or 'square', or reg=math.inf"
             )
-        if self.biased and np.unique(self.class_index).size < count:
-            raise ParameterError(
-                "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
-                "loss='square'"
-            )
-        return self._binary(reg, tol) if count == 2 else self._softmax(reg, tol)
+        entropy = CrossEntropy.of(self.loss, self.class_index, self.classes)
+        found = None if entropy is None else self._descend(entropy, reg, tol)
+        return self._binary(reg, tol) if found is None else found
 
     def _ridge(self, reg: Array, tol: float) -> Minimum:
         """Square loss: each column of the targets by itself, around the means if there is a bias."""
@@ -121,33 +85,29 @@ class Training:
         weights = np.stack(columns, axis=-1)
         return Minimum(weights, target - row @ weights, np.zeros(reg.size))
 
-    def _softmax(self, reg: Array, tol: float) -> Minimum:
-        """Cross-entropy; each regularization starts where the last ended. A free bias is the weight of a feature that is 1."""
-        slopes = cross_entropy(self.class_index, self.classes.one_hot_basis)
-        width = self.F.shape[1]
-        F = np.column_stack([self.F, np.ones(len(self.F))]) if self.biased else self.F
-        decays = (np.arange(F.shape[1]) < width)[:, None]
-        found = self._empty(reg.size, self.classes.count - 1)
-        x = np.zeros((F.shape[1], self.classes.count - 1))
-        for place in _from_strongest(reg):
-            # At weak regularization a small gradient leaves a large gap: a second descent, in double, goes on from there.
-            for dtype, goal in ((np.float32, tol), (np.float64, 1e-3 * tol)):
-                last, settled = descend(F, slopes.pull, reg[place] * decays, x, goal, _STEPS, dtype)
-                x = last.weights
-                found.gap[place] = last.gap(slopes.value(last.outputs), reg[place] * decays)
-                if settled and found.gap[place] <= tol:
-                    break
-            found.weights[place] = x[:width]
-            if self.biased:
-                found.bias[place] = x[width]
-            _check_gap(float(found.gap[place]), float(reg[place]), tol)
+    def _descend(self, entropy: CrossEntropy, reg: Array, tol: float) -> Minimum | None:
+        """Cross-entropy, each regularization from where the last ended; None for two classes if one takes many steps."""
+        two = self.classes.count == 2
+        shape = self.class_index.size, self.classes.count - 1
+        found = self._empty(reg.size)
+        last: Descent | None = None
+        for place in np.argsort(-reg):
+            solver = descent(entropy, float(reg[place]), shape, tol, _FEW if two else _MANY, last)
+            last, settled = driven(solver, lambda block: np.asarray(self.F @ (self.F.T @ block)))
+            if two and not settled:
+                return None
+            found.weights[place] = self.F.T @ last.beta
+            found.bias[place] = entropy.bias(last.outputs)
+            found.gap[place] = last.gap
+            _check_gap(last.gap, float(reg[place]), tol)
         return found
 
     def _binary(self, reg: Array, tol: float) -> Minimum:
         """A loss of the margin; each regularization starts where the last ended."""
-        rows = TrainingRows(self._signs[:, None] * self.F)
-        found, start = self._empty(reg.size, 1), None
-        for place in _from_strongest(reg):
+        rows = TrainingRows(self.signed)
+        found = self._empty(reg.size)
+        start = None
+        for place in np.argsort(-reg):
             try:
                 if self.biased:
                     found.bias[place], start = self._balanced(rows, float(reg[place]), start, tol)
@@ -166,22 +126,37 @@ class Training:
             last[0] = rows.solve(self._shifted(bias), reg, last[0], tol)[-1]
             return float(self._signs @ last[0])
 
-        return decreasing_root(excess), last[0]
+        return _decreasing_root(excess), last[0]
 
     @property
     def _signs(self) -> Array:
         return np.where(self.class_index == 0, 1.0, -1.0)
 
+    @property
+    def signed(self) -> Array:
+        """Rows of two classes, each times the sign of its node."""
+        return self._signs[:, None] * self.F
+
     def _shifted(self, bias: float) -> Shifted:
         return Shifted(self.loss, self._signs * bias)
 
-    def _empty(self, count: int, directions: int) -> Minimum:
+    def _empty(self, count: int) -> Minimum:
+        directions = self.classes.count - 1
         shape = (count, self.F.shape[1], directions)
         return Minimum(np.empty(shape), np.zeros((count, directions)), np.full(count, np.nan))
 
 
-def _from_strongest(reg: Array) -> Iterator[int]:
-    return iter(np.argsort(-reg).tolist())
+def _decreasing_root(function: Callable[[float], float]) -> float:
+    """Root of a decreasing function of one number, near 0."""
+    value = function(0.0)
+    if value == 0.0:
+        return 0.0
+    near, far = 0.0, float(np.copysign(1.0, value))
+    while value * function(far) > 0.0:
+        near, far = far, 2.0 * far
+        if abs(far) > 1e6:
+            raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
+    return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))
 
 
 def _check_gap(gap: float, reg: float, tol: float) -> None:
@@ -211,7 +186,6 @@ class Shifted(Loss):
         return self.loss.prox_derivative(np.asarray(omega, float) + self.shift, v)
 
 
-_STEPS = 1000  # of one correction of a descent
 _MOST = 20_000  # iterations of the splitting
 _RELAXATION = 1.6
 _CHECK = 25  # iterations between two looks at the residual

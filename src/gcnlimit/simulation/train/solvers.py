@@ -8,96 +8,18 @@ and primal, with :math:`Z^TZ`, otherwise. Both use the same dual variables :math
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, eigh_tridiagonal
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.simulation.train.smooth import descend, of_margins
+from gcnlimit.simulation.train.descent import ROUNDING, driven, krylov
 
 TOLERANCE = 1e-10
 """Optimality at which the training stops by default; see `gcnlimit.fit`."""
-STEPS = 100  # of one correction of a descent; with more, a Gram matrix is cheaper
-_ROUNDING = float(np.finfo(float).eps)
-
-
-class KrylovSpace:
-    r"""Solutions of :math:`(G + r)x = b` for many shifts `r`, from the powers :math:`G^k b`, grown by one product at a time.
-
-    Lanczos' method: in the orthonormal basis :math:`V` of the powers, the matrix is tridiagonal, :math:`T`, for every shift, and
-    :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is :math:`|b| \prod_{j \le k} \beta_j/d_j`, with
-    :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of :math:`T + r`; the smallest shift is the slowest.
-    """
-
-    def __init__(self, b: Array, r: Array, tol: float) -> None:
-        self.size, self.shifts, self.tol = float(np.linalg.norm(b)), r, tol
-        self.basis = np.empty((8, b.size))
-        self.basis[0] = b / self.size
-        self.diagonal: list[float] = []
-        self.beside = [0.0]
-        self.residual, self.pivot, self.smallest = 1.0, np.inf, float(np.min(r))
-
-    @property
-    def here(self) -> Array:
-        """Vector whose product with :math:`G` is wanted next."""
-        return np.asarray(self.basis[len(self.diagonal)])
-
-    @property
-    def done(self) -> bool:
-        """Whether the residual is below half the tolerance."""
-        return self.residual <= 0.5 * self.tol
-
-    def take(self, product: Array) -> None:
-        """Go one step, given the product with the vector `here`."""
-        V = self.basis[: len(self.diagonal) + 1]
-        overlap = V @ product
-        rest = product - overlap @ V
-        rest -= (V @ rest) @ V
-        self.diagonal.append(float(overlap[-1]))
-        whole = self.diagonal[-1] + self.smallest
-        # a pivot that rounding cancels is as large as its rounding; the true residual decides whether that was enough
-        self.pivot = (whole - self.beside[-1] * (self.beside[-1] / self.pivot)) or _ROUNDING * whole
-        self.beside.append(float(np.linalg.norm(rest)))
-        self.residual *= self.beside[-1] / abs(self.pivot)
-        if self.done:
-            return
-        if len(V) == len(self.basis):
-            self.basis = np.concatenate([self.basis, np.empty_like(self.basis)])
-        self.basis[len(V)] = rest / self.beside[-1]
-
-    def solutions(self) -> Array:
-        """One row for each shift."""
-        steps = len(self.diagonal)
-        values, vectors = eigh_tridiagonal(self.diagonal, self.beside[1:steps])
-        parts = vectors[0] / (values + self.shifts[:, None]) @ vectors.T
-        return np.asarray(self.size * parts @ self.basis[:steps])
-
-
-def solve_shifted(product: Callable[[Array], Array], b: Array, r: Array, tol: float, steps: int) -> Array | None:
-    r"""Solutions :math:`x`, one row per shift `r`, to residuals of `tol` times :math:`|b|`; None if not converged in `steps`.
-
-    The true residual decides.
-
-    >>> G, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
-    >>> x = solve_shifted(G.__matmul__, np.ones(3), r, tol=1e-12, steps=3)
-    >>> np.allclose(x, 1 / (np.diag(G) + r[:, None]))
-    True
-    """
-    space = KrylovSpace(b, r, tol)
-    for _ in range(steps):
-        space.take(product(space.here))
-        if space.done:
-            break
-    else:
-        return None
-    x = space.solutions()
-    slowest = x[np.argmin(r)]
-    left = np.linalg.norm(product(slowest) + space.smallest * slowest - b)
-    return x if left <= tol * space.size else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,15 +55,23 @@ class TrainingRows:
         """
         targets = np.ones(self.Z.shape[0]) if targets is None else targets
         target = targets if self.dual else targets @ self.Z
-        steps = target.size // 5  # more would cost what a diagonalisation costs
         with np.errstate(over="ignore", invalid="ignore"):
-            solution = solve_shifted(self._product, target, reg, tol, steps)
+            solution = self._in_krylov_space(target, reg, tol)
         if solution is None:
             values, vectors = self._spectrum
-            rounding = _ROUNDING * values.size * values[-1]
+            rounding = ROUNDING * values.size * values[-1]
             lost = (values <= rounding) & (reg[:, None] < rounding)  # a null space, where noise over `reg` would be all
             solution = np.where(lost, 0.0, vectors.T @ target / (np.maximum(values, 0.0) + reg[:, None])) @ vectors.T
         return np.asarray(solution @ self.Z if self.dual else solution)
+
+    def _in_krylov_space(self, target: Array, reg: Array, tol: float) -> Array | None:
+        """Solutions if the true residual of the slowest is small enough, after fewer steps than a diagonalisation costs."""
+        found = driven(krylov(target, reg, tol, target.size // 5), self._product)
+        if found is None:
+            return None
+        slowest = found[np.argmin(reg)]
+        left = np.linalg.norm(self._product(slowest) + np.min(reg) * slowest - target)
+        return found if left <= tol * np.linalg.norm(target) else None
 
     @cached_property
     def _spectrum(self) -> tuple[Array, Array]:
@@ -158,37 +88,28 @@ class TrainingRows:
     ) -> tuple[Array, float, Array]:
         r"""Weights of any convex loss, their duality gap over the objective, and dual variables for a nearby problem to start.
 
-        The logistic loss first descends without a Gram matrix. Newton's method on the optimality condition
-        :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most other problems; where it does not, Douglas-Rachford
-        splitting, which converges from any start, brings it closer. Stops when the duality gap is below `tol`
-        times the objective, or cannot be improved.
+        Newton's method on the optimality condition :math:`z = \mathrm{prox}_{v\ell}(z - vf)` solves most problems; where it does
+        not, Douglas-Rachford splitting, which converges from any start, brings it closer. Stops when the duality gap is below
+        `tol` times the objective, or cannot be improved.
         """
-        if loss.has_descent and (found := self._descend(loss, reg, start, tol)):
-            return found
         problem = _Problem(self, loss, reg)
         f = problem.newton(np.zeros(self.Z.shape[0]) if start is None else start)
-        gap, patience = problem.gap(f), 10
+        gap = problem.gap(f)
+        patience = 10
         while gap > tol and patience:
             f = problem.newton(problem.split(f, steps=50))
             before, gap = gap, problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
         return np.asarray(f @ self.Z / reg), gap, f
 
-    def _descend(self, loss: Loss, reg: float, start: Array | None, tol: float) -> tuple[Array, float, Array] | None:
-        """The same of a smooth loss, in products with the rows alone; None if these are too many."""
-        slopes = of_margins(loss, np.ones(1))
-        first = np.zeros(self.Z.shape[1]) if start is None else start @ self.Z / reg
-        found, settled = descend(self.Z, slopes.pull, reg, first[:, None], tol, STEPS)
-        if not settled:
-            return None
-        return found.weights[:, 0], found.gap(slopes.value(found.outputs), reg), found.pull[:, 0]
-
 
 class _Problem:
     """One loss and regularization on given rows."""
 
     def __init__(self, rows: TrainingRows, loss: Loss, reg: float) -> None:
-        self.rows, self.loss, self.reg = rows, loss, reg
+        self.rows = rows
+        self.loss = loss
+        self.reg = reg
         self.v = max(rows.size / reg, 1e-300)
 
     def margins(self, f: Array) -> Array:
@@ -203,15 +124,14 @@ class _Problem:
         omega = z - self.v * f
         return z - self.loss.prox(omega, self.v), omega
 
-    def feasible(self, f: Array) -> tuple[Array, Array]:
-        r"""Pair :math:`x = \mathrm{prox}(\omega)`, :math:`-\ell'(x)` next to `f`, where Fenchel's inequality is an equality."""
+    def gap(self, f: Array) -> float:
+        r"""Duality gap :math:`\sum_i \ell(z_i) + z_i f_i + \ell^*(-f_i)` over the objective.
+
+        It is that of the pulls at :math:`x = \mathrm{prox}(\omega)`, next to `f`, where Fenchel's inequality is an equality.
+        """
         omega = self.margins(f) - self.v * f
         x = self.loss.prox(omega, self.v)
-        return x, (x - omega) / self.v
-
-    def gap(self, f: Array) -> float:
-        r"""Duality gap :math:`\sum_i \ell(z_i) + z_i f_i + \ell^*(-f_i)` over the objective."""
-        x, f = self.feasible(f)
+        f = (x - omega) / self.v
         z = self.margins(f)
         loss = self.loss.value(z)
         gap = np.sum(loss - self.loss.value(x) + f * (z - x))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +19,9 @@ from gcnlimit.penalties import L2
 from gcnlimit.simulation.backend import Device, backend_of
 from gcnlimit.simulation.data.observation import Observation, streamed
 from gcnlimit.simulation.data.operator import Operator
-from gcnlimit.simulation.train.minimise import Minimum, Training, best_bias, penalized
-from gcnlimit.simulation.train.products import Products, train_by_products
-from gcnlimit.simulation.train.rows import rows_by_filter
-from gcnlimit.simulation.train.smooth import Slopes, at_best_bias, cross_entropy, of_margins
+from gcnlimit.simulation.train.descent import CrossEntropy
+from gcnlimit.simulation.train.minimise import Minimum, Training, penalized
+from gcnlimit.simulation.train.products import Products, rows_by_filter, train_by_products
 from gcnlimit.simulation.train.solvers import TOLERANCE, TrainingRows
 
 
@@ -54,6 +52,7 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
         raise ParameterError("rho is too small: no node is labelled, and a network needs labels to train on")
     if not observation.classes.two:
         gcn.require_l2(f"training on classes = {observation.classes}")
+    _check_classes(observation, gcn)
     gcn.require_gain(observation.data)
     place = observation.device(device)
     with backend_of(place).guard(observation.nodes), np.errstate(all="ignore"):  # infinities are refused at the end
@@ -62,6 +61,16 @@ def train(observation: Observation, gcn: GCN, tol: float = TOLERANCE, device: De
             return trained
         read = read_outputs(observation, gcn, trained.weights, observation.nodes)
         return trained._replace(outputs=np.where(observation.train_mask[:, None], trained.outputs, read))
+
+
+def _check_classes(observation: Observation, gcn: GCN) -> None:
+    """Refuse a free bias that has no minimum, since a class has no labelled node."""
+    free = observation.biased and gcn.loss.form is not Form.CODES and bool(np.isfinite(gcn.reg).any())
+    if free and np.unique(observation.train_class_index).size < observation.classes.count:
+        raise ParameterError(
+            "a class has no labelled node, and the free bias of unequal classes has no minimum; label more nodes, or take "
+            "loss='square'"
+        )
 
 
 def read_outputs(observation: Observation, gcn: GCN, weights: npt.NDArray[Any], nodes: int) -> npt.NDArray[Any]:
@@ -87,11 +96,11 @@ def _train(observation: Observation, gcn: GCN, tol: float, device: Device) -> Tr
         products = Products.of(observation, operator, device)
         codes = _centred_codes(observation)[observation.train_mask]
         check_reg(1.0, gcn.loss, float(np.max(reg * gain**2, where=np.isfinite(reg), initial=0.0)), products.dtype)
-        slopes = _slopes(observation, gcn.loss)
+        entropy = CrossEntropy.of(gcn.loss, observation.train_class_index, observation.classes)
         weights, outputs, signal, gap = train_by_products(
-            products, filters, slopes, reg * gain**2, codes, tol, biased=observation.biased
+            products, filters, entropy, reg * gain**2, codes, tol, biased=observation.biased
         )
-        bias = _biases(observation, gcn.loss, reg, outputs[:, observation.train_mask])
+        bias = _biases(observation, gcn.loss, entropy, reg, outputs[:, observation.train_mask])
     else:
         weights, bias, gap = _through_rows(observation, operator, gcn, gain, tol)
         outputs, signal = _outputs(observation, operator, filters, weights)
@@ -110,49 +119,34 @@ def holds_rows(gcn: GCN, classes: Classes, streamed: bool) -> bool:
 def _trains_by_products(gcn: GCN, classes: Classes) -> bool:
     """Whether products with the features suffice to train, where the training rows are not to be stored."""
     loss = gcn.loss.on(classes)
-    smooth = (loss.form is Form.LOGITS and classes.equal) or (gcn.loss.has_descent and classes.count == 2)
+    smooth = loss.form is Form.LOGITS or (gcn.loss.has_descent and classes.count == 2)
     explicit = bool(np.isinf(gcn.reg).all()) and not loss.is_pinned
     return isinstance(gcn.penalty, L2) and (smooth or loss.form is Form.CODES or explicit)
 
 
-def _slopes(observation: Observation, loss: Loss) -> Slopes | None:
-    """Smooth loss of the labelled nodes; None for the square loss."""
-    if loss.form is Form.CODES:
-        return None
-    if loss.form is Form.LOGITS:
-        return cross_entropy(observation.train_class_index, observation.classes.one_hot_basis)
-    slopes = of_margins(loss, _signs(observation))
-    return at_best_bias(slopes, partial(best_bias, slopes)) if observation.biased else slopes
-
-
-def _signs(observation: Observation) -> Array:
-    """Labels of the labelled nodes of two classes, as a column of signs."""
-    return np.asarray(np.sign(observation.train_codes[observation.train_mask]))
-
-
-def _biases(observation: Observation, loss: Loss, reg: Array, outputs: npt.NDArray[Any]) -> Array:
+def _biases(
+    observation: Observation, loss: Loss, entropy: CrossEntropy | None, reg: Array, outputs: npt.NDArray[Any]
+) -> Array:
     """Free bias of each network, given its outputs on the labelled nodes; 0 for equal classes."""
-    bias = np.zeros((reg.size, outputs.shape[2]))
-    if not observation.biased:
-        return bias
-    bias[:] = _limiting_bias(observation)
-    finite = np.flatnonzero(np.isfinite(reg))
-    if loss.form is Form.CODES:
-        targets = loss.on(observation.classes).targets[observation.train_class_index]
-        bias[finite] = targets.mean(axis=0) - outputs[finite].mean(axis=1)
-    else:
-        slopes = of_margins(loss, _signs(observation))
-        for k in finite:
-            bias[k] = best_bias(slopes, np.asarray(outputs[k], float))
+    bias = np.full((reg.size, outputs.shape[2]), _limiting_bias(observation))
+    for k in np.flatnonzero(np.isfinite(reg)) if observation.biased else ():
+        if entropy is None:
+            targets = loss.on(observation.classes).targets[observation.train_class_index]
+            bias[k] = targets.mean(axis=0) - outputs[k].mean(axis=0)
+        else:
+            bias[k] = entropy.bias(np.asarray(outputs[k], float))
     return bias
 
 
 def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: Array, tol: float) -> Minimum:
     """Weights, bias and gap of each point, from the training rows of its filter."""
-    filters, reg = gcn.filter.ravel(gcn.shape), np.broadcast_to(gcn.reg, gcn.shape).ravel()
+    filters = gcn.filter.ravel(gcn.shape)
+    reg = np.broadcast_to(gcn.reg, gcn.shape).ravel()
     width, directions = observation.features.shape[1], observation.train_codes.shape[1]
     weights = np.empty((reg.size, width, directions), observation.features.dtype)
-    bias, gap, infinite = np.zeros((reg.size, directions)), np.zeros(reg.size), np.isinf(reg)
+    bias = np.zeros((reg.size, directions))
+    gap = np.zeros(reg.size)
+    infinite = np.isinf(reg)
     explicit = infinite & (not gcn.loss.on(observation.classes).is_pinned)
     if explicit.any():
         weights[explicit] = _aligned(observation, operator, filters[explicit])
@@ -160,15 +154,14 @@ def _through_rows(observation: Observation, operator: Operator, gcn: GCN, gain: 
         strong = np.where(infinite[where], _strong(F), 1.0)
         scaled = np.where(infinite[where], strong, reg[where] * gain[where] ** 2)
         check_reg(TrainingRows(F).size, gcn.loss, float(np.max(scaled)), weights.dtype)
+        task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
         if isinstance(gcn.penalty, L2):
-            task = Training(F, observation.train_class_index, observation.classes, gcn.loss)
             weights[where], bias[where], gap[where] = task.minimise(scaled, tol)
             weights[where] *= strong[:, None, None]
         else:
-            signed = _signs(observation) * F
             for k in where:
-                rows, least = signed / gain[k], max(tol, 1e-8)
-                weights[k, :, 0], gap[k] = penalized(rows, gcn.loss, gcn.penalty, float(reg[k]), least)
+                found = penalized(task.signed / gain[k], gcn.loss, gcn.penalty, float(reg[k]), max(tol, 1e-8))
+                weights[k, :, 0], gap[k] = found
     bias[infinite] = _limiting_bias(observation)
     return Minimum(weights, bias, gap)
 
@@ -218,7 +211,8 @@ def _check_outputs(
 
 def _centred_codes(observation: Observation) -> npt.NDArray[Any]:
     """Codes of the labelled nodes; the free bias of unequal classes takes their mean away."""
-    codes, mask = observation.train_codes, observation.train_mask
+    codes = observation.train_codes
+    mask = observation.train_mask
     centred = codes - mask[:, None] * codes[mask].mean(axis=0) if observation.biased else codes
     return np.ascontiguousarray(centred.astype(observation.features.dtype))
 

@@ -20,6 +20,7 @@ from gcnlimit.theory.ceiling.population import Draw, Population, SparseModel
 from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
+_OVERLAP, _ENTROPY = (Draw._fields.index(name) for name in ("overlap", "free_entropy"))
 _NUMBERS = 12.0  # held at once for each node and class
 _EDGE = 3.0  # and for each edge, at most
 _REPLICAS = 8  # independent populations for each of the two starts
@@ -64,11 +65,8 @@ def _require_memory(data: CSBM, degree: float, population: int) -> None:
     """Refuse a population whose messages would not fit."""
     edges = degree * (2.0 if data.directed else 1.0)
     needed = 8.0 * population * (_NUMBERS * data.fractions.size + _EDGE * edges)
-    require(
-        f"a population of {population} nodes at degree {degree:g}",
-        needed,
-        "take a smaller population or leave out degree",
-    )
+    what = f"a population of {population} nodes at degree {degree:g}"
+    require(what, needed, "take a smaller population or leave out degree")
 
 
 def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None) -> BayesPrediction:
@@ -84,13 +82,12 @@ def _ceiling(model: SparseModel, *sizes: int, beside: SparseModel | None = None)
         best = reached = both
     else:
         reached = below
-        entropy = Draw._fields.index("free_entropy")
-        best = above if above.means[:, entropy].mean() > below.means[:, entropy].mean() else below
+        best = above if above.means[:, _ENTROPY].mean() > below.means[:, _ENTROPY].mean() else below
     return BayesPrediction(
         **vars(_prediction(model, best, sweeps)),
         algorithmic=_prediction(model, reached, sweeps),
         hard=best is not reached,
-        free_entropy=float(best.means[:, -1].mean()),
+        free_entropy=float(best.means[:, _ENTROPY].mean()),
     )
 
 
@@ -108,16 +105,16 @@ def _run(  # noqa: PLR0917
         rng = np.random.Generator(np.random.SFC64(stream))  # the fastest
         members = Population(model, population, informed, rng)
         other = None if beside is None else Population(beside, population, informed, rng)
-        for _ in range(sweeps // 2):
-            _teach(members, other)
-            members.sweep()
         seen = []
-        for _ in range(sweeps - sweeps // 2):
+        for sweep in range(sweeps):
             _teach(members, other)
-            seen.append(members.measure())
+            if sweep < sweeps // 2:
+                members.sweep()
+            else:
+                seen.append(members.measure())
         drawn.append(seen)
     values = np.array(drawn)  # population, sweep, field
-    overlap = values[:, :, Draw._fields.index("overlap")]
+    overlap = values[:, :, _OVERLAP]
     half = overlap.shape[1] // 2
     drift = overlap[:, half:].mean(axis=1) - overlap[:, :half].mean(axis=1) if half else np.zeros(1)
     noise = 4.0 * float(np.std(drift, ddof=1)) / math.sqrt(drift.size) if half else 0.0
@@ -135,8 +132,7 @@ def _teach(members: Population, other: Population | None) -> None:
 
 def _differ(below: Array, above: Array) -> bool:
     """Whether the overlaps of two starts differ by more than four standard errors, and noticeably."""
-    column = Draw._fields.index("overlap")
-    first, second = below[:, column], above[:, column]
+    first, second = below[:, _OVERLAP], above[:, _OVERLAP]
     error = math.sqrt((np.var(first, ddof=1) + np.var(second, ddof=1)) / first.size)
     return bool(abs(second.mean() - first.mean()) > max(4.0 * error, _DIFFERENT))
 

@@ -27,13 +27,9 @@ from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.theory.ceiling.state_evolution import Evidence
 
 _TINY = 1e-300  # least factor of an edge, so that its logarithm stays finite
-_HINT = (
-    0.05  # weight of the true class in the start from below, without which no evidence at all would be a fixed point
-)
-
+_HINT = 0.05  # weight of the true class in the start from below: no evidence at all would be a fixed point
 _RUNS = 64  # runs of messages in a class, at least
 _WEAK = 0.25  # least factor of an edge with which messages are drawn in runs
-
 _QUANTILES = 2**14  # of a Poisson number
 
 Indices = npt.NDArray[np.intp]
@@ -44,20 +40,9 @@ Places = npt.NDArray[np.int32]
 class SparseModel:
     r"""One point: the model at a finite mean degree.
 
-    Parameters
-    ----------
-    fractions, codes
-        :math:`p_k` and :math:`y_k`.
-    strength
-        :math:`\varepsilon = \lambda/\sqrt d`, with which :math:`w_{kl} = 1 + \varepsilon\, y_k \cdot y_l`.
-    neighbours
-        Mean number :math:`D` of neighbours, :math:`d`, or :math:`2d` on a directed graph, in whose both directions they are.
-    rho
-        Fraction of labelled nodes.
-    features
-        Evidence of the features, without that of the graph.
-    degrees
-        Law of the propensities; None if all nodes are alike.
+    `strength` is :math:`\varepsilon = \lambda/\sqrt d`, with which :math:`w_{kl} = 1 + \varepsilon\, y_k \cdot y_l`; `neighbours`
+    their mean number :math:`D`, :math:`d`, or :math:`2d` on a directed graph, in whose both directions they are; `features`
+    the evidence without that of the graph.
     """
 
     fractions: Array
@@ -70,12 +55,9 @@ class SparseModel:
 
     @classmethod
     def of(cls, data: CSBM, degree: float) -> Self:
-        """Model of single parameters at that mean degree, or `ParameterError` if the degree cannot carry the signal.
-
-        >>> SparseModel.of(CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), degree=4).neighbours
-        8.0
-        """
-        p, strength = data.fractions, float(data.lam) / math.sqrt(degree)
+        """Model of single parameters at that mean degree, or `ParameterError` if the degree cannot carry the signal."""
+        p = data.fractions
+        strength = float(data.lam) / math.sqrt(degree)
         if min(1.0 - strength, float(np.min(1.0 - strength + strength / p))) < -1e-12:
             raise ParameterError(
                 f"lam = {float(data.lam):g} is not allowed at degree {degree:g}: a probability of an edge would be negative; "
@@ -92,8 +74,7 @@ class SparseModel:
     def feature_entropy(self, overlap: Array) -> float:
         """Free entropy of the features at that overlap (Eq. 9.7)."""
         q = np.maximum(np.linalg.eigvalsh(overlap), 0.0)
-        parts = sum(w * np.sum(a * q / (1.0 + a * q) - np.log1p(a * q)) for a, w in self.features.levels())
-        return 0.5 * float(parts / self.features.alpha[0])
+        return 0.5 * float(np.sum(self.features.free_entropy(q)))
 
     def rates(self) -> Array:
         """Mean number of neighbours of each class, columns, of a node of each class, rows."""
@@ -114,18 +95,9 @@ class Draw(NamedTuple):
 
 
 class Population:
-    """Posteriors of unlabelled nodes: an array of true class, node and class.
+    """Posteriors of unlabelled nodes: an array of true class, node and class; `size` nodes, as many of each class.
 
-    Parameters
-    ----------
-    model
-        The model.
-    size
-        Number of nodes, shared equally between the classes.
-    informed
-        Whether the first posteriors are certain; else they are little more than the fractions of the classes.
-    rng
-        Source of randomness.
+    `informed` says whether the first posteriors are certain; else they are little more than the fractions of the classes.
     """
 
     def __init__(self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator) -> None:
@@ -160,7 +132,8 @@ class Population:
 
     def sweep(self) -> None:
         """Draw the posteriors of new nodes."""
-        theta = self._propensities()
+        law, shape = self.model.degrees, (*self.members.shape[:2], 1)
+        theta = None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
         absent = self._absent() if theta is None else theta * self._absent()
         total = np.log(self.model.fractions) + self._features() + absent + self._present(theta)
         top = np.max(total, axis=2, keepdims=True)
@@ -170,11 +143,6 @@ class Population:
         self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
         scale = top + np.log(size)
         self.logarithms, self.scale = total - scale, scale[..., 0]
-
-    def _propensities(self) -> Array | None:
-        """Propensities of new nodes, None if they are alike."""
-        law, shape = self.model.degrees, (self.model.fractions.size, self.each, 1)
-        return None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
 
     def _in_proportion(self, theta: Array) -> Array:
         """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
@@ -235,12 +203,8 @@ class Population:
         ends = np.append(0, np.cumsum(pieces)[kinds - 1 :: kinds])
         first = np.tile(np.arange(kinds, dtype=np.int32) * self.each, nodes)
         rows = np.repeat(first, pieces.ravel())
-        rows += self._places(rows.size)
+        rows += self.rng.integers(self.each, size=rows.size, dtype=np.int32)
         return sparse.csr_array((np.ones(rows.size), rows, ends), shape=(nodes, kinds * self.each))
-
-    def _places(self, number: int) -> Places:
-        """Random places in a class."""
-        return self.rng.integers(self.each, size=number, dtype=np.int32)
 
     def _edge_term(self) -> float:
         r"""Mean over the nodes of :math:`\frac12 \sum \log(1 + x)` over their edges.
@@ -253,7 +217,12 @@ class Population:
         mean, square = self._moments(y)
         orders = strength * mean @ mean.T
         orders -= 0.5 * strength**2 * np.einsum("kij,lij->kl", square, square)
-        one, other = (self._sent(y, ends) for ends in self._pairs(joint))
+        nodes = len(joint) * self.each
+        places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
+        cells = np.searchsorted(
+            np.cumsum(joint)[:-1], places, side="right"
+        )  # pairs of classes, by their numbers of edges
+        one, other = (self._sent(y, ends) for ends in np.divmod(cells, len(joint)))
         x = strength * np.sum(one * other, axis=1)
         rest = np.log(np.maximum(1.0 + x, _TINY)) - x + 0.5 * x**2
         return 0.5 * float(np.sum(joint * orders) + joint.sum() * np.mean(rest))
@@ -265,16 +234,9 @@ class Population:
         square = (1.0 - rho) / self.each * np.swapaxes(estimates, 1, 2) @ estimates
         return mean, square + rho * y[:, :, None] * y[:, None, :]
 
-    def _pairs(self, joint: Array) -> tuple[Indices, Indices]:
-        """Classes at the ends of as many edges as nodes, in proportion to these numbers of edges."""
-        nodes = joint.shape[0] * self.each
-        places = np.sum(joint) * (np.arange(nodes) + self.rng.random()) / nodes
-        cells = np.searchsorted(np.cumsum(joint)[:-1], places, side="right")
-        return np.divmod(cells, joint.shape[0])
-
     def _sent(self, estimates: Array, classes: Indices) -> Array:
         """Estimates of the codes by random nodes of these classes, certain if the node is labelled."""
-        sent = estimates[classes, self._places(classes.size)]
+        sent = estimates[classes, self.rng.integers(self.each, size=classes.size, dtype=np.int32)]
         labelled = np.flatnonzero(self.rng.random(classes.size) < self.model.rho)
         sent[labelled] = self.model.codes[classes[labelled]]
         return np.asarray(sent)

@@ -1,17 +1,16 @@
 r"""Averages over the posterior of a class, given Gaussian evidence: functions of one number, tabulated.
 
 Evidence on a node of class :math:`k` is :math:`b = m\,y_k + \sqrt m\,z` with the code :math:`y_k` of the class and
-:math:`z \sim \mathcal N(0, 1)` in each of :math:`d = C - 1` directions. The overlap of the posterior mean with the code,
-:math:`T(m)` in each direction, is :math:`\mathbb E\tanh(m + \sqrt m\,z)` for two equal classes; its complement
-:math:`U = 1 - T` is a one-dimensional integral of positive terms for two classes of any sizes,
+:math:`z \sim \mathcal N(0, 1)` in each of :math:`d = C - 1` directions. The overlap of the posterior mean with the code is
+:math:`T(m)` in each direction, and its complement :math:`U = 1 - T` a one-dimensional integral of positive terms for any number
+of equal classes (Eqs. 8.9 and 8.10), and for two of any sizes,
 
 .. math:: U = \frac\Delta2\, e^{-m\Delta^2/8}\; \mathbb E\,\mathrm{sech}\,\tfrac12(L_0 + \Delta\sqrt m\, z), \qquad
-          \Delta^2 = \frac1{p(1-p)}, \quad L_0 = \log\frac p{1-p},
+          \Delta^2 = \frac1{p(1-p)}, \quad L_0 = \log\frac p{1-p} .
 
-and for any number of equal classes (Eqs. 8.9 and 8.10: the largest of Gaussian scores with Gumbel noise is a draw from the
-posterior). Two tables hold it to 1e-14: at small :math:`m` that of :math:`(m - T)/m^2`, which keeps the digits of the deficit
-at a transition, else that of :math:`\log U` less its leading behaviour :math:`-\gamma m - \frac12\log(1 + \gamma m)`,
-:math:`\gamma` an eighth of the smallest squared distance of two codes.
+Two tables hold it to 1e-14: at small :math:`m` that of :math:`(m - T)/m^2`, which keeps the digits of the deficit at a
+transition, else that of :math:`\log U` less :math:`-\gamma m - \frac12\log(1 + \gamma m)`, with :math:`8\gamma` the least squared
+distance of two codes.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.polynomial import chebyshev, hermite_e, legendre
+from scipy.optimize import minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.classes import Classes
@@ -34,6 +34,10 @@ _WIDTH, _PANELS, _DEGREE = 0.47, 13, 14
 _SERIES = 14  # degree of the polynomial below
 _REACH = 9.0  # deviations of a Gaussian that carry all but 1e-18 of it
 _SMOOTH = 0.6  # deviation of a Gaussian below which the Gauss-Hermite rule resolves its sum with a Gumbel variable
+
+_NODE, _WEIGHT = 0.5 * np.array(legendre.leggauss(24))
+_NODE += 0.5
+_HERMITE, _MASS = hermite_e.hermegauss(48)
 
 STEP = 0.15
 """Of the trapezoid rule for a Gaussian plus a Gumbel variable, analytic in a strip of half-width pi/2."""
@@ -52,32 +56,22 @@ def posterior(classes: Classes) -> Posterior:
     """Averages over the posterior of that number of equal classes, or of two classes of these fractions.
 
     >>> m = np.array([0.5, 2.0])
-    >>> posterior(Classes.of(2)).at(m).overlap.round(8)
-    array([0.3501134 , 0.76898178])
     >>> posterior(Classes.of(10)).at(m).overlap.round(8)
     array([0.60021335, 0.98979504])
     """
-    if classes.two:
-        return Posterior.of(_two_classes(0.5), directions=1, curvature=1.0, entropy=np.log(2.0), rate=0.5)
-    if classes.equal:
-        C = float(classes.count)
-        return Posterior.of(
-            _equal_classes(classes.count),
-            directions=classes.count - 1,
-            curvature=2.0 - 0.5 * C,
-            entropy=np.log(C),
-            rate=0.25 * C,
-        )
-    if classes.count > 2:
+    p = classes.fractions
+    entropy = float(-p @ np.log(p))
+    if classes.count == 2:
+        spread = 1.0 / float(np.prod(p))
+        curvature = 1.0 - 0.5 * float(p[1] - p[0]) ** 2 * spread
+        return Posterior.of(_two_classes(float(p[0])), 1, curvature, entropy, rate=0.125 * spread)
+    if not classes.equal:
         raise ParameterError(
             f"classes = {classes} are more than two of unequal sizes, whose order parameter is a matrix; take equal classes, or "
             "two, or bayes_optimal, which solves for it at given signals"
         )
-    p, other = classes.fractions
-    spread = 1.0 / (p * other)
-    entropy = -p * np.log(p) - other * np.log(other)
-    curvature = 1.0 - 0.5 * (other - p) ** 2 * spread
-    return Posterior.of(_two_classes(p), directions=1, curvature=curvature, entropy=entropy, rate=0.125 * spread)
+    C = classes.count
+    return Posterior.of(_equal_classes(C), C - 1, curvature=2.0 - 0.5 * C, entropy=entropy, rate=0.25 * C)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +92,7 @@ class Posterior:
 
     @classmethod
     def of(
-        cls, missing: Callable[[Array], Array], *, directions: int, curvature: float, entropy: float, rate: float
+        cls, missing: Callable[[Array], Array], directions: int, curvature: float, entropy: float, rate: float
     ) -> Self:
         r"""Build the tables from the function `missing`, which is :math:`U` at :math:`s = \gamma m`."""
         near = Panels(0.0, _FROM, _series(missing, curvature, rate))
@@ -135,45 +129,32 @@ class Posterior:
 
         With :math:`\rho/(1-\rho)` above it the state evolution has one fixed point, on every graph and with all features: the
         overlap over :math:`m` then falls, and so does the evidence over the overlap.
-
-        >>> posterior(Classes.of(4)).convexity, round(posterior(Classes.of(10)).convexity, 6)
-        (0.0, 0.017055)
         """
-        if self.curvature >= 0.0:
-            return 0.0
-
-        def convexity(m: Array) -> Array:
-            T = self.at(m)
-            return np.asarray(m * T.slope - T.overlap)
-
-        return self.largest(convexity)[1]
+        return self._largest(lambda m: m * self.at(m).slope - self.at(m).overlap)[1] if self.curvature < 0.0 else 0.0
 
     @cached_property
     def steepness(self) -> tuple[float, float]:
         """Evidence at which :math:`T/m` is largest, and that value; 0 and 1 if :math:`T` is concave."""
-        return self.largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
+        return self._largest(lambda m: self.at(m).overlap / m) if self.curvature < 0.0 else (0.0, 1.0)
 
-    def largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
+    def _largest(self, function: Callable[[Array], Array]) -> tuple[float, float]:
         """Return where a function of the evidence that has one maximum is largest, and its value there."""
-        low, high = np.log(1e-4 / self.rate), np.log(30.0 / self.rate)
-        for _ in range(12):
-            m = np.exp(np.linspace(low, high, 65))
-            best = int(np.argmax(function(m)))
-            low, high = np.log(m[max(best - 1, 0)]), np.log(m[min(best + 1, 64)])
-        return float(m[best]), float(function(m)[best])
+        ends = (np.log(1e-4 / self.rate), np.log(30.0 / self.rate))
+        found = minimize_scalar(
+            lambda x: -float(function(np.exp(x))), bounds=ends, method="bounded", options={"xatol": 1e-9}
+        )
+        return float(np.exp(found.x)), -float(found.fun)
 
     def information(self, m: Array) -> tuple[Array, Array]:
         r"""Free entropy :math:`\psi = \frac d2\int_0^m T` of the evidence, and cross-entropy of the posterior.
 
         The latter is the entropy of the classes less :math:`\frac d2\int_0^m U`, which is :math:`\frac d2\int_m^\infty U`.
-
-        >>> psi, cross_entropy = posterior(Classes.of(10)).information(np.array([0.0, 2.0]))
-        >>> psi.round(7), cross_entropy.round(7)
-        (array([0.       , 6.7152955]), array([2.3025851, 0.0178806]))
         """
-        half, s = 0.5 * self.directions, self.rate * m
+        half = 0.5 * self.directions
+        s = self.rate * m
         is_near = s < _FROM
-        inner, outer = np.where(is_near, m, 0.0), np.where(is_near, _FROM, s)
+        inner = np.where(is_near, m, 0.0)
+        outer = np.where(is_near, _FROM, s)
         rest = self.near_integral.value(self.rate * inner)
         psi = half * inner**2 * (0.5 - inner * (self.curvature / 3.0 + inner * rest))
         left = np.exp(self.far_integral.value(np.log(outer)) - outer) / np.sqrt(1.0 + outer)
@@ -204,19 +185,17 @@ def _series(missing: Callable[[Array], Array], curvature: float, rate: float) ->
 
 def _from_zero(near: Panels) -> Panels:
     r"""Table of :math:`\int_0^1 u^3 P(us)\,du` from that of :math:`P(s)`."""
-    node, weight = _unit_legendre()
     s = 0.5 * _FROM * (1.0 + chebyshev_nodes(_SERIES)[:, None])
-    return Panels(0.0, _FROM, powers((near.value(s * node) @ (weight * node**3))[:, None]))
+    return Panels(0.0, _FROM, powers((near.value(s * _NODE) @ (_WEIGHT * _NODE**3))[:, None]))
 
 
 def _to_infinity(far: Panels, half: float) -> Panels:
     r"""Table of the logarithm of :math:`\frac d{2\gamma}\int_s^\infty U`, like that of :math:`\log U`."""
-    node, weight = _unit_legendre()
 
     def between(low: Array, high: Array) -> Array:
-        x = low[..., None] + (high - low)[..., None] * node
+        x = low[..., None] + (high - low)[..., None] * _NODE
         s = np.exp(x)
-        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ weight * (high - low) * half)
+        return np.asarray((np.exp(far.value(x) - s + x) / np.sqrt(1.0 + s)) @ _WEIGHT * (high - low) * half)
 
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
@@ -224,12 +203,6 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     start, stop = edge[:_PANELS], edge[1 : _PANELS + 1]
     x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
     return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
-
-
-@lru_cache(maxsize=1)
-def _unit_legendre() -> tuple[Array, Array]:
-    node, weight = legendre.leggauss(24)
-    return 0.5 * (1.0 + node), 0.5 * weight
 
 
 def _two_classes(p: float) -> Callable[[Array], Array]:
@@ -287,16 +260,9 @@ def gumbel_tail(y: Array) -> Array:
 def smeared(function: Callable[[Array], Array], y: Array, deviation: float) -> Array:
     """Average of a function over a Gaussian shift, at points a step apart: by a convolution if the Gaussian is wide."""
     if deviation < _SMOOTH:
-        z, weight = _hermite()
-        return np.asarray(function(y[:, None] - deviation * z) @ weight)
+        return np.asarray(function(y[:, None] - deviation * _HERMITE) @ (_MASS / np.sum(_MASS)))
     reach = int(np.ceil((_REACH + 0.5 * deviation) * deviation / STEP))
     shift = np.arange(-reach, reach + 1.0) * STEP
     weight = np.exp(-0.5 * (shift / deviation) ** 2)
     wide = y[0] + np.arange(-reach, y.size + reach) * STEP
     return np.convolve(function(wide), weight / np.sum(weight), "valid")
-
-
-@lru_cache(maxsize=1)
-def _hermite() -> tuple[Array, Array]:
-    z, weight = hermite_e.hermegauss(48)
-    return z, weight / np.sum(weight)

@@ -1,11 +1,7 @@
-r"""Fixed points of the state evolution (Eq. 8.8), and their free entropy (Eq. 8.11).
+"""The state evolution of numbers: evidence, its fixed points (Eq. 8.8), their free entropy (Eq. 8.11), and the ceiling there.
 
-The evidence :math:`M(m)` that a node receives increases with the evidence :math:`m` on the others. For two equal classes it is
-concave and its largest fixed point is the only one of interest; in general it is first convex, then concave, and may have
-two stable fixed points with an unstable one between them.
-
-`Evidence` has its two parts, from graph and features, as functions of the overlap of the other labels (Eqs. 8.8 and 8.18), in
-one direction of the codes; of a matrix, they are taken of its eigenvalues.
+For two equal classes the evidence returned is concave and its largest fixed point is the only one of interest; in general it is
+first convex, then concave, and may have two stable fixed points with an unstable one between them.
 """
 
 from __future__ import annotations
@@ -29,14 +25,10 @@ from gcnlimit.theory.decision import ceiling_prediction
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    r"""Evidence of a batch of points; `graph` is :math:`\lambda_s^2`.
+    r"""Evidence of graph and features in one direction of the codes, of a batch of points; `graph` is :math:`\lambda_s^2`.
 
     What another graph has taught enters by two numbers of each point (Eqs. 10.15 and 10.16): `given`, evidence on a node that
     does not depend on the others, and `known`, :math:`\mu m_y` of that graph, evidence on the class means of the features.
-
-    >>> one = Evidence.of(CSBM(alpha=2.0, lam=1.5, mu=3.0, rho=0.1, directed=False))
-    >>> one.at(np.array([0.5])) == 1.5**2 * 0.5 + 3.0**2 * 0.5 / (1.0 + 3.0 * 0.5) / 2.0
-    array([ True])
     """
 
     alpha: Array
@@ -53,18 +45,13 @@ class Evidence:
         alpha, signal, mu = (np.broadcast_to(p, data.shape).ravel() for p in (data.alpha, signal, data.mu))
         return cls(alpha, np.square(signal), mu, data.features)
 
-    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Self:
+    def take(self, rows: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> Evidence:
         """Evidence of some of the points."""
         given, known = (part if isinstance(part, float) else part[rows] for part in (self.given, self.known))
-        alpha, graph, mu = self.alpha[rows], self.graph[rows], self.mu[rows]
-        return replace(self, alpha=alpha, graph=graph, mu=mu, given=given, known=known)
-
-    def levels(self) -> list[tuple[Array, float]]:
-        r"""Return :math:`\mu\Gamma/\sigma^2` of each level of the features, and the fraction of the features there."""
-        return [(a, w) for a, _, w in self._levels()]
+        return Evidence(self.alpha[rows], self.graph[rows], self.mu[rows], self.features, given, known)
 
     def _levels(self) -> list[tuple[Array, Array | float, float]]:
-        r"""Levels with :math:`\Gamma/\sigma^2` times `known` between their two numbers."""
+        r"""Levels of the features: `mu` times :math:`\Gamma/\sigma^2`, `known` times the same, and fraction of the features."""
         law = self.features
         if law.is_white:
             return [(self.mu, self.known, 1.0)]
@@ -94,13 +81,10 @@ class Evidence:
         return np.asarray(sum(parts) / self.alpha - 0.5 * self.graph * q**2)
 
 
-_SMALL = (
-    0.1  # evidence below which the balance is written with the deficit m - T, which keeps its digits at the transition
-)
+_SMALL = 0.1  # evidence below which the deficit m - T enters the balance, which keeps its digits at the transition
 _STEPS = 400  # of a search for a root: halving the distance from 1 to 1e-120
-_GRID = 16  # evidences at which the steepest rise is first sought
-_STEEP = 0.8  # rise on that grid from which it may exceed 1 between
-_ZOOMS = 8  # grids of half the width around it
+_NOTHING = 1e-100  # evidence to which halving falls where there is none
+_SAME = 1e-9  # relative distance of two fixed points that are one
 _BLOCK = 4096  # points solved together, whose numbers fit in a cache
 
 Rows = npt.NDArray[np.intp]
@@ -131,11 +115,6 @@ class StateEvolution:
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho) T(m)`."""
         return np.asarray(self.rho + (1.0 - self.rho) * self.tables.at(m).overlap)
-
-    def rise(self, m: Array) -> Array:
-        """Derivative :math:`M'(m)` of the evidence returned."""
-        T = self.tables.at(m)
-        return np.asarray(self.evidence.gain(self.rho + (1.0 - self.rho) * T.overlap) * (1.0 - self.rho) * T.slope)
 
     def balance(self, m: Array) -> tuple[Array, Array, Array]:
         r"""Return :math:`m - M(m)`, its derivative, and the rounding error of the former.
@@ -170,20 +149,18 @@ class StateEvolution:
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
         low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
-        best, residual = high.copy(), np.zeros_like(high)
+        residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
-        unlabelled = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity
-        best[unlabelled & ~several] = 0.0
-        rows = np.flatnonzero(~unlabelled & ~several & np.isfinite(high))
+        nothing = (low == 0.0) & (self.evidence.gain(np.zeros_like(high)) <= 1.0) & ~several
+        best = np.where(nothing, 0.0, high)
+        rows = np.flatnonzero(~nothing & np.isfinite(high))
         if rows.size:
             best[rows], residual[rows], iterations[rows] = self.take(rows).root(low[rows], high[rows])
         reached = best.copy()
         rows = np.flatnonzero(several & np.isfinite(high))
         if rows.size:
-            best[rows], reached[rows], residual[rows], iterations[rows] = self.take(rows)._branches(
-                low[rows], high[rows]
-            )
+            best[rows], reached[rows] = self.take(rows)._two(low[rows], best[rows])
         return FixedPoints(best, reached, residual, iterations)
 
     def root(self, low: Array, high: Array) -> tuple[Array, Array, npt.NDArray[np.int64]]:
@@ -191,14 +168,17 @@ class StateEvolution:
 
         Newton's method from above, which does not overshoot where the evidence is concave; elsewhere the interval is halved.
         """
-        m, low, high = high.copy(), low.copy(), high.copy()
-        residual, iterations = np.zeros_like(m), np.zeros(m.size, np.int64)
+        low, high = low.copy(), high.copy()
+        m = high.copy()
+        residual = np.zeros_like(m)
+        iterations = np.zeros(m.size, np.int64)
         active = np.arange(m.size)
         for _ in range(_STEPS):
             at = m[active]
             here = self if active.size == m.size else self.take(active)
             value, slope, rounding = here.balance(at)
-            residual[active], iterations[active] = np.abs(value) / (1.0 + at), iterations[active] + 1
+            residual[active] = np.abs(value) / (1.0 + at)
+            iterations[active] += 1
             high[active] = np.where(value > 0.0, at, high[active])
             low[active] = np.where(value < 0.0, at, low[active])
             ahead = at - value / np.where(slope > 0.0, slope, np.nan)
@@ -210,77 +190,40 @@ class StateEvolution:
                 break
         return m, residual, iterations
 
-    def _branches(self, low: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where two fixed points may be stable: the better one, that reached from below, residual and steps."""
-        flat = self.rise(low) < 1.0  # else the balance falls first, then rises, to its only root
-        peak = low.copy()
-        peak[flat] = self.take(flat)._steepest(low[flat], high[flat])
-        folded = flat & (self.rise(peak) > 1.0)
-        alone = (low == 0.0) & flat & ~folded  # no evidence is the only fixed point
-        best, residual, steps = self.root(np.where(alone, 0.0, low), np.where(alone, 0.0, high))
-        reached = best.copy()
-        rows = np.flatnonzero(folded)
-        if rows.size:
-            both = self.take(rows)._two_branches(low[rows], peak[rows], high[rows])
-            best[rows], reached[rows], residual[rows], steps[rows] = both
-        return best, reached, residual, steps
+    def _two(self, low: Array, above: Array) -> tuple[Array, Array]:
+        """Where two fixed points may be stable, of which `above` is the larger: the better one, and that reached from below.
 
-    def _two_branches(self, low: Array, peak: Array, high: Array) -> tuple[Array, Array, Array, npt.NDArray[np.int64]]:
-        """Where :math:`M'` exceeds 1 at `peak`: the balance rises, falls between the two evidences of slope 1, rises again."""
-        first, last = self._turning(low, peak), self._turning(high, peak)
-        lower = self.balance(first)[0] >= 0.0
-        upper = ~lower | (self.balance(last)[0] <= 0.0)
-        at_zero = lower & (low == 0.0)  # no evidence at all is a fixed point
-        below, residual, steps = self.root(
-            np.where(at_zero, 0.0, low), np.where(at_zero, 0.0, np.where(lower, first, high))
-        )
-        above, other, more = self.root(np.where(upper, last, below), np.where(upper, high, below))
-        better = upper & (~lower | (self.free_entropy(above) > self.free_entropy(below)))
-        return (
-            np.where(better, above, below),
-            np.where(lower, below, above),
-            np.where(better, other, residual),
-            steps + more,
-        )
-
-    def _steepest(self, low: Array, high: Array) -> Array:
-        """Evidence at which :math:`M'` is largest, by grids that narrow around it; roughly where it stays well below 1."""
-        place = np.linspace(0.0, 1.0, _GRID)[:, None] ** 3
-        value, peak, bottom, top = self._on_grid(low + (high - low) * place)
-        rows = np.flatnonzero(value > _STEEP)
-        for _ in range(_ZOOMS if rows.size else 0):
-            grid = bottom[rows] + (top - bottom)[rows] * np.linspace(0.0, 1.0, 5)[:, None]
-            _, peak[rows], bottom[rows], top[rows] = self.take(rows)._on_grid(grid)
-        return peak
-
-    def _on_grid(self, grid: Array) -> tuple[Array, Array, Array, Array]:
-        """Largest :math:`M'` on a grid of evidences, where it is, and the neighbours of that place."""
-        values = np.array([self.rise(m) for m in grid])
-        best, column = np.argmax(values, axis=0), np.arange(grid.shape[1])
-        here, below, above = (grid[np.clip(best + k, 0, len(grid) - 1), column] for k in (0, -1, 1))
-        return values[best, column], here, below, above
-
-    def _turning(self, outside: Array, peak: Array) -> Array:
-        """Evidence between a place outside and the steepest one at which :math:`M' = 1`, by the Illinois method.
-
-        It is `outside` if :math:`M'` exceeds 1 there as well.
+        The balance is concave up to the steepest rise of the evidence and convex from there on. Newton's method from above
+        therefore finds the largest root, and from below the smallest, unless it meets a slope that is not positive, or passes
+        the root: then there is one only.
         """
-        a, b = outside, peak
-        f_a, f_b = self.rise(a) - 1.0, self.rise(b) - 1.0
-        steep = f_a >= 0.0
-        for _ in range(16):
-            c = b - f_b * (b - a) / np.where(f_b == f_a, 1.0, f_b - f_a)
-            f_c = self.rise(c) - 1.0
-            crossed = f_c * f_b < 0.0
-            a, f_a = np.where(crossed, b, a), np.where(crossed, f_b, 0.5 * f_a)
-            b, f_b = c, f_c
-        return np.where(steep, outside, b)
+        below, alone = self._from_below(low)
+        above = np.where((below == 0.0) & (above < _NOTHING), 0.0, above)
+        reached = np.where(alone | (above - below <= _SAME * above), above, below)
+        return np.where(self.free_entropy(above) > self.free_entropy(reached), above, reached), reached
+
+    def _from_below(self, low: Array) -> tuple[Array, Mask]:
+        """Smallest root of the balance, by Newton's method from below, and whether there is none before the largest."""
+        m = low.copy()
+        passed = np.zeros(m.size, bool)
+        active = np.arange(m.size)
+        for _ in range(_STEPS):
+            at = m[active]
+            value, slope, rounding = self.take(active).balance(at)
+            passed[active] = (slope <= 0.0) | (value > 1e-12 * at)
+            stay = ~passed[active] & (np.abs(value) > rounding)
+            active = active[stay]
+            m[active] -= (value / slope)[stay]
+            if not active.size:
+                break
+        return m, passed
 
 
 @np.errstate(all="ignore")
 def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
     """Bayes-optimal performance at the fixed points of a state evolution, whose points are those of the data."""
-    found = _fixed_points(evolution)
+    blocks = [evolution.take(rows).fixed_points() for rows in batches(evolution.rho.size, _BLOCK)]
+    found = FixedPoints(*map(np.concatenate, zip(*blocks, strict=True)))
     best = _prediction(data, evolution, found, found.best)
     hard = found.reached < found.best
     reached = _prediction(data, evolution, found, found.reached) if np.any(hard) else best
@@ -293,21 +236,13 @@ def ceiling(data: CSBM, evolution: StateEvolution) -> BayesPrediction:
     )
 
 
-def _fixed_points(evolution: StateEvolution) -> FixedPoints:
-    """Fixed points of all points, block by block."""
-    blocks = batches(evolution.rho.size, _BLOCK)
-    columns = zip(*(evolution.take(rows).fixed_points() for rows in blocks), strict=True)
-    return FixedPoints(*(np.concatenate(column) for column in columns))
-
-
 def _prediction(data: CSBM, evolution: StateEvolution, found: FixedPoints, m: Array) -> Prediction:
     """Prediction at that evidence."""
     shape = data.shape
-    cross_entropy = evolution.tables.information(m)[1].reshape(shape)
     return ceiling_prediction(
         data.classes,
         np.sqrt(m).reshape(shape),
-        cross_entropy,
+        evolution.tables.information(m)[1].reshape(shape),
         found.residual,
         found.iterations,
         output=Output(m, m, np.zeros_like(m)).reshape(shape),

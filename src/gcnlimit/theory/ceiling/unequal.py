@@ -1,37 +1,34 @@
-r"""Fixed points of the state evolution whose order parameter is a matrix (Eq. 8.18), and their free entropy (Eq. 8.19).
+r"""The ceiling and the hard phase of three or more unequal classes, whose order parameter is a matrix (Eqs. 8.18 and 8.19).
 
 In the order of symmetric matrices the evidence increases with the overlap, and the overlap with the evidence. The iteration
 from :math:`q = 1` therefore falls to the largest fixed point, and that from :math:`q = \rho` rises to the smallest.
-
-The hard phase of three or more unequal classes on a graph without features and labels.
-
-Without labels all fixed points of Eq. 8.18 on such a graph have :math:`m = \lambda_s^2\, T(m)`. They are followed along the trace
-of :math:`m`, from large to small: at a given trace :math:`m` is the multiple of :math:`T(m)` that has it, and
-:math:`\lambda_s^2 = \mathrm{tr}\,m/\mathrm{tr}\,T(m)`, which is the :math:`m/T(m)` of equal classes. Where the smallest class is
-recovered alone, the others being one to it, :math:`m` has rank one, and the signals are those of two classes.
-
-The ceiling of three or more unequal classes, by the fixed points of a matrix.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from numpy.polynomial import Polynomial
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.numerics.fixed_point import fixed_point
+from gcnlimit.numerics.fixed_point import FixedPoint, fixed_point
 from gcnlimit.numerics.linear import matrix_function
 from gcnlimit.parameters import labelled
 from gcnlimit.results.order_parameters import OrderParameters, Output
 from gcnlimit.results.performance import BayesPrediction, Prediction, Status
 from gcnlimit.theory.ceiling.state_evolution import Evidence
-from gcnlimit.theory.ceiling.unequal_posterior import GaussianRule, MatrixPosterior, gaussian_rules, posterior_log_error
+from gcnlimit.theory.ceiling.unequal_posterior import (
+    GaussianRule,
+    MatrixPosterior,
+    gaussian_rules,
+    log_ratios,
+    posterior_log_error,
+    single_rule,
+)
 from gcnlimit.theory.decision import inferred
 from gcnlimit.theory.points import at_each_point
 
@@ -61,11 +58,6 @@ class MatrixEvolution:
     rho: float
     posterior: MatrixPosterior
 
-    @classmethod
-    def of(cls, data: CSBM, posterior: MatrixPosterior) -> Self:
-        """State evolution of data whose parameters are single numbers."""
-        return cls(Evidence.of(data), float(data.rho), posterior)
-
     def evidence(self, q: Array) -> Array:
         """Evidence on a node at overlap `q` of the others (Eq. 8.18)."""
         return matrix_function(q, self.source.at)
@@ -73,23 +65,26 @@ class MatrixEvolution:
     def overlap(self, m: Array) -> Array:
         r"""Overlap :math:`q = \rho + (1 - \rho)\, T(m)`."""
         one = np.eye(len(m))
-        distance = self.posterior.distances(m) + 2.0 * _SURE * np.eye(len(m) + 1)
-        if np.min(distance) > _SURE:
+        apart = -2.0 * log_ratios(self.posterior.codes, m, m) + 2.0 * _SURE * np.eye(len(m) + 1)
+        if np.min(apart) > _SURE:
             return one
         return np.asarray(self.rho * one + (1.0 - self.rho) * self.posterior.overlap(m))
 
     def free_entropy(self, q: Array) -> float:
         r"""Free entropy with the evidence at overlap `q` (Eq. 8.19); its fixed points are the stationary ones."""
         m = self.evidence(q)
-        shape = self.rho * float(np.trace(m)) + float(
-            np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float)))
-        )
-        return 0.5 * shape + (1.0 - self.rho) * self.posterior.information(m)[0]
+        shape = self.rho * np.trace(m) + np.sum(self.source.free_entropy(np.asarray(np.linalg.eigvalsh(q), float)))
+        return 0.5 * float(shape) + (1.0 - self.rho) * self.posterior.information(m)[0]
 
     def fixed_points(self) -> tuple[MatrixFixedPoint, MatrixFixedPoint]:
         """Return the largest fixed point, and the smallest one, which message passing reaches; the same twice if they agree."""
         one = np.eye(self.posterior.codes.shape[1])
-        if self.certain:
+        nearest = float(
+            np.sum(1.0 / np.sort(self.posterior.fractions)[-2:])
+        )  # squared distance of the two largest classes
+        if (
+            not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
+        ):  # the labels alone leave nothing to infer
             sure = MatrixFixedPoint(one, np.diag(self.source.at(np.diag(one))), 0.0, 0, True)
             return sure, sure
         unlabelled = self.rho == 0.0 and float(self.source.gain(np.zeros(1))[0]) <= 1.0
@@ -100,13 +95,6 @@ class MatrixEvolution:
         if apart:
             return above, below
         return (none, none) if unlabelled else (above, above)
-
-    @property
-    def certain(self) -> bool:
-        """Whether the labels alone leave nothing to infer."""
-        p = self.posterior.fractions
-        nearest = float(np.sum(1.0 / np.sort(p)[-2:]))  # squared distance of the two largest classes
-        return not float(self.source.at(np.array([self.rho]))[0]) * nearest <= _SURE
 
     def _search(self, start: Array) -> MatrixFixedPoint:
         """Fixed point to which the iteration from there leads: by steps in one direction, accelerated at the end.
@@ -132,7 +120,7 @@ class MatrixEvolution:
         """
         q, step = start, self._step(start)
         sign, steps = float(np.sign(np.trace(step))), 0
-        while steps < _STEPS and (change := _change(q, step)) > tolerance:
+        while steps < _STEPS and (change := float(np.max(np.abs(step)) / np.max(_size(q[None])))) > tolerance:
             steps += 1
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))
             ahead = self._step(trial)
@@ -147,21 +135,27 @@ class MatrixEvolution:
 
     def _accelerated(self, start: Array) -> MatrixFixedPoint:
         """Fixed point by Anderson acceleration."""
-        size, upper = len(start), np.triu_indices(len(start))
-
-        def update(states: Array, _: npt.NDArray[np.intp]) -> Array:
-            overlaps = (self.overlap(self.evidence(_clipped(symmetric_matrix(x, size)))) for x in states)
-            return np.stack([q[upper] for q in overlaps])
-
-        found = fixed_point(update, start[upper][None], scale=_size, tol=_TOL, max_iterations=200, memory=4)
-        q = _clipped(symmetric_matrix(found.state[0], size))
-        residual, iterations, converged = float(found.residual[0]), int(found.iterations[0]), bool(found.converged[0])
+        q, found = _solve(
+            lambda q: self.overlap(self.evidence(_clipped(q))), start, scale=_size, tol=_TOL, max_iterations=200
+        )
+        q = _clipped(q)
+        residual, iterations, converged = found.residual.item(), found.iterations.item(), found.converged.item()
         return MatrixFixedPoint(q, self.evidence(q), residual, iterations, converged)
 
 
-def _change(q: Array, step: Array) -> float:
-    """Size of a step relative to that of the overlap."""
-    return float(np.max(np.abs(step)) / np.max(_size(q[None])))
+def _solve(update: Callable[[Array], Array], start: Array, **how: Any) -> tuple[Array, FixedPoint]:
+    """Fixed point of a map of symmetric matrices, and how the search ended."""
+    upper = np.triu_indices(len(start))
+
+    def matrix(entries: Array) -> Array:
+        half = np.zeros_like(start)
+        half[upper] = entries
+        return half + np.triu(half, 1).T
+
+    found = fixed_point(
+        lambda states, _: np.stack([update(matrix(x))[upper] for x in states]), start[upper][None], memory=4, **how
+    )
+    return matrix(found.state[0]), found
 
 
 def _size(states: Array) -> Array:
@@ -174,13 +168,6 @@ def _clipped(matrix: Array) -> Array:
     return matrix_function(matrix, lambda values: np.clip(values, 0.0, 1.0))
 
 
-def symmetric_matrix(entries: Array, size: int) -> Array:
-    """Symmetric matrix of these entries on and above the diagonal."""
-    matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = entries
-    return matrix + np.triu(matrix, 1).T
-
-
 _GRID = 24  # points at which the curve is first sampled
 _LEAST, _MOST = 0.02, 40.0  # evidence on the two nearest classes there: their squared distance
 _HARD_TOL = 1e-12
@@ -188,19 +175,23 @@ _FLAT = 1e-6  # of the square of the signal, below which the transition counts a
 
 
 def hard_phase_ends(fractions: Array) -> tuple[float, float]:
-    """Signals at the spinodal and at the transition of classes of these fractions; both are 1 if it is continuous.
+    r"""Signals at the spinodal and at the transition of classes of these fractions; both are 1 if it is continuous.
+
+    Without labels and features all fixed points of Eq. 8.18 have :math:`m = \lambda_s^2\, T(m)`. They are followed along the
+    trace of :math:`m`, from large to small: at a given trace :math:`m` is the multiple of :math:`T(m)` that has it, and
+    :math:`\lambda_s^2 = \mathrm{tr}\,m/\mathrm{tr}\,T(m)`.
 
     >>> [round(signal, 6) for signal in hard_phase_ends(np.array([0.1, 0.9]))]  # two classes, as a matrix of one entry
     [0.914518, 0.920595]
     """
-    curve = _Curve.of(fractions)
-    sizes = curve.sizes()
+    curve = _Curve(MatrixPosterior(fractions, single_rule(fractions.size - 1)))
+    nearest = float(np.sum(1.0 / np.sort(fractions)[-2:])) / (fractions.size - 1)
+    sizes = np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
     squares = np.array([curve.square(x) for x in sizes])
     if np.min(squares) > 1.0 - _FLAT:
         return 1.0, 1.0
-    place, step = float(sizes[np.argmin(squares)]), 0.5 * float(sizes[0] - sizes[1])
-    for _ in range(5):
-        place, step = curve.lowest(place, step), 0.3 * step
+    near = sizes[np.argmin(squares)] + (sizes[0] - sizes[1]) * np.array([-1.0, 1.0])
+    place = float(minimize_scalar(curve.square, bounds=near, method="bounded", options={"xatol": 1e-7}).x)
     stop = next(x for x in sizes[::-1] if x > place and curve.advantage(x) > 0.0)
     transition = float(brentq(curve.advantage, place, stop, xtol=1e-10))
     return float(np.sqrt(curve.square(place))), float(np.sqrt(curve.square(transition)))
@@ -213,36 +204,20 @@ class _Curve:
     posterior: MatrixPosterior
     found: dict[float, Array] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, fractions: Array) -> Self:
-        """Curve of classes of these fractions; several random rules are taken as one."""
-        rules = gaussian_rules(fractions.size - 1)
-        nodes = np.concatenate([rule.nodes for rule in rules])
-        weights = np.concatenate([rule.weights for rule in rules]) / len(rules)
-        return cls(MatrixPosterior(fractions, GaussianRule(nodes, weights)))
-
-    def sizes(self) -> Array:
-        """Places from large to small, so that each point is found from the one before it."""
-        p = self.posterior.fractions
-        nearest = float(np.sum(1.0 / np.sort(p)[-2:])) / (p.size - 1)
-        return np.linspace(np.log(_MOST / nearest), np.log(_LEAST / nearest), _GRID)
-
     def evidence(self, x: float) -> Array:
         """Evidence at that place, its direction sought from that of the nearest point found before."""
         if x in self.found:
             return self.found[x]
-        size, count = float(np.exp(x)), self.posterior.codes.shape[1]
         near = min(self.found, key=lambda other: abs(other - x), default=None)
-        start = np.eye(count) if near is None else self.found[near]
-        upper = np.triu_indices(count)
+        start = np.eye(self.posterior.codes.shape[1]) if near is None else self.found[near]
+        size = float(np.exp(x))
 
-        def update(states: Array, _: npt.NDArray[np.intp]) -> Array:
-            overlaps = [self.posterior.overlap(size * symmetric_matrix(state, count)) for state in states]
-            return np.stack([(q / np.trace(q))[upper] for q in overlaps])
+        def update(direction: Array) -> Array:  # of trace 1, so that residuals are relative as they are
+            q = self.posterior.overlap(size * direction)
+            return np.asarray(q / np.trace(q))
 
-        first = (start / np.trace(start))[upper][None]  # of trace 1, so that residuals are relative as they are
-        found = fixed_point(update, first, scale=np.ones_like, tol=_HARD_TOL, max_iterations=300, memory=4)
-        self.found[x] = size * symmetric_matrix(found.state[0], count)
+        first = start / np.trace(start)
+        self.found[x] = size * _solve(update, first, scale=np.ones_like, tol=_HARD_TOL, max_iterations=300)[0]
         return self.found[x]
 
     def square(self, x: float) -> float:
@@ -254,24 +229,9 @@ class _Curve:
         m = self.evidence(x)
         return float(self.posterior.information(m)[0] - 0.25 * np.sum(m * self.posterior.overlap(m)))
 
-    def lowest(self, x: float, step: float) -> float:
-        """Place of the lowest signal, from a polynomial through five points a step apart."""
-        points = x + step * np.arange(-2.0, 3.0)
-        fit = Polynomial.fit(points, [self.square(p) for p in points], 4)
-        fine = np.linspace(points[0], points[-1], 2001)
-        return float(fine[int(np.argmin(fit(fine)))])
-
-
-Found = list[MatrixFixedPoint]
-
 
 def unequal_ceiling(data: CSBM) -> BayesPrediction:
-    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`.
-
-    >>> answer = unequal_ceiling(CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1, classes=[0.5, 0.3, 0.2]))
-    >>> round(answer.test_accuracy, 6), round(answer.test_loss, 6)
-    (0.940375, 0.157293)
-    """
+    """Bayes-optimal performance on three or more unequal classes; see `bayes_optimal`."""
     with np.errstate(all="ignore"):  # evidence beyond the largest number is infinite
         answer: BayesPrediction = at_each_point(data, _ceiling)
     return replace(answer, algorithmic=labelled(answer.algorithmic, data))
@@ -280,7 +240,7 @@ def unequal_ceiling(data: CSBM) -> BayesPrediction:
 def _ceiling(data: CSBM) -> BayesPrediction:
     """Answer at one point: the means over the rules, with their standard error if there are several."""
     evolutions = [
-        MatrixEvolution.of(data, MatrixPosterior(data.fractions, rule))
+        MatrixEvolution(Evidence.of(data), float(data.rho), MatrixPosterior(data.fractions, rule))
         for rule in gaussian_rules(data.fractions.size - 1)
     ]
     pairs = [evolution.fixed_points() for evolution in evolutions]
@@ -300,7 +260,7 @@ def _ceiling(data: CSBM) -> BayesPrediction:
     )
 
 
-def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
+def _prediction(posteriors: list[MatrixPosterior], found: list[MatrixFixedPoint]) -> Prediction:
     """Prediction at these fixed points, one for each rule; their scatter is its standard error."""
     p = posteriors[0].fractions
     rules = [_fewer(posterior.rule, p.size - 2) for posterior in posteriors]
@@ -308,26 +268,20 @@ def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
         np.array([posterior_log_error(x.evidence, p, prior, rule) for x, rule in zip(found, rules, strict=True)])
         for prior in (p, np.full(p.size, 1.0 / p.size))
     )
-    errors = np.exp(logs)
     losses = np.array([a.information(x.evidence)[1] for a, x in zip(posteriors, found, strict=True)])
-    evidence, overlap = (
-        float(np.mean([np.trace(x) / len(x) for x in values]))
-        for values in ([x.evidence for x in found], [x.overlap for x in found])
-    )
-    law: Any = evidence, evidence, 0.0
-    accuracy = float(1.0 - np.mean(errors))
+    evidence = float(np.mean([np.diag(x.evidence) for x in found]))
     log_error = float(np.logaddexp.reduce(logs) - np.log(logs.size))
-    balanced = np.exp(balanced)
-    measured = inferred(accuracy, float(np.mean(losses)), log_error, float(1.0 - np.mean(balanced)), known=1.0)
-    uncertain = inferred(*(_spread(values) for values in (errors, losses, logs, balanced)), known=0.0)
+    columns = np.exp(logs), losses, logs, np.exp(balanced)
+    wrong, loss, _, unfair = (float(np.mean(values)) for values in columns)
+    output: Any = (evidence, evidence, 0.0)
     return Prediction(
-        **vars(measured),
-        standard_error=uncertain,
+        **vars(inferred(1.0 - wrong, loss, log_error, 1.0 - unfair, known=1.0)),
+        standard_error=inferred(*map(_spread, columns), known=0.0),
         order_parameters=OrderParameters(
             test_margin=float(np.sqrt(evidence)),
             train_margin=np.inf,
-            output=Output(*law),
-            overlap=overlap,
+            output=Output(*output),
+            overlap=float(np.mean([np.diag(x.overlap) for x in found])),
         ),
         status=Status.CONVERGED if all(x.converged for x in found) else Status.NOT_CONVERGED,
         residual=max(x.residual for x in found),
@@ -337,8 +291,7 @@ def _prediction(posteriors: list[MatrixPosterior], found: Found) -> Prediction:
 
 def _fewer(rule: GaussianRule, dimensions: int) -> GaussianRule:
     """Rule for the decision, in one dimension fewer: a product rule of its own, or the first coordinates of random nodes."""
-    rules = gaussian_rules(dimensions)
-    return rules[0] if len(rules) == 1 and rule.nodes.shape[1] <= 3 else rule
+    return single_rule(dimensions) if rule.nodes.shape[1] <= 3 else rule
 
 
 def _spread(values: Array) -> float:

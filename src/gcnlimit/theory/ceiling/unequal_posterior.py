@@ -1,10 +1,4 @@
-r"""Rules for averages over several Gaussian variables.
-
-In up to three dimensions a product of trapezoid rules, which converge exponentially for smooth functions, cut to a ball; in more
-dimensions scrambled Sobol points, made to have unit covariance, with their mirror images, several times independently:
-polynomials up to degree 3 are exact.
-
-Averages over the posterior of a class, given Gaussian evidence whose strength is a matrix.
+r"""Averages over the posterior of a class, given Gaussian evidence whose strength is a matrix.
 
 Evidence on a node of class :math:`k` is :math:`b = m\,y_k + m^{1/2} z` with the code :math:`y_k` of the class, a symmetric matrix
 :math:`m` and :math:`z \sim \mathcal N(0, 1)` in each of :math:`C - 1` directions. With
@@ -12,16 +6,8 @@ Evidence on a node of class :math:`k` is :math:`b = m\,y_k + m^{1/2} z` with the
 
 .. math:: P(l|b) = \frac{p_l\, e^{g_l - g_k - d_{kl}^2/2}}{S_k}, \qquad S_k = \sum_l p_l\, e^{g_l - g_k - d_{kl}^2/2} \ge p_k .
 
-Errors of the posterior decision, given Gaussian evidence whose strength is a matrix.
-
-On a node of class :math:`l` the posterior under a prior :math:`w` prefers class :math:`k` if a standard normal variable
-:math:`g_k` exceeds
-
-.. math:: h_k = \frac{d_{kl}}2 + \frac1{d_{kl}} \log\frac{w_l}{w_k}, \qquad d_{kl}^2 = (y_k - y_l)^T m\, (y_k - y_l) .
-
-The error is the sum over the classes :math:`k` of the probability that :math:`g_k > h_k` and that no class before it exceeds its
-bound: positive terms, each an average over :math:`g_k` in its own tail and over the conditional laws of the others in turn, so
-that small errors keep their digits. With :math:`m` a multiple of the identity it is Eq. 8.4.
+Averages over up to three variables are products of trapezoid rules, which converge exponentially, cut to a ball; over more,
+scrambled Sobol points of unit covariance with their mirror images, several times independently.
 """
 
 from __future__ import annotations
@@ -51,19 +37,25 @@ class GaussianRule(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def gaussian_rules(dimensions: int) -> tuple[GaussianRule, ...]:
+def gaussian_rules(dimensions: int, fineness: int = 1) -> tuple[GaussianRule, ...]:
     """Rules for the average over independent standard normal variables: one, or several random ones that tell the error.
+
+    The steps of a product rule are divided by `fineness`.
 
     >>> (rule,) = gaussian_rules(2)
     >>> bool(abs(np.cos(rule.nodes[:, 0] + rule.nodes[:, 1]) @ rule.weights - np.exp(-1.0)) < 1e-13)
     True
-    >>> values = [np.cos(0.5 * np.sum(rule.nodes, axis=1)) @ rule.weights for rule in gaussian_rules(4)]
-    >>> len(values), bool(np.allclose(values, np.exp(-0.5), atol=1e-3))
-    (4, True)
     """
     if dimensions in _STEP:
-        return (_product(dimensions, _STEP[dimensions], _REACH[dimensions]),)
+        return (_product(dimensions, _STEP[dimensions] / fineness, _REACH[dimensions]),)
     return tuple(_sobol(dimensions, seed) for seed in range(_REPLICAS))
+
+
+def single_rule(dimensions: int, fineness: int = 1) -> GaussianRule:
+    """The rule, or the several random ones as one."""
+    rules = gaussian_rules(dimensions, fineness)
+    nodes = np.concatenate([rule.nodes for rule in rules])
+    return GaussianRule(nodes, np.concatenate([rule.weights for rule in rules]) / len(rules))
 
 
 def _product(dimensions: int, step: float, reach: float) -> GaussianRule:
@@ -105,14 +97,6 @@ class MatrixPosterior:
 
         It is the average of :math:`p_k P(l|b)` on nodes of class :math:`k`, between codes; its asymmetry, an error of the rule,
         is removed.
-
-        >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
-        >>> equal = MatrixPosterior(np.full(3, 1 / 3), *gaussian_rules(2))
-        >>> from gcnlimit.theory.ceiling.posterior import posterior
-        >>> from gcnlimit.classes import Classes
-        >>> T = posterior(Classes.of(3)).at(np.array(0.5)).overlap
-        >>> bool(np.allclose(equal.overlap(0.5 * np.eye(2)), T * np.eye(2), atol=1e-9))
-        True
         """
         chances = [(self.rule.weights / np.sum(ratios, axis=1)) @ ratios for ratios in self._ratios(m)]
         together = self.fractions[:, None] * np.stack(chances)
@@ -133,59 +117,55 @@ class MatrixPosterior:
         entropy = -float(self.fractions @ np.log(self.fractions))
         return cross_entropy - entropy + 0.5 * float(np.trace(m)), cross_entropy
 
-    def distances(self, m: Array) -> Array:
-        """Squared distances of the classes in units of the noise of the evidence."""
-        gap = self.codes[:, None] - self.codes
-        return np.asarray(np.einsum("kla,ab,klb->kl", gap, m, gap))
-
     def _ratios(self, m: Array) -> Iterator[Array]:
         r"""Terms of :math:`S_k` at the nodes, of shape (nodes, classes), for each true class in turn."""
         root = matrix_function(m, lambda values: np.sqrt(np.maximum(values, 0.0)))
         scores = self.rule.nodes @ (root @ self.codes.T)
         weight = np.exp(np.maximum(scores - np.max(scores, axis=1, keepdims=True), _LOWEST))
-        prior = self.fractions * np.exp(-0.5 * self.distances(m))
+        prior = self.fractions * np.exp(log_ratios(self.codes, m, m))
         for k in range(self.fractions.size):
             yield weight * prior[k] / weight[:, k, None]
 
 
-def posterior_log_error(m: Array, fractions: Array, prior: Array, rule: GaussianRule) -> float:
-    """Logarithm of the error of the posterior decision under a prior, averaged over it.
+def posterior_log_error(
+    m: Array, fractions: Array, prior: Array, rule: GaussianRule, *, mean: Array | None = None
+) -> float:
+    r"""Logarithm of the error of the posterior decision under a prior :math:`w`, averaged over it.
 
-    Parameters
-    ----------
-    m
-        Evidence.
-    fractions, prior
-        Of the classes: the codes follow from the former, the decision from the latter.
-    rule
-        For Gaussian variables, in two dimensions fewer than classes at least; of further ones the first serve.
+    A class :math:`k` is preferred to the true one if a standard normal variable exceeds
+    :math:`h_k = d_{kl}/2 + \log(w_l/w_k)/d_{kl}`. The error is the sum over :math:`k` of the probability that it does and no
+    class before it does: positive terms, which keep their digits. With :math:`m` a multiple of the identity it is Eq. 8.4.
 
-    Examples
-    --------
-    >>> from gcnlimit.theory.decision import best_log_error
-    >>> from gcnlimit.theory.ceiling.unequal_posterior import gaussian_rules
-    >>> from gcnlimit.classes import Classes
-    >>> p = np.array([0.2, 0.3, 0.5])
-    >>> here = posterior_log_error(4.0 * np.eye(2), p, p, *gaussian_rules(1))
-    >>> bool(abs(here - best_log_error(np.array([2.0]), Classes.of(p))[0]) < 1e-12)
-    True
+    The `rule` is for Gaussian variables in two dimensions fewer than classes at least. The matrix `mean` :math:`B` stands in
+    place of :math:`m` in the mean :math:`B y_k` of evidence whose covariance :math:`m` the decision takes for its strength.
     """
     if np.trace(m) <= 0.0:
         return float(np.log1p(-np.max(prior)))
     if not np.all(np.isfinite(m)):
         return -np.inf
     codes = simplex_codes(fractions)
-    return float(
-        np.logaddexp.reduce([np.log(w) + _class_log_error(m, codes, prior, k, rule) for k, w in enumerate(prior)])
-    )
+    lead = -log_ratios(codes, m, m if mean is None else mean) + np.log(prior[:, None] / prior)
+    errors = [np.log(w) + _class_log_error(m, codes, lead[k], k, rule) for k, w in enumerate(prior)]
+    return float(np.logaddexp.reduce(errors))
 
 
-def _class_log_error(m: Array, codes: Array, prior: Array, true: int, rule: GaussianRule) -> float:
-    """Logarithm of the error on the nodes of one class."""
+def log_ratios(codes: Array, m: Array, mean: Array) -> Array:
+    r"""Mean of :math:`\log P(l|b)/P(k|b)` on nodes of class :math:`k`, rows, under equal priors.
+
+    It is :math:`(y_l - y_k)\cdot B y_k - \frac12 y_l^T m\, y_l + \frac12 y_k^T m\, y_k` with `mean` :math:`B`, and
+    :math:`-\frac12 d_{kl}^2` where that is :math:`m`.
+    """
+    toward = codes @ mean.T @ codes.T
+    half = 0.5 * np.sum((codes @ m) * codes, axis=1)
+    return np.asarray(toward - np.diag(toward)[:, None] - half + half[:, None])
+
+
+def _class_log_error(m: Array, codes: Array, lead: Array, true: int, rule: GaussianRule) -> float:
+    """Logarithm of the error on the nodes of one class, with the mean lead of its logit over each of the others."""
     gap = np.delete(codes, true, axis=0) - codes[true]
     covariance = gap @ m @ gap.T
     distance = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-    bound = 0.5 * distance + np.log(prior[true] / np.delete(prior, true)) / distance
+    bound = np.delete(lead, true) / distance
     order = np.argsort(bound)
     correlation = (covariance / np.outer(distance, distance))[np.ix_(order, order)]
     bound = bound[order]

@@ -142,10 +142,9 @@ class LayerEquations:
     def of(cls, points: Points, law: DegreeLaw) -> Self:
         """Equations of the points, at a regularization that is still to be set."""
         left, right = points.normalization.factors(law.theta, points.signal)
+        names = ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
         return cls(
-            **{
-                name: getattr(points, name) for name in ("alpha", "mu", "rho", "signal", "reg", "symmetric", "features")
-            },
+            **{name: getattr(points, name) for name in names},
             wiring=Wiring.of(points),
             left=left,
             right=right,
@@ -174,6 +173,11 @@ class LayerEquations:
         r"""Factor :math:`lr` of what a node receives and sends on, with axes for two layers."""
         return (self.left * self.right)[..., None, None]
 
+    @property
+    def _spike(self) -> Array:
+        r"""Factor :math:`\lambda_e\sqrt\theta` with which the spike acts on a node."""
+        return np.asarray(self.signal[:, None] * np.sqrt(self.theta))
+
     def average(self, factor: Array | float, values: Array) -> Array:
         """Average over the propensities of values times a factor of each."""
         weight = np.broadcast_to(factor * self.weight, values.shape[:2])
@@ -182,7 +186,8 @@ class LayerEquations:
     def back(self, V_qh: Array) -> Array:
         r"""Inverse of :math:`\mathbf D` (Eq. 3.1)."""
         b, c, g, send, receive, _ = self.wiring
-        D, n = np.zeros(self.shape), g.shape[1]
+        n = g.shape[1]
+        D = np.zeros(self.shape)
         D[..., np.arange(n), np.arange(n)] = 1.0
         D[..., np.arange(1, n), np.arange(n - 1)] = -c[:, None]
         if self.symmetric:
@@ -191,21 +196,22 @@ class LayerEquations:
 
     def forces(self, V: Array, V_w: Array) -> Array:
         r"""Matrix :math:`\mathbf G_0` of each node (Eq. 3.1)."""
-        G, receive = np.zeros(self.shape), self.wiring.receive
+        receive = self.wiring.receive
+        G = np.zeros(self.shape)
         G[..., receive, receive] = (self.left**2)[..., None, None] * (self.wiring.bb * V)[:, None]
         G[..., 0, 0] += V_w[:, None]
         return G
 
     def conjugate_source(self, m_hat: Array) -> Array:
         r"""Mean of the field :math:`B_h` of each node (Eq. 3.4)."""
-        B_h, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
-        B_h[..., self.wiring.send] = (root * self.right)[..., None] * m_hat[:, None]
+        B_h = np.zeros(self.shape[:3])
+        B_h[..., self.wiring.send] = (self._spike * self.right)[..., None] * m_hat[:, None]
         return B_h
 
     def layer_source(self, m: Array, m_w: Array) -> Array:
         r"""Mean of the field :math:`B` of each node (Eq. 3.4)."""
-        B, root = np.zeros(self.shape[:3]), self.signal[:, None] * np.sqrt(self.theta)
-        B[..., self.wiring.receive] = (root * self.left)[..., None] * (self.wiring.b * m)[:, None]
+        B = np.zeros(self.shape[:3])
+        B[..., self.wiring.receive] = (self._spike * self.left)[..., None] * (self.wiring.b * m)[:, None]
         B[..., 0] += (np.sqrt(self.mu) * m_w)[:, None]
         return B
 
@@ -225,9 +231,9 @@ class LayerEquations:
     def nodes(self, state: Layers) -> Nodes:
         """Nodes of each propensity, points along the first axis and propensities along the second."""
         g, send, n = self.wiring.g, self.wiring.send, self.shape[2]
-        back, G_h = self.back(state.V_qh), np.zeros(self.shape)
+        G_h = np.zeros(self.shape)
         G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
-        C, L, M = linear_response(back, self.forces(state.V, state.V_w), G_h)
+        C, L, M = linear_response(self.back(state.V_qh), self.forces(state.V, state.V_w), G_h)
         response = np.block([[L.mT, -M], [C, L]])
         fields = self.conjugate_source(state.m_hat), self.layer_source(state.m, state.m_w)
         mean = (response @ np.concatenate(fields, axis=2)[..., None])[..., 0]
@@ -242,7 +248,8 @@ class LayerEquations:
         """One application of the equations."""
         nodes = self.nodes(state)
         push, square, slope = eta_by_degree(self.loss, nodes.output)
-        rho, pull = self.rho[:, None], nodes.pull
+        rho = self.rho[:, None]
+        pull = nodes.pull
         first = nodes.mean + (rho * push)[..., None] * pull
         moved = push[..., None] * nodes.mean - slope[..., None] * nodes.with_output
         moved = outer(rho[..., None] * (moved + 0.5 * square[..., None] * pull), pull)  # Eq. 3.8

@@ -1,24 +1,11 @@
 r"""Networks under a law of degrees: margins at infinite regularization, and the equations of the layers at a finite one.
 
-At infinite regularization there are two ways.
-
-*Symmetric normalization*: the law enters through one number (Eqs. 11.4 and 11.5). In the terms of `gcnlimit.theory.large_reg`,
-with :math:`b = \mathbb E\sqrt\theta`, a node has the mean
-:math:`\bar e(F) - \tau(g^2) + b\,[e(F) - \tau(F)]\,(\sqrt\theta - b)` and the coherent variance
-:math:`b^2\,\mathrm{Var}_e F + (1 - b^2)\,\mathrm{Var}_\tau F`; :math:`b = 1` is the homogeneous theory.
-
+At infinite regularization there are two ways. *Symmetric normalization*: the law enters through one number,
+:math:`b = \mathbb E\sqrt\theta` (Eqs. 11.4 and 11.5); :math:`b = 1` is the homogeneous theory.
 *Others*: the equations of the layers (`gcnlimit.theory.degrees.layers`) with a unit pull on all labelled nodes and no response
-:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`. What a node sends on of what it receives is
-:math:`U = lr\,\mathbf D^{-1} b`. With sources that are known by then,
-
-.. math::
-    V &= \mathbb E[U V U^T] + \dots, & \hat m &= \lambda_e \mathbb E[\theta U^T]\,\hat m + \dots, &
-    \hat Q &= \mathbb E[U^T \hat Q U] + \dots, \\
-    m &= \lambda_e \mathbb E[\theta U]\,m + \dots, & Q_{qh} &= \mathbb E[U^T Q_{qh} U^T] + \dots, &
-    Q &= \mathbb E[U Q U^T] + \dots
-
-A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division. The search for a fixed
-point of the same equations finds the same numbers, about ten times more slowly.
+:math:`\hat V`. The order parameters then follow one by one, in units of :math:`1/r`: with :math:`U = lr\,\mathbf D^{-1} b`, what
+a node sends on of what it receives, each is linear in itself, like :math:`V = \mathbb E[U V U^T] + \dots`, with sources that are
+known by then. A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division.
 """
 
 from __future__ import annotations
@@ -221,15 +208,16 @@ class LayerSolution(NamedTuple):
         """Solve the equations of each point, by coming down from a large regularization."""
         assert points.degrees is not None
         equations = LayerEquations.of(points, points.degrees)
-        start, weight = far_layers(equations), equations.weight
+        weight = equations.weight
+        start = far_layers(equations)
         output = equations.nodes(start).output
         reg = points.reg * (points.divisor() / equations.wiring.gain) ** 2
         pull, _, slope = eta_at_zero(equations.loss, reg.shape)
         size = np.sqrt((output.mean**2 + output.variance) @ weight) + output.v @ weight
-        top = np.maximum(
-            reg, _FAR * np.maximum(pull, slope) * size
-        )  # above it outputs are small, and the loss is linear
-        equations, start = replace(equations, reg=reg), start.at(top, pull)
+        # above it outputs are small, and the loss is linear
+        top = np.maximum(reg, _FAR * np.maximum(pull, slope) * size)
+        equations = replace(equations, reg=reg)
+        start = start.at(top, pull)
         found = _descend(equations, start, top, step=10.0, tol=tol, max_iterations=max_iterations // 5)
         lost = np.flatnonzero(~found.converged)
         if lost.size:
@@ -245,14 +233,14 @@ def _descend(
     equations: LayerEquations, start: Layers, top: Array, *, step: float, tol: float, max_iterations: int
 ) -> FixedPoint:
     """Follow the solution from the regularization `top` down to that of the equations, by factors of about `step`."""
-    reg, k = equations.reg, equations.wiring.b.shape[1]
+    reg = equations.reg
     steps = max(1, int(np.ceil(np.max(np.log(top / reg)) / np.log(step))))
     iterations = np.zeros(reg.size, np.int64)
     for i in range(steps + 1):
         last = i == steps
         here = replace(equations, reg=reg * (top / reg) ** (1.0 - i / steps))
-        found = here.solve(
-            start, tol=tol if last else max(tol, _ROUGH), max_iterations=max_iterations if last else _ON_THE_WAY
-        )
-        start, iterations = Layers.unpack(found.state, k), iterations + found.iterations
+        accepted, limit = (tol, max_iterations) if last else (max(tol, _ROUGH), _ON_THE_WAY)
+        found = here.solve(start, tol=accepted, max_iterations=limit)
+        start = Layers.unpack(found.state, equations.wiring.b.shape[1])
+        iterations = iterations + found.iterations
     return found._replace(iterations=iterations)

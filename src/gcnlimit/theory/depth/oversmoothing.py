@@ -1,15 +1,8 @@
-r"""Oversmoothing: how much of the signal and of the features remains as networks get deeper.
+r"""Oversmoothing, how much of the signal and of the features remains as networks get deeper; and learning rates.
 
-The output of a network at infinite regularization is
-:math:`h \propto g [ (\mu\, e(g) + g^T) y + \dots ]` (Eqs. 4.1 to 4.3), and a deep filter of constant residual strength
-keeps of it only the leading eigenvector :math:`v` of the graph: the network then does principal component analysis (PCA),
-whatever the features.
-
-Learning rates: how fast the error vanishes as the signal of the graph grows.
-
-:math:`\log(1 - Acc_{test}) \sim -\tau \lambda^2` as :math:`\lambda \to \infty`. The Bayes-optimal rate is 1 on a directed graph;
-a network of two layers or more reaches 1/2, and 1 if it symmetrizes the graph; one layer has a smaller rate. With :math:`C`
-equal classes all rates are :math:`C/2` times larger.
+The output of a network at infinite regularization is :math:`h \propto g [ (\mu\, e(g) + g^T) y + \dots ]` (Eqs. 4.1 to 4.3).
+A deep filter of constant residual strength keeps only the leading eigenvector :math:`v` of the graph: it does principal
+component analysis (PCA), whatever the features. As the signal grows, :math:`\log(1 - Acc_{test}) \sim -\tau\lambda^2`.
 """
 
 from __future__ import annotations
@@ -43,20 +36,10 @@ def learning_rate(data: CSBM, gcn: GCN | None = None, *, signals: npt.ArrayLike 
     r"""Rate :math:`\tau` of :math:`\log(1 - Acc_{test}) \sim -\tau\lambda^2`, from `log_test_error` at large signals.
 
     The coefficient of :math:`\lambda^2` when :math:`-\log(1 - Acc_{test})` is expanded in
-    :math:`\lambda^2, \lambda, \log\lambda, 1, \lambda^{-1}, \lambda^{-2}` over `signals`. Unequal classes are decided at the best
-    threshold, or by the posterior.
+    :math:`\lambda^2, \lambda, \log\lambda, 1, \lambda^{-1}, \lambda^{-2}` over `signals`, at least six large values that replace
+    the `lam` of the data; a diffusion needs :math:`t\lambda \gg 1`. Without a network it is the Bayes-optimal rate.
+    Unequal classes are decided at the best threshold, or by the posterior.
 
-    Parameters
-    ----------
-    data
-        Data, whose `lam` is replaced by the signals; the answer has the shape of the other parameters.
-    gcn
-        One network; if left out, the Bayes-optimal rate.
-    signals
-        At least six large values of :math:`\lambda`. A diffusion needs :math:`t\lambda \gg 1`.
-
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.0, mu=1.0, rho=0.1)
     >>> networks = [gl.GCN(gl.Residual.constant(0.0, K), symmetrize=s) for s in (False, True) for K in (1, 2)]
@@ -93,19 +76,10 @@ def _leading(lam: Array, values: Array) -> Array:
 class Oversmoothing:
     r"""Signal left in the outputs of a sequence of networks; the last axis runs over the networks.
 
-    Parameters
-    ----------
-    test_accuracy
-        Accuracy on test nodes, :math:`\Phi(z)`.
-    signal
-        Squared margin :math:`z^2`: the signal-to-noise ratio of the output of a test node.
-    feature_information
-        What the features add to it: :math:`z^2 - z^2|_{\mu=0}`.
-    pca_gap
-        Margin less that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z` below the transition.
-    pca_distance
-        Squared sine of the angle between the output and the leading eigenvector of the graph; 1 below the transition, where
-        that eigenvector is independent of the labels and orthogonal to the output.
+    `test_accuracy`; `signal`: squared margin :math:`z^2` of a test node; `feature_information`: what the features add to it,
+    :math:`z^2 - z^2|_{\mu=0}`; `pca_gap`: margin less that of PCA on the graph, :math:`z - \sqrt{\lambda_e^2 - 1}`, or :math:`z`
+    below the transition; `pca_distance`: squared sine of the angle between the output and the leading eigenvector of the graph, 1
+    below the transition, where that is independent of the labels.
     """
 
     test_accuracy: Array
@@ -118,18 +92,9 @@ class Oversmoothing:
 def oversmoothing(data: CSBM, filters: Sequence[Filter], *, symmetrize: bool = True) -> Oversmoothing:
     """Follow signal, feature information and distance to PCA along a sequence of networks at infinite regularization.
 
-    Parameters
-    ----------
-    data
-        Data; array parameters give axes before that of the networks.
-    filters
-        Networks to follow, such as ``[Residual.constant(c, K) for K in depths]`` (constant residual strength),
-        ``[Residual.constant(K / t, K) for K in depths]`` (growing with the depth) or ``[Diffusion(t) for t in times]``.
-    symmetrize
-        Whether the networks apply the symmetrized graph.
+    The filters are, for example, ``[Residual.constant(c, K) for K in depths]`` (constant residual strength),
+    ``[Residual.constant(K / t, K) for K in depths]`` (growing with the depth) or ``[Diffusion(t) for t in times]``.
 
-    Examples
-    --------
     >>> import gcnlimit as gl
     >>> data = gl.CSBM(alpha=4, lam=1.5, mu=3.0, rho=0.1)
     >>> constant = gl.depth.oversmoothing(data, [gl.Residual.constant(1.0, K) for K in (1, 4, 16, 64)], symmetrize=False)

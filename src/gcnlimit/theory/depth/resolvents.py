@@ -1,16 +1,9 @@
 r"""The propagators of the continuous network: how a state, or a pair of states, travels along the depth.
 
-With :math:`g_x = e^{txa}` the diffusion up to depth :math:`x \in [0, 1]`, they are its averages :math:`e` and :math:`\tau` in
-the large-size limit (Eqs. 4.4 and 4.11):
-
-.. math::
-    \varphi(x) = \tfrac1N\, y^T g_x\, y, \qquad
-    \Phi(x, z) = \tfrac1N\, \mathrm{tr}\, g_x g_z^T, \qquad
-    \kappa(x) = \tfrac1N\, \mathrm{tr}\, g_x .
-
-In the paper :math:`\varphi` and :math:`\Phi` are the resolvents of :math:`D_{qh}\varphi = \lambda^e t \varphi + \delta` and
-:math:`D_{qh} \Phi D_{qh}^T = t^2 \Phi + \delta`, where :math:`D_{qh}` is the derivative along the depth that the symmetry of the
-graph makes effective, and :math:`\kappa` is the kernel of its inverse.
+With :math:`g_x = e^{txa}` the diffusion up to depth :math:`x \in [0, 1]`, they are its averages (Eqs. 4.4 and 4.11). In the
+paper :math:`\varphi` and :math:`\Phi` are the resolvents of :math:`D_{qh}\varphi = \lambda^e t \varphi + \delta` and
+:math:`D_{qh} \Phi D_{qh}^T = t^2 \Phi + \delta`, and :math:`\kappa` is the kernel of the inverse of :math:`D_{qh}`, the
+derivative along the depth that the symmetry of the graph makes effective.
 """
 
 from __future__ import annotations
@@ -25,25 +18,14 @@ from gcnlimit.numerics.spectral import SpikedSemicircle
 
 
 def phi(x: npt.ArrayLike, *, t: npt.ArrayLike, signal: npt.ArrayLike, symmetric: bool) -> Array:
-    r"""Propagator of the labels, :math:`\varphi(x) = e(e^{txa})`; arguments broadcast.
+    r"""Propagator of the labels, :math:`\varphi(x) = \frac1N y^T g_x y`; arguments broadcast.
 
     .. math::
         \varphi(x) = e^{\lambda^e t x} \;\text{(directed)}, \qquad
         \varphi(x) = \sum_{\nu \ge 1} \nu (\lambda^e)^{\nu-1} \frac{I_\nu(2tx)}{tx} \;\text{(symmetric)},
 
-    the second computed by quadrature on the spectral measure of the labels (Eq. 6.2), without terms of alternating sign.
+    the second by quadrature on the spectral measure of the labels (Eq. 6.2), without terms of alternating sign.
 
-    Parameters
-    ----------
-    x
-        Depth.
-    t, signal
-        Diffusion time, and signal :math:`\lambda^e` of the operator (`CSBM.effective_signal`).
-    symmetric
-        Whether the operator is symmetric.
-
-    Examples
-    --------
     >>> from scipy.special import iv
     >>> nu = np.arange(1, 40)
     >>> bool(np.isclose(phi(1.0, t=1.5, signal=2.0, symmetric=True), np.sum(nu * 2.0 ** (nu - 1) * iv(nu, 3.0) / 1.5)))
@@ -63,8 +45,7 @@ def Phi(x: npt.ArrayLike, z: npt.ArrayLike, *, t: npt.ArrayLike, symmetric: bool
         \Phi(x, z) = I_0(2t\sqrt{xz}) \;\text{(directed)}, \qquad
         \Phi(x, z) = \frac{I_1(2t(x+z))}{t(x+z)} \;\text{(symmetric)}.
 
-    The first is the propagator of the two-dimensional Klein-Gordon equation,
-    :math:`\partial_x \partial_z \Phi = t^2 \Phi`. In the symmetric case it depends on :math:`x + z` only.
+    The first solves the two-dimensional Klein-Gordon equation, :math:`\partial_x \partial_z \Phi = t^2 \Phi`.
 
     >>> float(Phi(0.0, 1.0, t=2.0, symmetric=False))  # noise that has not diffused keeps its norm
     1.0

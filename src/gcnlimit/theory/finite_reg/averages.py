@@ -1,14 +1,8 @@
-r"""Averages of a loss over a Gaussian output: three for the equations (Eq. 3.7), and the test and train losses (Eq. 3.12).
+r"""Averages of a loss over a Gaussian output (Eqs. 3.7 and 3.12), and of a penalty over a weight in its field (Eq. 3.31).
 
-The averages of the penalty over one weight in its Gaussian field (Eq. 3.31).
-
-A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field
-:math:`B = \sqrt{\hat Q_w}\,\varsigma + \hat m_w u` of variance :math:`\hat Q_w + \hat m_w^2`. By Stein's lemma, in
-:math:`\varsigma` and in :math:`u`,
-
-.. math::
-    V_w = \frac1\alpha \mathbb E \frac{\partial w^*}{\partial B}, \qquad m_w = \hat m_w V_w, \qquad
-    Q_w = \frac1\alpha \mathbb E (w^*)^2 .
+A weight is :math:`w^* = \arg\min_w r\gamma(w) + \frac12 \hat V_w w^2 - Bw` in a field :math:`B` of variance
+:math:`\hat Q_w + \hat m_w^2`. By Stein's lemma :math:`V_w = \frac1\alpha \mathbb E \frac{\partial w^*}{\partial B}`,
+:math:`m_w = \hat m_w V_w` and :math:`Q_w = \frac1\alpha \mathbb E (w^*)^2`.
 """
 
 from __future__ import annotations
@@ -114,21 +108,8 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     return test, train
 
 
-def expected_envelope(loss: Loss, output: Output) -> Array:
-    r"""Return the average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
-    omega, weight = _grid(loss, output)
-    v = output.v[:, None]
-    x = loss.prox(omega, v)
-    return _average(weight, loss.value(x) + (x - omega) ** 2 / (2.0 * v))
-
-
 def slope_at_zero(loss: Loss) -> float:
-    r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0.
-
-    >>> from gcnlimit import Logistic
-    >>> round(slope_at_zero(Logistic()), 12)
-    -0.5
-    """
+    r"""Return :math:`\ell'(0)`: the point that :math:`\mathrm{prox}_\ell` maps to 0."""
     if loss.slope_at_zero is not None:
         return loss.slope_at_zero
     from scipy.optimize import brentq

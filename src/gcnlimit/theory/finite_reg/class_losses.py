@@ -82,10 +82,7 @@ def trained_bias(loss: ClassLoss, offset: Array, output: Output | None) -> Array
 
 
 def limiting_offset(classes: Classes) -> float:
-    """Return what stands for `offset` at reg = ∞: NaN, the best threshold, for unequal classes.
-
-    The limit itself is infinite: outputs vanish beside the bias, which then decides for the larger class everywhere.
-    """
+    """Return what stands for `offset` at reg = ∞: NaN, the best threshold, for unequal classes; the limit itself is infinite."""
     return 0.0 if classes.equal else np.nan
 
 

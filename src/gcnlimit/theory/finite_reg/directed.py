@@ -4,11 +4,6 @@ There :math:`g(a)` and :math:`g(a)^T` do not commute, and traces of :math:`(1 + 
 spectrum. The layers :math:`h_k = (b_k a + c_k) h_{k-1}` and their conjugates :math:`q_k` give them: the response :math:`V` of
 the layers to forces and :math:`\hat V` of the conjugates to displacements solve a matrix equation that depends on :math:`s` only.
 Units are those in which :math:`V_w = 1` and the stiffness is :math:`s`. No matrix that may be singular is inverted.
-
-Responses of the layers of a directed graph in the limit reg → ∞: the start of the continuation (Eq. 3.25).
-
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output, all are
-traces of polynomials in the operator and its transpose, that is, overlaps of Taylor coefficients.
 """
 
 from __future__ import annotations
@@ -22,15 +17,16 @@ import numpy.typing as npt
 from gcnlimit._values import Array
 from gcnlimit.filters import Chain
 from gcnlimit.numerics.linear import hankel, log_diagonal, pack_positive, solve_each, unpack_positive
-from gcnlimit.theory.finite_reg.equations import NUMBERS, Equations, Pulls, Transforms
+from gcnlimit.theory.finite_reg.equations import CAREFUL, NUMBERS, Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.points import Points
 
 
 def initial_layers(chain: Chain) -> tuple[Array, Array, Array]:
-    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and a stiffness :math:`s \to 0`.
+    r"""Return :math:`V`, :math:`\hat V/s` and :math:`-\partial V/\partial s` for :math:`V_w = 1` and :math:`s \to 0` (Eq. 3.25).
 
-    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`.
+    They are :math:`\tau(P_k P_l^T)`, :math:`b_k b_l \tau(R_k^T R_l)` and :math:`\tau(P_k g^T g P_l^T)`: overlaps of the Taylor
+    coefficients of :math:`P_k`, the layers up to :math:`k`, and :math:`R_k`, the map from layer :math:`k` to the output.
     """
     K = chain.depth
     P, R = chain.coefficients()
@@ -164,12 +160,8 @@ class DirectedEquations(Equations):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        K = self.chain.depth
-        return (
-            {"max_iterations": 100 + 5 * K, "memory": _memory(K)},
-            {"max_iterations": 200 + 10 * K, "memory": _memory(K)},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
+        quick = {"max_iterations": (level + 1) * (100 + 5 * self.chain.depth), "memory": _memory(self.chain.depth)}
+        return CAREFUL if level == 2 else quick
 
     def rest(self, pulls: Pulls) -> Array:
         """Initial layers, those of the limit reg → ∞ (Eq. 3.25)."""
@@ -193,7 +185,7 @@ class DirectedEquations(Equations):
         """Sweep a few times through the layers, and average."""
         s = relative_stiffness(pulls)
         medium = Medium.unpack(rest, self.chain.depth, self.far)
-        for _ in range(_sweeps(self.chain.depth)):
+        for _ in range(min(5, 2 + self.chain.depth // 2)):  # information moves one layer a sweep
             free, stiff, medium = self.sweep(medium, s)
         return self.transforms(free, stiff, medium, s), medium.pack(self.far)
 
@@ -221,7 +213,7 @@ class DirectedEquations(Equations):
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
         along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)
         across = q.mT @ X @ q + h.mT @ Y @ h
-        WW_bulk = np.vecdot(pull_h, _apply(Y, pull_h)) + np.vecdot(pull_q, _apply(X, pull_q))
+        WW_bulk = np.sum(pull_h * _apply(Y, pull_h), axis=1) + np.sum(pull_q * _apply(X, pull_q), axis=1)
         stretch = 1.0 + s * free.v
         return Transforms(
             W=stiff.v,
@@ -251,7 +243,7 @@ class DirectedEquations(Equations):
             ],
             axis=1,
         )
-        source = np.empty((len(b), 2 * K, 2))
+        source = np.empty((len(b), 2 * K, 2), M.dtype)
         source[:, :K, 0], source[:, K:, 0] = -M[:, 1:, 0], L[:, :-1, 0]
         source[:, :K, 1], source[:, K:, 1] = pull_q[:, 1:], pull_h[:, :-1]
         # q and h may differ by many orders of magnitude: the system is solved in units of their noise
@@ -259,11 +251,6 @@ class DirectedEquations(Equations):
         fields = self.signal[:, None, None] * np.concatenate([b, b], axis=1)[:, None] * size.mT
         mean = size * solve_each(np.eye(2 * K) - answer / size * fields, source / size)
         return mean[:, :K], mean[:, K:]
-
-
-def _sweeps(depth: int) -> int:
-    """Inner sweeps per update of the nodes; information moves one layer per sweep."""
-    return min(5, 2 + depth // 2)
 
 
 def _memory(depth: int) -> int:

@@ -1,15 +1,8 @@
-r"""Solving the equations of a directed graph: a chain of layers, followed down from a large regularization.
-
-Order parameters of the layers on a directed graph, from the solution for the pulls.
+r"""Solving the equations of a directed graph, and the order parameters of its layers.
 
 A node responds linearly to its fields (Eq. 3.28): their means along the labels, their covariances :math:`\hat Q` (on layers) and
-:math:`Q` (on conjugates), the noise of the weights, of variance :math:`Q_w`, and the scatter of :math:`\beta`:
-
-.. math::
-    Q &= hh^T + C \hat Q C + L\, bQb\, L^T + \varsigma\, p_h p_h^T + Q_w L_0 L_0^T, \\
-    \hat Q &= b\, [\, qq^T + L^T \hat Q L + M\, bQb\, M + \varsigma\, p_q p_q^T + Q_w M_0 M_0^T ]\, b.
-
-The map is linear, positive and a contraction.
+:math:`Q` (on conjugates), the noise of the weights and the scatter of :math:`\beta`. The map is linear, positive and a
+contraction.
 """
 
 from __future__ import annotations
@@ -35,9 +28,11 @@ _SMALL = 40  # layers up to which a system for all the overlaps fits in memory
 
 def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunctions:
     """Order functions at the layers of a chain at a solution; NaN where they were not found."""
-    chain, back = equations.chain, equations.back
+    chain = equations.chain
     b = chain.b
-    pulls, medium = equations.pulls(state), equations.medium(state)
+    back = equations.back
+    pulls = equations.pulls(state)
+    medium = equations.medium(state)
     weights = equations.evaluate(state)[0].weights
     V_w = pulls.V_w[:, None]
     V = V_w[:, :, None] * medium.V

@@ -1,16 +1,9 @@
 r"""Finite regularization: four self-consistent equations that couple the loss and the graph (Eqs. 3.13 to 3.19).
 
-With the weights at their minimum the output obeys (Eq. 3.13)
-
-.. math::
-    h = g(a)\, [\sqrt\mu m_w y + \sqrt{Q_w} \zeta + V_w\, g(a)^T f], \qquad
-    f_i = -\ell'(h_i) \text{ on labelled nodes, else } 0.
-
-Rotations that leave the labels alone do not change the law of the operator. To the operator the pulls therefore look
-linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that is independent of the graph;
-to a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v` (Eq. 3.14).
-What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`:
-`gcnlimit.theory.finite_reg.symmetric` has them for symmetric graphs, `gcnlimit.theory.finite_reg.directed` for directed ones.
+Rotations that leave the labels alone do not change the law of the operator. To the operator the pulls of the loss on the output
+:math:`h` therefore look linear, :math:`f = \beta - \kappa h`, with a *stiffness* :math:`\kappa` and a part :math:`\beta` that is
+independent of the graph; to a node the rest of the graph is a Gaussian output :math:`\omega` and a response :math:`v` (Eq. 3.14).
+What depends on the kind of graph is a few averages at one number, :math:`\kappa V_w`.
 
 Heterogeneous degrees add two numbers (Eqs. 11.6 to 11.8): the part :math:`b = \mathbb E\sqrt\theta` of the labels along the
 spike, and the *tilt* :math:`\beta_y - b\beta_s` of :math:`\beta`, along the labels and across the spike. If all degrees are
@@ -20,7 +13,6 @@ alike, they are 1 and 0.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -32,18 +24,21 @@ from gcnlimit.losses import Loss
 from gcnlimit.penalties import L2, Penalty
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.spectrum import Spectrum
-from gcnlimit.theory.finite_reg.averages import WeightLaw, eta, eta_at_zero, weight_law
+from gcnlimit.theory.finite_reg.averages import eta, eta_at_zero, weight_law
 from gcnlimit.theory.finite_reg.class_losses import node_loss
 from gcnlimit.theory.points import Points
 
 _SOFTEST = 1e-30  # kappa V_w times the peak gain that counts as 0, as for a hinge whose kinks no output reaches
 _LEAST_V_HAT = 1e-9  # V_hat_w over the regularization below which a penalty is taken there
 _LAWS = 200  # updates of the law of the weights
+CAREFUL = {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000}
+"""Settings of the slowest search."""
+
 NUMBERS = 4
 """Columns of a packed state that are pulls."""
 
 Number = Any
-"""An array over the points, or a power series of such arrays: the equations are the same."""
+"""An array over the points, or one number for all."""
 
 
 class Pulls(NamedTuple):
@@ -119,12 +114,6 @@ class WeightGain(NamedTuple):
     noise: Number
     response: Number
 
-    @classmethod
-    def of(cls, law: WeightLaw, alpha: Array) -> Self:
-        """Averages of white features, from the law of a weight."""
-        response, spread = 1.0 / law.inertia, alpha * law.shape / law.inertia**2
-        return cls(response, spread, spread, response)
-
 
 class GraphSide(NamedTuple):
     """Law of a test node's output and order parameters of the weights, given the pulls."""
@@ -134,19 +123,14 @@ class GraphSide(NamedTuple):
 
 
 def pulls_of(loss: Loss, rho: Array, graph: GraphSide) -> Pulls:
-    """Pulls, given the output (Eq. 3.19); rounding leaves no negative scatter."""
-    pulls = answer_of(eta(loss, graph.output), rho, graph.output, graph.weights.V)
-    return pulls._replace(scatter=np.maximum(pulls.scatter, 0.0))
-
-
-def answer_of(averages: tuple[Number, Number, Number], rho: Array, output: Iterable[Number], V_w: Number) -> Pulls:
-    r"""Pulls from the averages of the loss: :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
-    pull, square, slope = averages
-    mean, variance, v = output
+    r"""Pulls, given the output (Eq. 3.19): :math:`\kappa` makes the mean slope of :math:`\beta = f + \kappa h` vanish."""
+    pull, square, slope = eta(loss, graph.output)
+    mean, variance, v = graph.output
     stretch = 1.0 / (1.0 - v * rho * slope)
     stiffness = rho * slope * stretch
     scatter = stretch**2 * (rho * square - rho**2 * (pull**2 + slope**2 * variance))
-    return Pulls(V_w, stiffness, stretch * rho * pull + stiffness * mean, scatter)
+    drive = stretch * rho * pull + stiffness * mean
+    return Pulls(graph.weights.V, stiffness, drive, np.maximum(scatter, 0.0))  # rounding leaves no negative scatter
 
 
 def weights_of(
@@ -223,7 +207,7 @@ class Equations(ABC):
         return {
             **{name: getattr(points, name) for name in ("alpha", "mu", "rho", "penalty", "features")},
             "loss": node_loss(points),
-            "reg": in_units(points.reg, gain),
+            "reg": np.minimum(points.reg / gain / gain, 1e60),  # Eq. 6.4; squares underflow beyond
             "gain": gain,
             "spike": spike,
         }
@@ -242,11 +226,7 @@ class Equations(ABC):
 
     def effort(self, level: int) -> dict[str, Any]:
         """Settings of the search, from quick to careful."""
-        return (
-            {"max_iterations": 60, "memory": 5},
-            {"max_iterations": 150, "memory": 5},
-            {"max_iterations": 2000, "memory": 1, "damping": 0.1, "patience": 2000},
-        )[level]
+        return ({"max_iterations": 60, "memory": 5}, {"max_iterations": 150, "memory": 5}, CAREFUL)[level]
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Problem of some of the points."""
@@ -312,15 +292,17 @@ class Equations(ABC):
     def _weights(self, pulls: Pulls, graph: Transforms) -> Weights:
         """Weights, given the pulls; their law depends on the field that they are in, and it on them, unless it is linear."""
         V_hat = pulls.stiffness * graph.W
-        w = self.checked_weights(pulls, graph, self.weight_gain(V_hat))
+        w = self.checked_weights(pulls, graph, weight_gain(self.features, self.alpha, self.reg, V_hat))
         if isinstance(self.penalty, L2):
             return w
         unit = self.gain**2
         floor = np.maximum(V_hat, _LEAST_V_HAT * self.reg) * unit
         for _ in range(_LAWS):
             field = w.Q_hat + w.m_hat**2
-            inertia, shape = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
-            w = self.checked_weights(pulls, graph, WeightGain.of(WeightLaw(inertia / unit, shape), self.alpha))
+            law = weight_law(self.penalty, self.alpha, self.reg * unit, floor, field * unit)
+            response = unit / law.inertia
+            spread = self.alpha * law.shape * response**2
+            w = self.checked_weights(pulls, graph, WeightGain(response, spread, spread, response))
             if not np.any(np.abs(w.Q_hat + w.m_hat**2 - field) > 1e-14 * field):
                 break
         return w
@@ -330,10 +312,6 @@ class Equations(ABC):
         w = weights_of(pulls, graph, gain, self.mu, b=self.b, tilt=tilt)
         w.Q[w.Q < 0.0] = np.nan
         return w
-
-    def weight_gain(self, V_hat_w: Array) -> WeightGain:
-        r"""Averages over the features that give the order parameters of the weights (Eqs. 3.11 and 8.16)."""
-        return weight_gain(self.features, self.alpha, self.reg, V_hat_w)
 
 
 def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> WeightGain:
@@ -347,8 +325,3 @@ def weight_gain(law: Spectrum, alpha: Array, reg: Array, V_hat_w: Array) -> Weig
     noise = (law.variance * stiff) ** 2
     columns = (law.signal * stiff, law.signal * law.variance * stiff**2, noise, law.variance * stiff)
     return WeightGain(*(column @ law.weight / alpha for column in columns))
-
-
-def in_units(reg: Array, gain: Array) -> Array:
-    r"""Regularization over the squared gain of the filter (Eq. 6.4), at most :math:`10^{60}`: squares underflow beyond."""
-    return np.minimum(reg / gain / gain, 1e60)

@@ -13,47 +13,45 @@ import numpy as np
 import numpy.typing as npt
 
 from gcnlimit._values import Array
-from gcnlimit.filters import Chain, PageRank
-from gcnlimit.results.order_parameters import OrderFunctions
-from gcnlimit.theory.finite_reg.directed_solution import DirectedSolution
+from gcnlimit.filters import Chain
 from gcnlimit.theory.finite_reg.equations import Equations, Pulls, Transforms
 from gcnlimit.theory.finite_reg.solution import FollowedSolution
 from gcnlimit.theory.points import Points
 
 _NEWTON = 60  # steps at most; they fall monotonically to the root
 _COST = 64  # numbers that the search keeps for a point
-_TOL = 1e-10  # of the solution in layers, which only the order functions need
 
 
 def pagerank_transforms(theta: Array, signal: Array, s: Array) -> Transforms:
-    r"""Averages of :math:`\mathcal U` and :math:`\mathcal W` at :math:`s` (Eq. 3.30), every sum of positive terms.
+    r"""Averages of :math:`\mathcal U` and :math:`\mathcal W` (Eq. 3.30) for the filter of gain 1, every sum of positive terms.
 
-    The resolvent of the noise gives :math:`\tau(\mathcal W) = x/(1 + s x^2)`, with :math:`x \ge 1` the root of
-
-    .. math:: (x - 1)(1 + s x^2) = \theta^2 x,
-
-    and the Sherman-Morrison formula for the spike, with :math:`\kappa_\theta = 1 - \theta\lambda_e`,
-    :math:`e(\mathcal W) = x/(\kappa_\theta^2 + s x^2)` and :math:`e(\mathcal U) = \kappa_\theta/(\kappa_\theta^2 + s x^2)`.
-    The second moments are derivatives of these in :math:`s`.
+    The resolvent of the noise gives :math:`\tau(\mathcal W)`, the Sherman-Morrison formula for the spike
+    :math:`e(\mathcal W)` and :math:`e(\mathcal U)`; the second moments are derivatives of these in :math:`s`.
 
     >>> graph = pagerank_transforms(np.array([0.6]), np.array([0.5]), np.array([0.0]))
-    >>> (graph.W * (1 - 0.6**2)).round(12), (graph.U * (1 - 0.3)).round(12)
-    (array([1.]), array([1.]))
+    >>> graph.W.round(12), (graph.U * (1 - 0.3)).round(12)  # the gain of the filter is 1 / 0.8
+    (array([1.]), array([0.8]))
     """
+    unit = 1.0 - theta**2
+    root = np.sqrt(unit)
+    s = s * unit
     y = _root(theta**2, s)  # x - 1
-    x, k = 1.0 + y, (1.0 - theta * signal) ** 2
-    bulk, labels, more = 1.0 + s * x**2, k + s * x**2, s * x**2 * y
+    x = 1.0 + y
+    k = (1.0 - theta * signal) ** 2
+    bulk = 1.0 + s * x**2
+    labels = k + s * x**2
+    more = s * x**2 * y
     slope = bulk + 2.0 * more
     return Transforms(
-        W=x / bulk,
-        UU=x * (1.0 + s * x**3 + s * x**2 * more) / (slope * bulk**2),
-        WW_bulk=x**2 * y * (1.0 + x + more) / (slope * bulk**2),
+        W=unit * x / bulk,
+        UU=unit * x * (1.0 + s * x**3 + s * x**2 * more) / (slope * bulk**2),
+        WW_bulk=unit**2 * x**2 * y * (1.0 + x + more) / (slope * bulk**2),
         stretch=bulk / (1.0 + s * x * y),
-        U=(1.0 - theta * signal) / labels,
-        excess=x * theta * signal * (2.0 - theta * signal) / (labels * bulk),
-        UU_across=y * (k * (1.0 + more) + s**2 * x**5) / (slope * labels**2),
-        UW_across=(1.0 - theta * signal) * x * y * (1.0 - s * x**2) / (slope * labels**2),
-        WW_across=x**2 * y * (1.0 + k * x + more) / (slope * labels**2),
+        U=root * (1.0 - theta * signal) / labels,
+        excess=unit * x * theta * signal * (2.0 - theta * signal) / (labels * bulk),
+        UU_across=unit * y * (k * (1.0 + more) + s**2 * x**5) / (slope * labels**2),
+        UW_across=unit * root * (1.0 - theta * signal) * x * y * (1.0 - s * x**2) / (slope * labels**2),
+        WW_across=unit**2 * x**2 * y * (1.0 + k * x + more) / (slope * labels**2),
     )
 
 
@@ -87,19 +85,8 @@ class PageRankEquations(Equations):
         return cls(**cls.shared(points, gain, spike), theta=theta, signal=points.signal)
 
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
-        """Averages of the filter of gain 1; the graph has no unknowns of its own."""
-        unit = 1.0 - self.theta**2
-        graph, root = pagerank_transforms(self.theta, self.signal, pulls.product * unit), np.sqrt(unit)
-        return graph._replace(
-            W=unit * graph.W,
-            UU=unit * graph.UU,
-            WW_bulk=unit**2 * graph.WW_bulk,
-            U=root * graph.U,
-            excess=unit * graph.excess,
-            UU_across=unit * graph.UU_across,
-            UW_across=unit * root * graph.UW_across,
-            WW_across=unit**2 * graph.WW_across,
-        ), rest
+        """Averages of the filter; the graph has no unknowns of its own."""
+        return pagerank_transforms(self.theta, self.signal, pulls.product), rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +94,6 @@ class PageRankSolution(FollowedSolution):
     """Solution for PageRank on a directed graph."""
 
     equations: PageRankEquations
-
-    @staticmethod
-    def applies(points: Points, chain: Chain | None) -> bool:
-        """Whether the points are PageRank on a directed graph, and no chain takes its place."""
-        return chain is None and not points.symmetric and type(points.filter) is PageRank
 
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
@@ -122,9 +104,3 @@ class PageRankSolution(FollowedSolution):
     def prepare(points: Points, chain: Chain | None) -> PageRankEquations:
         """Equations of the points."""
         return PageRankEquations.of(points)
-
-    def chain_layers(self) -> OrderFunctions:
-        """Order functions at the layers of the geometric series, whose own equations are solved for them."""
-        if np.isinf(self.points.reg).any():  # the solution is the explicit one
-            return DirectedSolution.asymptote(self.points, None)[0].chain_layers()
-        return DirectedSolution.solve(self.points, None, tol=_TOL, max_iterations=5000).chain_layers()

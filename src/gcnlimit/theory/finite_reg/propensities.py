@@ -12,7 +12,7 @@ from gcnlimit.degrees import DegreeLaw
 from gcnlimit.losses import Loss
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.theory.finite_reg.averages import Eta, eta, expected_losses
-from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of
+from gcnlimit.theory.finite_reg.equations import NUMBERS, GraphSide, Pulls, Transforms, output_of, weight_gain
 from gcnlimit.theory.finite_reg.solution import ScaledChain
 from gcnlimit.theory.finite_reg.symmetric import SymmetricEquations, SymmetricSolution
 from gcnlimit.theory.points import Points
@@ -58,7 +58,8 @@ class PropensityEquations(SymmetricEquations):
     def respond(self, pulls: Pulls, rest: Array) -> tuple[Transforms, Array]:
         """Averages over the spectrum, with those for labels across the spike."""
         U = self.g / (1.0 + pulls.product[:, None] * self.g**2)
-        W, mean = self.g * U, U @ self.tau
+        W = self.g * U
+        mean = U @ self.tau
         off_U, off_W = U - mean[:, None], W - (W @ self.tau)[:, None]
         return super().respond(pulls, rest)[0]._replace(
             U_bulk=mean,
@@ -72,10 +73,12 @@ class PropensityEquations(SymmetricEquations):
         pulls = self.pulls(rows)
         graph, rest = self.respond(pulls, rows[:, NUMBERS:])
         tilt = rest[:, 0] * np.sqrt(pulls.drive**2 + pulls.scatter)
-        weights = self.checked_weights(pulls, graph, self.weight_gain(pulls.stiffness * graph.W), tilt)
+        gain = weight_gain(self.features, self.alpha, self.reg, pulls.stiffness * graph.W)
+        weights = self.checked_weights(pulls, graph, gain, tilt)
         # an axis over the propensities behind that over the points
         sources = Pulls(*(x[:, None] for x in pulls)), Transforms(*(x[:, None] for x in graph))
-        inner, root = Weights(*(x[:, None] for x in weights)), np.sqrt(self.law.theta)
+        inner = Weights(*(x[:, None] for x in weights))
+        root = np.sqrt(self.law.theta)
         output = output_of(*sources, inner, self.mu[:, None], b=self.b, tilt=tilt[:, None], root=root)
         return GraphSide(Output(*np.broadcast_arrays(*output)), weights), rest
 
@@ -84,7 +87,8 @@ class PropensityEquations(SymmetricEquations):
         root, weight = np.sqrt(self.law.theta), self.law.weight
         mean, variance, v = graph.output.mean, graph.output.variance[:, 0], graph.output.v[:, 0]
         pull, square, slope = eta_by_degree(self.loss, graph.output)
-        rho, slope = self.rho, slope @ weight
+        rho = self.rho
+        slope = slope @ weight
         stretch = 1.0 / (1.0 - v * rho * slope)
         stiffness = rho * slope * stretch
         beta = (stretch * rho)[:, None] * pull + stiffness[:, None] * mean

@@ -7,16 +7,12 @@ A part common to all outputs changes nothing, so that the outputs of a node may 
 *Narrow outputs*: the Gauss-Hermite rule in the :math:`C - 1` differences of outputs. The other classes are exchangeable, so
 that only the number of them at each node counts: a few thousand terms for any :math:`C`.
 
-*Wide outputs*: at given :math:`L` the :math:`\pi_j` are independent, with the distribution function
-:math:`\Phi((vx + \log x + L - \bar\omega_j)/\sigma)`, and
+*Wide outputs*: at given :math:`L` the :math:`\pi_j` are independent, and with :math:`q = \pi/(1 + v\pi)`
 
-.. math::
-    \mathbb E\, G = \int dL\; \mathbb E\Big[ G\, \delta\Big( \sum_j \pi_j - 1 \Big) \sum_j q_j \Big], \qquad
-    q = \frac\pi{1 + v\pi},
+.. math:: \mathbb E\, G = \int dL\; \mathbb E\Big[ G\, \delta\Big( \sum_j \pi_j - 1 \Big) \sum_j q_j \Big]
 
 is a sum of convolutions of densities on [0, 1], taken by fast Fourier transforms: a one-dimensional integral for every
-:math:`C`. The last average of Eq. 8.6 needs no division: its :math:`G \sum_j q_j` is :math:`\sum_{i \ne j} q_i q_j`.
-Relative errors are about 1e-8; that of :math:`\mathbb E\,1` is divided out.
+:math:`C`. Relative errors are about 1e-8; that of :math:`\mathbb E\,1` is divided out.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +30,6 @@ from scipy.special import expit, gammaln, ndtri, wrightomega
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
-from gcnlimit.numerics.series import Series
 
 _NARROW = {4: 0.1, 6: 0.35, 16: 0.5}  # deviation of the output below which a Gauss-Hermite rule of so many nodes serves
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
@@ -76,7 +71,7 @@ class SoftmaxOf(Loss):
         missed, square, other, trace = (
             np.array([getattr(a, name) for a in found]) for name in _ClassAverages._fields[:4]
         )
-        return class_averages(C, missed, square, other, trace)
+        return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages of the cross-entropy at the output and at its proximal point."""
@@ -97,7 +92,7 @@ class SoftmaxOf(Loss):
 def _by_counts(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Gauss-Hermite rule in the differences of the outputs, over the numbers of classes at each node."""
     place, count, weight = _counts(C, _nodes(C))
-    _, first, rest = _proximal(_differences(C, place, mean, deviation), count, v)
+    _, first, rest = _proximal(deviation * place - np.sqrt(C) * mean, count, v)
     terms = (*_terms(C, count, first, rest, v), -np.log(first))
     return _ClassAverages(*(float(weight @ term) for term in terms))
 
@@ -119,36 +114,8 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
     return L, first, rest
 
 
-def softmax_series(C: int, mean: Series, variance: Series, v: Series) -> list[Series]:
-    r"""The first four of `_ClassAverages` for small outputs, as series in :math:`\epsilon`.
-
-    `mean`, `variance` and `v` begin at orders 1, 2 and 1. At a node of the Gauss-Hermite rule the
-    probabilities are :math:`\pi = \mathrm{softmax}(\omega + v(e_1 - \pi))`; a coefficient is a polynomial in the node of no
-    higher degree than its order, so that the rule is exact.
-    """
-    order = mean.order
-    place, count, weight = _counts(C, order // 2 + 1)
-    omega = _differences(C, place, mean, variance.lowered().lowered().sqrt().raised())
-    first, rest = Series(0.0 * omega.c[..., 0]) + 1.0 / C, 0.0 * omega + 1.0 / C
-    for _ in range(order):  # each time one more order is right
-        own, others = (v * (1.0 - first)).exp(), (omega - v * rest).exp()
-        inverse = 1.0 / (own + (count * others) @ np.ones(count.shape[1]))
-        first, rest = own * inverse, others * Series(inverse.c[..., None])
-    return [Series(term.c @ weight) for term in _terms(C, count, first, rest, v)]
-
-
-def class_averages(C: int, missed: Any, square: Any, other: Any, trace: Any) -> tuple[Any, Any, Any]:
-    """Averages of Eq. 8.6 from those of the probabilities."""
-    return np.sqrt(C) / (C - 1) * missed, square / (C - 1) + other, trace / (C - 1)
-
-
-def _differences(C: int, place: Array, mean: Any, deviation: Any) -> Any:
-    """Outputs of the other classes less that of a node's own, at the places of the rule; numbers, or series of them."""
-    return deviation * place - mean * np.full_like(place, np.sqrt(C))
-
-
-def _terms(C: int, count: Array, first: Any, rest: Any, v: Any) -> tuple[Any, Any, Any, Any]:
-    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there; numbers, or series of them."""
+def _terms(C: int, count: Array, first: Array, rest: Array, v: float) -> tuple[Array, ...]:
+    """First four of `_ClassAverages` at the nodes of the rule, from the probabilities there."""
     each = np.ones(count.shape[1])
     q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
     total = q_first + (count * q_rest) @ each
@@ -285,11 +252,7 @@ class _Cells(NamedTuple):
 
     @property
     def damping(self) -> Array:
-        """Factor exp(-d x) of the densities that are transformed.
-
-        Sums of probabilities exceed 1, and a transform of period 2 adds what lies at x + 2k to what is wanted at x. The factor
-        commutes with convolution and leaves of that a part exp(-2 k d).
-        """
+        """Factor exp(-d x) of the densities; a transform of period 2 adds what lies at x + 2k, of which it leaves exp(-2 k d)."""
         return np.exp(-_DAMPING * np.arange(self.size + 1.0) / self.size)
 
     def negligible(self, L: Array, deviation: float, v: float, span: float = 1.0) -> int:

@@ -30,7 +30,6 @@ FAR = 1e15
 ACCURACY = 1e-12
 """Of the chain that stands for a filter."""
 
-_LONGEST = 200  # layers of the longest series whose order functions are given
 _ROUGH = 1e-3  # residual that suffices on the way: small, since outputs may be far off where the spike dominates
 _SHARES = (0.2, 0.5, 0.8, 1.0)  # of a penalty as it is turned on
 _LEAST = 1e-150  # regularization, in units of the squared gain, below which a square underflows: there is no way down
@@ -38,7 +37,7 @@ _FURTHER = 10.0  # factor above the first regularization at which the explicit s
 
 
 @dataclass(frozen=True, eq=False)
-class Solution(ABC):
+class Solution:
     """Output and weights of a batch of points at the solution, and how the search for it ended."""
 
     points: Points
@@ -49,34 +48,17 @@ class Solution(ABC):
     iterations: npt.NDArray[np.int64]
     status: npt.NDArray[np.int64]
 
-    @staticmethod
-    @abstractmethod
-    def cost(points: Points) -> npt.NDArray[np.int64]:
-        """Numbers that the search keeps at a time, for each point."""
-
-    @classmethod
-    @abstractmethod
-    def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
-        """Solve the equations of each point; a `chain` takes the place of its filter."""
-
-    @classmethod
-    @abstractmethod
-    def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
-        """Return the explicit solution at a large regularization, and that regularization."""
-
-    @abstractmethod
     def chain_layers(self) -> OrderFunctions:
         """Order functions at the layers of the chain that stands for the filter."""
+        raise NotImplementedError
 
     def layers(self) -> OrderFunctions | None:
-        """Order functions at the layers of a network; None if the filter has none, or too long a series."""
-        filter = self.points.filter
-        long = not filter.deep and (not filter.has_chain or np.max(filter.layers(radius=self.points.radius)) > _LONGEST)
-        return None if long else self.chain_layers()
+        """Order functions at the layers of a network; None if the filter has no layers of its own."""
+        return self.chain_layers() if self.points.filter.deep else None
 
 
 @dataclass(frozen=True, eq=False)
-class FollowedSolution(Solution):
+class FollowedSolution(Solution, ABC):
     """Solution of equations that all points share, followed down from a large regularization."""
 
     equations: Equations
@@ -131,9 +113,8 @@ def follow(equations: Equations, *, tol: float, max_iterations: int) -> FixedPoi
     """Solve the equations of each point by continuation in the regularization.
 
     It starts where the loss is negligible and comes down by factors of ten, each solution extrapolated to the next; where a
-    step fails it is made smaller and the search more thorough, and at last slow, with strong damping. A point that is still
-    not solved is tried once more from further away, in small steps. A penalty other than the squared weights is turned on
-    step by step at the last regularization.
+    step fails it is made smaller and the search more thorough. A point that is still not solved is tried once more from further
+    away. A penalty other than the squared weights is turned on step by step at the last regularization.
     """
     if not isinstance(equations.penalty, L2):
         return _turn_on(
@@ -254,11 +235,6 @@ class ScaledChain(NamedTuple):
         layers, gain, spike = (_symmetric_gain if symmetric else _directed_gain)(chain, signal)
         step = layers[:, 1:] / layers[:, :-1]
         return cls(Chain(chain.b / step, chain.c / step, chain.g * layers / gain[:, None]), layers, gain, spike)
-
-    @property
-    def nodes(self) -> Array:
-        r"""Quadrature nodes that average :math:`g^4` exactly, for each point."""
-        return np.full(len(self.gain), 4 * self.chain.depth + 1)
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """Chains of some of the points."""

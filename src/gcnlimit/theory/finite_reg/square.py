@@ -1,15 +1,13 @@
 r"""The square loss at finite regularization: everything is explicit in one number (theory page, §3).
 
-For :math:`\ell(z) = (1 - z)^2/2` the three averages of the loss are closed, :math:`\bar\beta = \kappa` and
+The three averages of the loss are closed, :math:`\bar\beta = \kappa` and
 :math:`\varsigma = \kappa^2 \frac{1-\rho}{\rho} [(1 - \bar\omega)^2 + \sigma^2]`, so that of the four numbers only
 :math:`s = \kappa V_w` is left. With :math:`p = s\,\tau(W)`, the degrees of freedom of the training per node,
 
-.. math::
-    r\,s = \frac{(\rho - p)(1 - \alpha p)}{\alpha\,(1 - p)}, \qquad 0 \le p < \min(\rho, 1/\alpha),
+.. math:: r\,s = \frac{(\rho - p)(1 - \alpha p)}{\alpha\,(1 - p)}, \qquad 0 \le p < \min(\rho, 1/\alpha) .
 
-is the regularization, and the margin is a rational function of the averages at :math:`s` under a root. At :math:`s = 0` it is
-that of infinite regularization. Correlated features add averages over their law at one more number,
-:math:`t = \hat V_w/r` with :math:`\alpha p = \langle\sigma^2 t/(1 + \sigma^2 t)\rangle` (Eq. 8.16).
+Correlated features add averages at one more number, :math:`t = \hat V_w/r` with
+:math:`\alpha p = \langle\sigma^2 t/(1 + \sigma^2 t)\rangle` (Eq. 8.16).
 """
 
 from __future__ import annotations
@@ -53,12 +51,7 @@ class FeatureGain(NamedTuple):
 
 
 def feature_gain(features: Spectrum, freedom: Array) -> FeatureGain:
-    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature.
-
-    >>> gain = feature_gain(Spectrum([0.5, 1.5]), np.array([0.0, 0.5]))
-    >>> gain.response.round(4), gain.noise.round(4)
-    (array([1.   , 0.433]), array([1.25  , 1.0718]))
-    """
+    r"""Averages over the features at :math:`\alpha p`, the degrees of freedom per feature."""
     if features.is_white:
         return FeatureGain(1.0 - freedom, 1.0, 1.0, 1.0)
     variance, signal = features.variance, features.signal
@@ -94,11 +87,7 @@ def _ratio(features: Spectrum, freedom: Any) -> Any:
 
 
 def square_reg(W: Array, s: Array, alpha: Array, rho: Array, features: Spectrum = WHITE) -> Array:
-    r"""Regularization at :math:`s = \kappa V_w`, given :math:`\tau(W)`; infinite at 0, NaN beyond the most freedom.
-
-    >>> square_reg(np.array([0.5]), np.array([0.0]), np.array([4.0]), np.array([0.1]))
-    array([inf])
-    """
+    r"""Regularization at :math:`s = \kappa V_w`, given :math:`\tau(W)`; infinite at 0, NaN beyond the most freedom."""
     p = s * W
     with np.errstate(divide="ignore", invalid="ignore"):
         reg = (rho - p) * feature_gain(features, alpha * p).response / (alpha * (1.0 - p)) / s
@@ -110,15 +99,12 @@ def square_margin(
 ) -> Array:
     r"""Margin of a test node for the square loss, :math:`\Phi^{-1}` of its accuracy if there are two equal classes.
 
-    With :math:`b = e(U)/(1 + \mu s\, e(W))`, :math:`F = \mu b\, U + W` and
-    :math:`M = e(F) - \tau(W)`, for white features
-
     .. math::
-        \text{margin} = \frac{M}{\sqrt S}, \qquad
-        S\,(1 - s^2 k) = \mathrm{Var}_e F + \omega\, \{ \mathrm{Var}_e[U - s\mu b\, W] + (1 + \mu)\, b^2 \} + k\, (1 - p - sM)^2,
+        \frac{M}{\sqrt S}, \qquad
+        S\,(1 - s^2 k) = \mathrm{Var}_e F + \omega\, \{ \mathrm{Var}_e[U - s\mu b\, W] + (1 + \mu)\, b^2 \} + k\, (1 - p - sM)^2
 
-    where :math:`\omega = \alpha\tau(U^2)/(1 - \alpha s^2 \tau(W^2))` is the variance that the weights add and
-    :math:`k = \frac{1-\rho}{\rho} [\omega\tau(U^2) + \mathrm{Var}_\tau W]/(1-p)^2` that of the choice of labelled nodes.
+    for white features, with :math:`b = e(U)/(1 + \mu s\, e(W))`, :math:`F = \mu b\, U + W`, :math:`M = e(F) - \tau(W)`, and
+    :math:`\omega` and :math:`k` the variances that the weights and the choice of labelled nodes add.
     """
     gain = feature_gain(features, alpha * s * graph.W)
     along = graph.U / (1.0 + mu * s * gain.labels * (graph.W + graph.excess))

@@ -1,19 +1,8 @@
 r"""Finite regularization on a symmetric graph: averages over its spectrum, whatever the filter (Eq. 3.20).
 
-Here :math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator.
-
-Order parameters of the layers on a symmetric graph, from the solution on its spectrum.
-
-With :math:`P_k` the product of the layers up to :math:`k` and :math:`R_k` the map from layer :math:`k` to the output (Eq. 3.21),
-
-.. math::
-    h_k = P_k(a)\, z, \qquad q_k = R_k(a)\, f, \qquad (1 + \kappa V_w g^2)\, z = z_0 + V_w\, g \beta, \qquad
-    f = \beta - \kappa\, g z.
-
-All are functions of the operator applied to the labels, to :math:`\beta` and to the noise :math:`\zeta` of the features:
-overlaps are averages over the spectrum, and so are the responses of layers to forces and of conjugates to displacements.
-
-Solving the equations of a symmetric graph, on grids over its spectrum that are refined until they do not matter.
+:math:`U = gd(a)` and :math:`W = g^2d(a)` with :math:`d = 1/(1 + \kappa V_w g^2)` are functions of the operator. So are the states
+of the layers and their conjugates, applied to the labels, to :math:`\beta` and to the noise :math:`\zeta` of the features
+(Eq. 3.21): overlaps and responses are averages over the spectrum, on grids that are refined until they do not matter.
 """
 
 from __future__ import annotations
@@ -74,12 +63,12 @@ class SymmetricEquations(Equations):
         d = 1.0 / (1.0 + pulls.product[:, None] * self.g**2)
         U = self.g * d
         W = self.g * U
-        W_bulk, U_labels = W @ self.tau, self._e(U)
+        U_labels = self._e(U)
         uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
         excess = np.einsum("bn,bn->b", self.excess, uneven)
         U_across, W_across = U - U_labels[:, None], uneven - self._e(uneven)[:, None]
         return Transforms(
-            W=W_bulk,
+            W=W @ self.tau,
             UU=U**2 @ self.tau,
             WW_bulk=(uneven - (uneven @ self.tau)[:, None]) ** 2 @ self.tau,
             stretch=1.0 / (d @ self.tau),
@@ -134,44 +123,42 @@ def spectral_functions(
     """Order functions of a network between given weights and pulls, as averages over the spectrum."""
     x, P, after, gain, response, signal = passage
     V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
-    start, noise = ((p[:, None, None]) for p in (np.sqrt(mu) * weights.m, weights.Q))
+    start, noise = (p[:, None, None] for p in (np.sqrt(mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
-
-    # linear responses of z and f to z_0 and to beta, Eq. 3.21
-    z_from_z, z_from_beta, f_from_z, f_from_beta = d, V_w * gain * d, -kappa * gain * d, d
-    h_labels, q_labels = P * (start * z_from_z + drive * z_from_beta), after * (start * f_from_z + drive * f_from_beta)
-    h_noise, q_noise = P * z_from_z, after * f_from_z
-    h_beta, q_beta = P * z_from_beta, after * f_from_beta
     e, tau = measure.e[:, None], measure.tau
 
-    # labels, features' noise and the scatter of beta are uncorrelated: the first is averaged along y, the others over the bulk
-    def second(i: int, j: int) -> Array:
-        (a_e, a_n, a_b), (b_e, b_n, b_b) = sides[i], sides[j]
-        return _overlap(a_e * e, b_e) + noise * _overlap(a_n * tau, b_n) + scatter * _overlap(a_b * tau, b_b)
+    # states and conjugates from z_0 and from beta, Eq. 3.21; labels are in both
+    h_noise, h_beta = P * d, P * (V_w * gain * d)
+    q_noise, q_beta = after * (-kappa * gain * d), after * d
+    h_labels, q_labels = start * h_noise + drive * h_beta, start * q_noise + drive * q_beta
+    h = h_labels, h_noise, h_beta
+    q = q_labels, q_noise, q_beta
 
-    sides = ((h_labels, h_noise, h_beta), (q_labels, q_noise, q_beta))
+    # the three are uncorrelated: labels are averaged along y, the others over the bulk
+    def second(left: tuple[Array, ...], right: tuple[Array, ...]) -> Array:
+        return np.asarray(
+            sum((a * w) @ b.mT for a, b, w in zip(left, right, (e, noise * tau, scatter * tau), strict=True))
+        )
+
     return OrderFunctions(
         x=x,
         m=np.sum(h_labels * e, axis=2),
-        Q=second(0, 0),
-        V=V_w * _overlap(P * d * tau, P),
+        Q=second(h, h),
+        V=V_w * (h_noise * tau @ P.mT),
         m_hat=signal[:, None] * np.sum(q_labels * e, axis=2),
-        Q_hat=second(1, 1),
-        V_hat=kappa * _overlap(after * d * tau, after),
-        Q_qh=second(1, 0),
-        V_qh=response - kappa * V_w * _overlap(after * gain * d * tau, P),
+        Q_hat=second(q, q),
+        V_hat=kappa * (q_beta * tau @ after.mT),
+        Q_qh=second(q, h),
+        V_qh=response + V_w * (q_noise * tau @ P.mT),
         weights=weights,
     )
-
-
-def _overlap(x: Array, y: Array) -> Array:
-    return np.asarray(x @ y.mT)
 
 
 def _between(layer: Array, tau: Array) -> Array:
     """Average over the bulk of the product of the layers after k and up to l: rows k = 1 .. K, columns l = 0 .. K - 1."""
     points, K, nodes = layer.shape
-    product, average = np.zeros((points, K, nodes)), np.zeros((points, K, K))
+    product = np.zeros((points, K, nodes))
+    average = np.zeros((points, K, K))
     for k in range(1, K):
         product[:, : k - 1] *= layer[:, k - 1, None]
         product[:, k - 1] = 1.0
@@ -195,12 +182,12 @@ class SymmetricSolution(Solution):
     @staticmethod
     def cost(points: Points) -> npt.NDArray[np.int64]:
         """Numbers that the search keeps at a time, for each point."""
-        return 16 * Grids.of(points, None).nodes
+        return 16 * _first_nodes(points, None)
 
     @classmethod
     def solve(cls, points: Points, chain: Chain | None, *, tol: float, max_iterations: int) -> Self:
         """Solve on a grid, then on grids twice as fine until a solution stays where it is."""
-        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind).even()
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
         found = follow(grids.equations(), tol=tol, max_iterations=max_iterations)
         status = status_of(found)
         rough = np.flatnonzero(found.converged)
@@ -217,21 +204,22 @@ class SymmetricSolution(Solution):
     @classmethod
     def asymptote(cls, points: Points, chain: Chain | None) -> tuple[Self, Array]:
         """Return the explicit solution at a large regularization, and that regularization."""
-        scaled = scaled_chain(points, chain)
-        grids = Grids.of(points, scaled, cls.kind).even()
-        reg = FAR * grids.equations().far
-        grids = replace(grids, reg=reg)
+        grids = Grids.of(points, chain and scaled_chain(points, chain), cls.kind)
+        equations = grids.equations()
+        far = replace(grids, reg=FAR * equations.far)
         status = np.full(points.size, Status.CONVERGED)
-        return cls._at(points, grids, explicit(grids.equations().start()), status), reg * scaled.gain**2
+        found = explicit(equations.at(FAR * equations.far).start())
+        return cls._at(points, far, found, status), FAR * equations.far * equations.gain**2
 
     @classmethod
     def _at(cls, points: Points, grids: Grids, found: FixedPoint, status: npt.NDArray[np.int64]) -> Self:
-        outputs, weights = [], []
-        for rows, equations in grids.blocks(_BLOCK):
-            side, _ = equations.evaluate(found.state[rows])
-            outputs.append((rows, side.output))
-            weights.append((rows, side.weights.in_units(equations.gain)))
-        output, inner = gathered(outputs, points.size), gathered(weights, points.size)
+        sides = [
+            (rows, equations, equations.evaluate(found.state[rows])[0]) for rows, equations in grids.blocks(_BLOCK)
+        ]
+        output = gathered(((rows, side.output) for rows, _, side in sides), points.size)
+        inner = gathered(
+            ((rows, side.weights.in_units(equations.gain)) for rows, equations, side in sides), points.size
+        )
         return cls(points, found.state, output, inner, found.residual, found.iterations, status, grids)
 
     def chain_layers(self) -> OrderFunctions:
@@ -263,13 +251,9 @@ class Grids:
     def of(
         cls, points: Points, scaled: ScaledChain | None, kind: type[SymmetricEquations] = SymmetricEquations
     ) -> Self:
-        r"""Grids to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more nodes than powers."""
-        nodes = 2 * (scaled.nodes if scaled else points.filter.quadrature_nodes()) + 32
-        return cls(points, np.asarray(nodes, np.int64), scaled, kind)
-
-    def even(self) -> Self:
-        """Same grids, all as fine as the finest."""
-        return replace(self, nodes=np.full_like(self.nodes, np.max(self.nodes)))
+        """Grids to begin with, all as fine as the finest."""
+        nodes = np.full(points.size, np.max(_first_nodes(points, scaled)))
+        return cls(points, nodes, scaled, kind)
 
     def equations(self, rows: npt.NDArray[np.intp] | None = None) -> SymmetricEquations:
         """Equations of some of the points, all on the grid of the first of them."""
@@ -285,3 +269,9 @@ class Grids:
             together = max(1, int(budget / n))
             for part in (rows[block] for block in batches(rows.size, together)):
                 yield part, self.equations(part)
+
+
+def _first_nodes(points: Points, scaled: ScaledChain | None) -> npt.NDArray[np.int64]:
+    r"""Nodes to begin with: products of :math:`g` with :math:`1/(1 + \kappa V_w g^2)` need more than powers."""
+    nodes = np.full(points.size, 4 * scaled.chain.depth + 1) if scaled else points.filter.quadrature_nodes()
+    return np.asarray(2 * nodes + 32, np.int64)

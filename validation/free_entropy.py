@@ -1,22 +1,20 @@
-"""The free entropy whose extremum the order parameters are."""
+"""The free entropy whose extremum the order parameters are, to check solutions with."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from gcnlimit._validation import broadcast, check_types, number
-from gcnlimit._values import Array, Numbers
+from gcnlimit._values import Array
 from gcnlimit.csbm import CSBM
-from gcnlimit.errors import ParameterError
+from gcnlimit.losses import Loss
 from gcnlimit.network import GCN
+from gcnlimit.numerics.gaussian import gaussian_grid
 from gcnlimit.results.order_parameters import OrderFunctions, Output
-from gcnlimit.results.performance import scalar_or_array
-from gcnlimit.theory.finite_reg.averages import expected_envelope
 from gcnlimit.theory.finite_reg.directed import backwards, outer, response
 from gcnlimit.theory.points import Points
 
 
-def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0) -> Numbers:
+def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: float = 1.0) -> float:
     r"""Free entropy :math:`\phi` of the paper at zero temperature, as a function of the order parameters.
 
     .. math::
@@ -31,15 +29,8 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     §3). It is stationary at the solution, where :math:`-\phi` is the minimum of the training objective over :math:`N`,
     :math:`\rho E_{train} + \frac r2 Q_w`, and :math:`-\partial\phi/\partial s = \rho E_{train}`.
 
-    Parameters
-    ----------
-    data, gcn
-        Data and network, at finite regularization.
-    layers
-        Where to evaluate it: the order parameters of the layers and of the weights, for example
-        ``predict(data, gcn).order_parameters.layers``.
-    loss_weight
-        The factor :math:`s > 0` in front of the loss.
+    `data` and `gcn` are one point at finite regularization, `layers` the order parameters at which it is evaluated, for example
+    ``predict(data, gcn).order_parameters.layers``, and `loss_weight` the factor :math:`s > 0` in front of the loss.
 
     Examples
     --------
@@ -48,19 +39,11 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
     >>> gcn = gl.GCN(gl.Residual([1.0]), loss="hinge", reg=0.5)
     >>> p = gl.predict(data, gcn)
     >>> energy = data.rho * p.train_loss + 0.5 * gcn.reg * p.order_parameters.weights.Q
-    >>> bool(abs(gl.theory.free_entropy(data, gcn, p.order_parameters.layers) + energy) < 1e-9)
+    >>> bool(abs(free_entropy(data, gcn, p.order_parameters.layers) + energy) < 1e-9)
     True
     """
-    check_types("free_entropy", data=(data, CSBM), gcn=(gcn, GCN), layers=(layers, OrderFunctions))
-    gcn.require_l2("free_entropy")
-    data.require_plain("free_entropy")
-    shape = broadcast(data=data.shape, network=gcn.shape)
     points = Points.of(data, gcn)
-    if np.isinf(points.reg).any():
-        raise ParameterError(
-            "reg = inf is not allowed here: every order parameter of the weights vanishes; take it finite"
-        )
-    p = layers.flat(len(shape))
+    p = layers.flat(0)
     w = p.weights
     b, _, g = chain = points.filter.chain(radius=points.radius).broadcast((points.size,))
     back = backwards(chain)
@@ -82,10 +65,16 @@ def free_entropy(data: CSBM, gcn: GCN, layers: OrderFunctions, *, loss_weight: f
 
     weights = 0.5 * (w.V_hat * w.Q - w.V * w.Q_hat) - w.m_hat * w.m
     weights = weights + (w.Q_hat + w.m_hat**2) / (2.0 * points.alpha * (points.reg + w.V_hat))
-    weight = number("loss_weight", loss_weight, low=0, open_low=True)
-    loss = weight * expected_envelope(points.loss, Output(mean, variance, weight * v))
-    value: Numbers = scalar_or_array((weights + between + linear - points.rho * loss).reshape(shape))
-    return value
+    loss = loss_weight * _envelope(points.loss, Output(mean, variance, loss_weight * v))
+    return float((weights + between + linear - points.rho * loss)[0])
+
+
+def _envelope(loss: Loss, output: Output) -> Array:
+    r"""Average of Moreau's envelope, :math:`\mathbb E \min_x\, [\ell(x) + (x - \omega)^2/2v]`."""
+    omega, weight = gaussian_grid(output.mean, np.sqrt(output.variance), loss.breakpoints(output.v))
+    v = output.v[:, None]
+    x = loss.prox(omega, v)
+    return np.asarray(np.sum(weight * (loss.value(x) + (x - omega) ** 2 / (2.0 * v)), axis=1))
 
 
 def _with_returns(back: Array, b: Array, V_qh: Array) -> Array:

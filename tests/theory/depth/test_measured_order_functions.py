@@ -5,10 +5,15 @@ import pytest
 from scipy.special import i0, i1, iv
 
 import gcnlimit as gl
-from gcnlimit.simulation.order_functions import measure_order_functions
+from validation.measured_order_functions import measure_order_functions
 
 T, ALPHA, LAM, MU, RHO = 1.0, 4.0, 1.0, 2.0, 0.2
 X = np.array([0.0, 0.3, 0.6, 1.0])
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1200, degree=30, seed=3)
 
 
 def tau(s):

@@ -35,7 +35,7 @@ from gcnlimit.results.order_parameters import OrderFunctions, Weights
 from gcnlimit.simulation.data.instance import Instance
 from gcnlimit.simulation.data.operator import Operator
 from gcnlimit.simulation.data.sample import Seed, seed_sequence
-from gcnlimit.simulation.train.rows import training_rows
+from gcnlimit.simulation.train.products import training_rows
 from gcnlimit.simulation.train.solvers import TrainingRows
 from gcnlimit.simulation.train.train import train
 
@@ -154,10 +154,10 @@ def measure_order_functions(
     --------
     >>> import gcnlimit as gl
     >>> i = gl.sample(gl.CSBM(alpha=4, lam=1.0, mu=2.0, rho=0.1), nodes=1000, degree=30, seed=0)
-    >>> f = gl.depth.measure_order_functions(i, gl.GCN(gl.Diffusion(t=1.0)), [0.0, 1.0])
+    >>> f = measure_order_functions(i, gl.GCN(gl.Diffusion(t=1.0)), [0.0, 1.0])
     >>> round(f.V_hat[1, 1].item(), 6)  # at the end of the network, t^2 rho
     0.1
-    >>> f = gl.depth.measure_order_functions(i, gl.GCN(gl.Residual([1.0, 0.5]), loss="logistic", reg=0.1))
+    >>> f = measure_order_functions(i, gl.GCN(gl.Residual([1.0, 0.5]), loss="logistic", reg=0.1))
     >>> f.Q.shape
     (2, 2)
     """

@@ -1,0 +1,208 @@
+r"""Solvers that ask for products with a matrix :math:`K`, one at a time, and need nothing else of it.
+
+Each is a generator: it yields a block, is sent the product of :math:`K` with it, and returns its answer. So one solver serves
+training rows :math:`F` that are held, :math:`K = FF^T`, and features that are drawn anew in each pass, where several solvers
+share the passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+from scipy.special import log_softmax, softmax
+
+from gcnlimit._values import Array
+from gcnlimit.classes import Classes, Indices
+from gcnlimit.losses import Loss
+from gcnlimit.losses.base import Form
+
+ROUNDING = float(np.finfo(float).eps)
+_LONGEST = 2.0  # step of a bias, since Newton's method may overshoot where all outputs are large
+T = TypeVar("T")
+
+
+def driven(solver: Generator[Array, Array, T], product: Callable[[Array], Array]) -> T:
+    """Answer of one solver, given the product with its matrix."""
+    try:
+        wanted = next(solver)
+        while True:
+            wanted = solver.send(product(wanted))
+    except StopIteration as ended:
+        return ended.value  # type: ignore[no-any-return]
+
+
+def krylov(b: Array, shifts: Array, tol: float, steps: int) -> Generator[Array, Array, Array | None]:
+    r"""Solutions of :math:`(K + r)x = b`, one row for each shift `r`; None if the residual exceeds `tol` after `steps`.
+
+    Lanczos' method: in the orthonormal basis :math:`V` of the powers :math:`K^k b`, the matrix is tridiagonal, :math:`T`, for
+    every shift, and :math:`x = |b|\, V (T + r)^{-1} e_1`. The residual after :math:`k` steps is
+    :math:`|b| \prod_{j \le k} \beta_j/d_j`, with :math:`\beta` beside the diagonal of :math:`T` and :math:`d` the pivots of
+    :math:`T + r`; the smallest shift is the slowest.
+
+    >>> K, r = np.diag([1.0, 2.0, 5.0]), np.array([0.1, 1.0])
+    >>> x = driven(krylov(np.ones(3), r, 1e-12, steps=3), K.__matmul__)
+    >>> np.allclose(x, 1 / (np.diag(K) + r[:, None]))
+    True
+    """
+    size = float(np.linalg.norm(b))
+    slowest = float(np.min(shifts))
+    basis = np.empty((8, b.size))
+    basis[0] = b / size
+    diagonal: list[float] = []
+    beside = [0.0]
+    residual = 1.0
+    pivot = np.inf
+    for k in range(steps):
+        V = basis[: k + 1]
+        product = yield V[k]
+        overlap = V @ product
+        rest = product - overlap @ V
+        rest -= (V @ rest) @ V
+        diagonal.append(float(overlap[-1]))
+        whole = diagonal[-1] + slowest
+        # a pivot that rounding cancels is as large as its rounding; the true residual decides whether that was enough
+        pivot = (whole - beside[-1] * (beside[-1] / pivot)) or ROUNDING * whole
+        beside.append(float(np.linalg.norm(rest)))
+        residual *= beside[-1] / abs(pivot)
+        if residual <= 0.5 * tol:
+            break
+        if len(V) == len(basis):
+            basis = np.concatenate([basis, np.empty_like(basis)])
+        basis[k + 1] = rest / beside[-1]
+    else:
+        return None
+    values, vectors = eigh_tridiagonal(diagonal, beside[1:-1])
+    parts = vectors[0] / (values + shifts[:, None]) @ vectors.T
+    return np.asarray(size * parts @ basis[: len(diagonal)])
+
+
+@dataclass(frozen=True, eq=False)
+class CrossEntropy:
+    r"""Sum over nodes of the cross-entropy of the logits :math:`(h + b)E^T`, with the best :math:`b` if `biased`, else 0.
+
+    `E` is a basis of logits that sum to 0 (Eq. 8.6): weight decay keeps their common part at 0, so nothing is lost.
+
+    >>> loss = CrossEntropy(np.array([0, 1, 1]), np.array([[0.5], [-0.5]]), biased=True)
+    >>> h, step = np.array([[0.3], [1.0], [0.0]]), 1e-6
+    >>> away = np.array([[step], [0.0], [0.0]])
+    >>> bool(abs((loss.value(h - away) - loss.value(h + away)) / (2 * step) - loss.pull(h)[0, 0]) < 1e-8)
+    True
+    """
+
+    class_index: Indices
+    E: Array
+    biased: bool
+
+    @staticmethod
+    def of(loss: Loss, class_index: Indices, classes: Classes) -> CrossEntropy | None:
+        """What the softmax and the logistic loss are on these nodes; None for other losses."""
+        if loss.form is Form.LOGITS:
+            return CrossEntropy(class_index, classes.one_hot_basis, not classes.equal)
+        if loss.has_descent and classes.count == 2:
+            return CrossEntropy(class_index, np.array([[0.5], [-0.5]]), not classes.equal)
+        return None
+
+    @cached_property
+    def _targets(self) -> Array:
+        return np.eye(len(self.E))[self.class_index]
+
+    def value(self, h: Array) -> float:
+        """Loss of outputs."""
+        return -float(np.sum(self._targets * log_softmax((h + self.bias(h)) @ self.E.T, axis=1)))
+
+    def pull(self, h: Array) -> Array:
+        r"""Minus the derivative in each output; with a free bias the pulls sum to 0, to the last digit."""
+        f = (self._targets - softmax((h + self.bias(h)) @ self.E.T, axis=1)) @ self.E
+        return np.asarray(f - f.mean(axis=0) if self.biased else f)
+
+    def bias(self, h: Array) -> Array:
+        """Bias at which the pulls sum to 0, by Newton's method; 0 if there is none."""
+        bias = -h.mean(axis=0) if self.biased else np.zeros(self.E.shape[1])
+        for _ in range(200 if self.biased else 0):
+            p = softmax((h + bias) @ self.E.T, axis=1)
+            curvature = self.E.T @ (np.diag(p.sum(axis=0) + ROUNDING * len(h)) - p.T @ p) @ self.E
+            step = np.linalg.solve(curvature, np.sum(self._targets - p, axis=0) @ self.E)
+            length = float(np.linalg.norm(step))
+            bias = bias + step * min(1.0, _LONGEST / max(length, ROUNDING))
+            if not length > 1e-13 * (1.0 + float(np.linalg.norm(bias))):
+                break
+        return bias
+
+
+class Descent(NamedTuple):
+    r"""Dual variables :math:`\beta`, outputs :math:`K\beta`, norm of the gradient at 0, duality gap over objective."""
+
+    beta: Array
+    outputs: Array
+    steepest: float = 0.0
+    gap: float = np.inf
+
+
+def descent(  # noqa: PLR0917
+    loss: CrossEntropy, reg: float, shape: tuple[int, int], tol: float, steps: int, start: Descent | None = None
+) -> Generator[Array, Array, tuple[Descent, bool]]:
+    r"""Minimize :math:`P(w) = \sum_i \ell(h_i) + \frac r2 |w|^2` with :math:`w = F^T\beta` and :math:`h = K\beta`.
+
+    Conjugate gradients with exact line searches. The gradient is :math:`F^T\gamma` with :math:`\gamma = r\beta - f`, where
+    :math:`f = -\ell'(h)` is the pull of the loss; its norm is :math:`\sqrt{\gamma^T K \gamma}`, and the direction of search is
+    a combination of such :math:`\gamma`. So each step takes one product, :math:`K\gamma`, and the line search none. Ends
+    when the norm is at most `tol` times that at :math:`w = 0`, and the duality gap :math:`|\nabla P|^2/2r` at most `tol` times
+    the objective; also returns whether it did so within `steps`. May start where a descent at a larger `reg` ended.
+
+    >>> K, loss = np.array([[2.0, 0.5], [0.5, 1.0]]), CrossEntropy(np.array([0, 1]), np.array([[0.5], [-0.5]]), False)
+    >>> found, settled = driven(descent(loss, 0.5, (2, 1), 1e-9, steps=20), K.__matmul__)
+    >>> settled, np.allclose(0.5 * found.beta, loss.pull(K @ found.beta))
+    (True, True)
+    """
+    beta, outputs, steepest, _ = start or Descent(np.zeros(shape), np.zeros(shape))
+    f = loss.pull(outputs)
+    before: tuple[Array, float] | None = None  # product and square norm of the last gradient
+    along = across = np.zeros(shape)  # direction, and its product
+    for step in range(steps + 1):
+        here = reg * beta - f
+        product = yield here
+        square = max(float(np.vdot(here, product)), 0.0)
+        steepest = steepest or float(np.sqrt(square))
+        small = bool(np.sqrt(square) <= tol * steepest)
+        if small or step == steps:
+            objective = loss.value(outputs) + 0.5 * reg * float(np.vdot(beta, outputs))
+            gap = float(np.float64(0.5 * square) / (reg * max(objective, 1e-300)))
+            if step == steps or not gap > tol:
+                break
+        # the factor of Polak and Ribiere, or a fresh start
+        turn = 0.0 if before is None else max(0.0, (square - float(np.vdot(here, before[0]))) / before[1])
+        along = turn * along - here
+        across = turn * across - product
+        before = product, square
+        curvature = reg * float(np.vdot(along, across))
+        length, f = line_search(loss, outputs, f, across, float(np.vdot(here, across)), curvature)
+        beta = beta + length * along
+        outputs = outputs + length * across
+    return Descent(beta, outputs, steepest, gap), small and not gap > tol
+
+
+def line_search(  # noqa: PLR0917
+    loss: CrossEntropy, outputs: Array, f: Array, across: Array, slope: float, curvature: float
+) -> tuple[float, Array]:
+    r"""Multiple :math:`s` of a step at which :math:`P` is least, by the secant method, and the pulls :math:`f(s)` there.
+
+    A whole step changes the outputs by `across` :math:`= c`. The derivative is :math:`P'(0) + s r|p|^2 + [f(0) - f(s)] \cdot c`,
+    with :math:`P'(0)` the `slope` and :math:`r|p|^2` the `curvature` of the weights.
+    """
+    last, before = 0.0, slope
+    # a quarter is the largest second derivative of the logistic loss: the first guess
+    length = np.float64(-slope) / (curvature + 0.25 * float(np.vdot(across, across)))
+    for _ in range(20):
+        there = loss.pull(outputs + length * across)
+        here = slope + curvature * length + float(np.vdot(f - there, across))
+        if abs(here) <= 1e-3 * abs(slope) or here == before:
+            break
+        last, length, before = length, length - here * (length - last) / (here - before), here
+    else:
+        there = loss.pull(outputs + length * across)
+    return float(length), there
