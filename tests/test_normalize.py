@@ -20,7 +20,8 @@ def test_it_is_a_regularization_in_units_of_the_gain(filter, symmetrize, loss):
     for name in ("test_accuracy", "train_accuracy", "test_loss", "train_loss"):
         assert getattr(mine, name) == pytest.approx(getattr(same, name), rel=1e-8)
     assert pytest.approx(same.order_parameters.weights.Q * gain**2, rel=1e-8) == mine.order_parameters.weights.Q
-    assert np.allclose(mine.order_parameters.layers.Q, same.order_parameters.layers.Q * gain**2, rtol=1e-7)
+    if filter.deep:
+        assert np.allclose(mine.order_parameters.layers.Q, same.order_parameters.layers.Q * gain**2, rtol=1e-7)
 
 
 @pytest.mark.parametrize("symmetrize", [True, False])

@@ -16,7 +16,10 @@ from gcnlimit.csbm import EstimatedCSBM
 from gcnlimit.degrees import Degrees
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
+from gcnlimit.network import GCN
 from gcnlimit.real.likelihood import Likelihood, from_likelihood
+from gcnlimit.real.scores import Interval
+from gcnlimit.theory.predict import predict
 
 APART, SURE = 3.0, 5.0  # standard errors between two estimates; difference of free entropies between two signs
 EDGE = 2.0
@@ -75,6 +78,14 @@ class Estimate:
             counts=self.counts,
         )
 
+    def predict(self, gcn: GCN) -> Interval:
+        """Predicted accuracy of one network, within two standard errors, those of signals and class fractions included."""
+        if gcn.shape:
+            raise ParameterError(f"gcn has parameters of shape {gcn.shape}; give one network")
+        found = predict(self.data, gcn)
+        value, error = float(found.test_accuracy), float(found.standard_error.test_accuracy)
+        return Interval(value, max(value - 2.0 * error, 0.0), min(value + 2.0 * error, 1.0))
+
     def __str__(self) -> str:
         signals = f"lam    {self.lam:.3g} +- {self.lam_error:.2g}\nmu     {self.mu:.3g} +- {self.mu_error:.2g}"
         return "\n".join([f"alpha  {self.alpha:.4g}", signals, f"rho    {self.rho:.4g}", *self.warnings])
@@ -115,18 +126,13 @@ def estimate_standard(given: StandardizedGraph, method: str = "labels") -> Estim
     by_labels = from_labels(given)
     if method == "labels":
         return _result(given, by_labels, method, tuple(_of_spectrum(given, by_labels)))
-    if given.labels.classes.size != 2:
+    if given.labels.classes.size != 2 or np.ptp(given.fractions) > 0.0:
         raise ParameterError(
-            f"method = 'likelihood' is for two classes and there are {given.labels.classes.size}; use 'labels'"
-        )
-    if np.ptp(given.fractions) > 0.0:
-        raise ParameterError(
-            f"method = 'likelihood' is for equal classes and these have fractions {given.fractions.round(2).tolist()}, "
+            f"method = 'likelihood' is for two equal classes and these have fractions {given.fractions.round(2).tolist()}, "
             "for which it would be biased; use 'labels'"
         )
     best, other = from_likelihood(given)
-    ahead = best.free_entropy - other.free_entropy
-    found = (*_of_likelihood(best, ahead, by_labels), *_of_spectrum(given, best.signals))
+    found = (*_of_likelihood(best, other, by_labels), *_of_spectrum(given, best.signals))
     if given.has_hubs:
         found = ("degrees vary more than at random, of which the likelihood knows nothing; use method='labels'", *found)
     return _result(given, best.signals, method, found)
@@ -145,14 +151,14 @@ def _result(given: StandardizedGraph, signals: Signals, method: str, found: tupl
     return Estimate(*numbers, *labels, given.directed, law, method, found)
 
 
-def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterator[str]:
+def _of_likelihood(best: Likelihood, other: Likelihood, by_labels: Signals) -> Iterator[str]:
     """What the likelihood itself says against its estimates."""
     s, o = best.signals, by_labels
     if not best.converged:
         yield "message passing did not converge; the estimates may be biased"
     if abs(best.skewness) > APART:
         yield "the classes are not of equal size, and few labels hide it: the likelihood is biased; use method='labels'"
-    if ahead < SURE:
+    if best.free_entropy - other.free_entropy < SURE:
         yield (
             "the labels cannot tell whether linked nodes tend to share a class or to differ (the sign of lam); "
             "predictions from this estimate are unreliable"
@@ -160,11 +166,11 @@ def _of_likelihood(best: Likelihood, ahead: float, by_labels: Signals) -> Iterat
     if not math.isfinite(s.lam_error):
         yield "the likelihood has no curvature at its maximum; the errors are unknown"
     both = (("lam", s.lam, s.lam_error, o.lam, o.lam_error), ("mu", s.mu, s.mu_error, o.mu, o.mu_error))
-    for name, value, error, other, other_error in both:
-        apart = math.hypot(error, other_error)
-        if math.isfinite(apart) and abs(value - other) > APART * apart:
+    for name, value, error, labelled, labelled_error in both:
+        apart = math.hypot(error, labelled_error)
+        if math.isfinite(apart) and abs(value - labelled) > APART * apart:
             yield (
-                f"{name} is {value:.2f} by likelihood and {other:.2f} +- {other_error:.2f} by labels: "
+                f"{name} is {value:.2f} by likelihood and {labelled:.2f} +- {labelled_error:.2f} by labels: "
                 "the strongest structure is not that of the classes"
             )
 
@@ -193,6 +199,5 @@ def _of_degrees(given: StandardizedGraph) -> Iterator[str]:
     if mean < SPARSE:
         yield f"a mean degree of {mean:.1f} is small for a graph with hubs: below {SPARSE:g} other structure cannot be seen"
     if not 0.8 < square < 1.25:
-        other = "the graph has structure that degrees do not explain"
-        why = other if square > 1 else "hubs are joined to nearly all nodes"
+        why = "degrees do not explain all structure" if square > 1 else "hubs are joined to nearly all nodes"
         yield f"{why} (mean square {square:.2f} with the degrees divided out; 1 in the model)"

@@ -72,9 +72,7 @@ class GraphEstimator(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, graph: Any = None) -> float:
         """Accuracy on the nodes that `y` labels; without `X`, on the nodes of the fit."""
         if y is None:
-            raise ParameterError(
-                "y is None; write score(y=classes) for the nodes of the fit, -1 where a node does not count"
-            )
+            raise ParameterError("y is None; write score(y=classes) for the nodes of the fit, -1 for those left out")
         found, raw = self.predict(X, graph), np.asarray(y)
         if raw.shape != found.shape:
             raise ParameterError(f"y has shape {raw.shape}; it must have one entry for each of the {found.size} nodes")
