@@ -19,10 +19,11 @@ CASES = [
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # what PyTorch Geometric itself calls
 @pytest.mark.parametrize("name, arguments, conclusion", CASES)
-def test_conclusion(name, arguments, conclusion, monkeypatch, capsys):
+def test_conclusion(name, arguments, conclusion, monkeypatch, capsys, tmp_path):
     if name == "benchmark_a_pyg_network":
         pytest.importorskip("torch_geometric")
     monkeypatch.setattr(sys, "argv", [name, *arguments.split()])
+    monkeypatch.chdir(tmp_path)
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     assert conclusion in capsys.readouterr().out.splitlines()[-1]
 

@@ -115,7 +115,8 @@ def evaluate(
 
 def _measure(model: Model, parameters: dict[str, Any]) -> dict[str, float]:
     """Accuracy and time on one graph; the hidden labels are drawn when the model has answered."""
-    problem, where = parameters["problem"], (parameters["size"], parameters["graph"])
+    problem = parameters["problem"]
+    where = (parameters["size"], parameters["graph"])
     task = problem.task(*where, seed=parameters["given"])
     started = time.perf_counter()
     scores = model(task) if parameters["given"] is None else _apart(model, task)

@@ -88,7 +88,8 @@ def features_alone(task: Task) -> Array:
     if not task.observation.data.classes.equal:
         from gcnlimit.real.classifier import GraphClassifier
 
-        X, known = task.features.astype(float), task.labelled_mask
+        X = task.features.astype(float)
+        known = task.labelled_mask
         outputs = GraphClassifier("pagerank", scale=None).fit(X[known], task.labels[known]).decision_function(X)
         return outputs if task.classes > 2 else np.column_stack([-outputs, outputs])
     return task.features @ (task.features.T @ task.targets)
@@ -120,7 +121,8 @@ def message_passing_network(task: Task, device: str = "cpu", **options: Any) -> 
 
     here, new, nodes = task.observation, task.new, task.observation.nodes
     there = None if new is None else (np.asarray(new.features), new.adjacency)
-    features, labels = np.asarray(here.features), task.labels[:nodes]
+    features = np.asarray(here.features)
+    labels = task.labels[:nodes]
     return message_passing_scores(features, here.adjacency, labels, seed=task.seed, device=device, new=there, **options)
 
 

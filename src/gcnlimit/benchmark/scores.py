@@ -97,7 +97,8 @@ class Scores:
         """Read what `save` wrote."""
         try:
             raw = json.loads(Path(path).read_text(encoding="utf-8"))
-            version, runs = raw["suite"], [_as_run(run) for run in raw["runs"]]
+            version = raw["suite"]
+            runs = [_as_run(run) for run in raw["runs"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ParameterError(f"path = {str(path)!r} is not a file of results; give one that save wrote") from None
         if version != VERSION:

@@ -108,7 +108,8 @@ def split(instance: Instance, problem: str, seed: np.random.SeedSequence, new: I
     known = np.where(labelled, instance.data.classes.index_of(instance.labels), -1)
     if new is not None:
         more = (0, new.observation.nodes)
-        labelled, known = np.pad(labelled, more), np.pad(known, more, constant_values=-1)
+        labelled = np.pad(labelled, more)
+        known = np.pad(known, more, constant_values=-1)
     nodes = np.flatnonzero(labelled)
     chosen = np.zeros(labelled.size, bool)
     chosen[rng.choice(nodes, nodes.size // 4, replace=False)] = True
@@ -158,7 +159,8 @@ def accuracy(scores: npt.ArrayLike, truth: Classes, test: Mask, classes: int) ->
 
 def checksum(task: Task) -> str:
     """Hash of a task: edges, known classes, split, and the signs of the features, which no last digit changes."""
-    graph, digest = task.adjacency, hashlib.blake2b(digest_size=8)
+    graph = task.adjacency
+    digest = hashlib.blake2b(digest_size=8)
     for part in (graph.indptr, graph.indices, task.labels, task.train_mask, task.val_mask):
         digest.update(np.ascontiguousarray(part, "<i8").tobytes())
     digest.update(np.packbits(task.features > 0).tobytes())

@@ -89,7 +89,8 @@ def pieces(measure: SpikedSemicircle, points: Points, train: Array, read: Array,
 
     Axes of the filters: points, pieces, nodes.
     """
-    e, tau = measure.e[:, None], measure.tau
+    e = measure.e[:, None]
+    tau = measure.tau
     alpha, mu, rho = (part[:, None, None] for part in (points.alpha, points.mu, points.rho))
     hidden = (1.0 - rho) / rho
     drive = np.sum(e * train, axis=2, keepdims=True)
@@ -153,14 +154,16 @@ def _two_filters(pairs: Pairs) -> float:
         read = read / np.linalg.norm(read)
         along = mean.T @ read
         train = np.linalg.solve(np.einsum("acbd,a,b->cd", spread, read, read), along)
-        before, margin = margin, float(np.sqrt(along @ train))
+        before = margin
+        margin = float(np.sqrt(along @ train))
     return margin
 
 
 def _with_labels(pairs: Pairs) -> float:
     """Best margin of one filter with labels as an input through another."""
     b, V = pairs.b, pairs.V
-    features, labels = slice(pairs.size**2), slice(pairs.size**2, None)
+    features = slice(pairs.size**2)
+    labels = slice(pairs.size**2, None)
     reply = np.linalg.pinv(V[labels, labels], rcond=1e-13, hermitian=True)  # labels through a constant do nothing
     alone = reply @ b[labels]
     rest = V[features, labels] @ reply @ V[labels, features]

@@ -153,7 +153,8 @@ class DirectedFilters:
 
     def gradient(self, a: Array, where: Index) -> Array:
         r"""With the Hankel matrices :math:`H_{ik} = g_{i+k}`, :math:`J_{ik} = G_{i+k}`: :math:`M = HH^T`, :math:`N = HJ^T`."""
-        g, G = self._series(a, where), a
+        g = self._series(a, where)
+        G = a
         mu = self.mu[where][:, None]
         tau, e, excess, e_g, coherent, scattered = (s[:, None] for s in self._slope(a, where))
         H, J = hankel(g), hankel(G)
@@ -229,7 +230,8 @@ def growing_polynomials(points: Points, *, tol: float) -> tuple[PolynomialBest, 
         for column, value in zip(best, _found(points.take(left), order, found, finite=False), strict=True):
             column[left] = value
         on = growth[left] > tol
-        found, left = found.take(on), left[on]
+        found = found.take(on)
+        left = left[on]
     return best, growth
 
 

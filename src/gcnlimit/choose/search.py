@@ -168,7 +168,8 @@ class Search:
 
     def margin(self, values: Array, which: npt.NDArray[np.intp]) -> Array:
         """Margins of these networks on the data of their problems."""
-        data, network = self._data(which), self.network(values, which)
+        data = self._data(which)
+        network = self.network(values, which)
         if not self.closed and not self.reads_best:
             return margin(predict(data, network, throw=False, progress=False))
         points = Points.unchecked(data, network)

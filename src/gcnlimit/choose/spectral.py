@@ -206,7 +206,8 @@ def _exchanged(margin: SpectralMargin, angle: Array, best: Array) -> tuple[Array
     for fraction in _TRIED:
         tried = np.broadcast_to(fraction * unit, angle.shape)
         there = margin.share(slope, *values(tried, margin.s))
-        target, share = np.where(there > share, tried, target), np.maximum(share, there)
+        target = np.where(there > share, tried, target)
+        share = np.maximum(share, there)
     gain = np.where(weight > 0.0, (share - here) / np.where(weight > 0.0, weight, 1.0), 0.0)
     scale = np.max(np.abs(here) / np.where(weight > 0.0, weight, 1.0), axis=1, keepdims=True)
     gain[gain < _MIN_GAIN * scale] = 0.0
@@ -225,7 +226,8 @@ def _derivatives(margin: SpectralMargin, angle: Array) -> tuple[Array, Array, Ar
     """Gradient, diagonal part of the Hessian, and the rows of its low-rank part."""
     finite = (margin.s > 0.0)[:, None]
     U, W = values(angle, margin.s)
-    U1, W1 = np.where(finite, np.cos(2.0 * angle), 1.0), np.where(finite, np.sin(2.0 * angle), 2.0 * angle)
+    U1 = np.where(finite, np.cos(2.0 * angle), 1.0)
+    W1 = np.where(finite, np.sin(2.0 * angle), 2.0 * angle)
     U2, W2 = np.where(finite, -2.0 * np.sin(2.0 * angle), 0.0), np.where(finite, 2.0 * np.cos(2.0 * angle), 2.0)
     first = (W1, 2 * W * W1, 2 * U * U1, W1, 2 * W * W1, 2 * U * U1, U1, U * W1 + U1 * W)
     WW, UU = 2 * (W1**2 + W * W2), 2 * (U1**2 + U * U2)

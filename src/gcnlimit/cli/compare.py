@@ -49,7 +49,8 @@ def command(*, depth: int, order: int, symmetrize: bool, plot: Path | None, form
     if plot is not None:
         draw(plot, lambda panel: comparison.plot(axes=panel))
     inputs = grid.inputs | {"depth": depth, "order": order, "symmetrize": symmetrize}
-    title, rows = "Filter and regularization at their best", len(methods) * grid.size
+    title = "Filter and regularization at their best"
+    rows = len(methods) * grid.size
     show(columns, rows, title=title, form=form, inputs=inputs, keys=len(grid.axes) + 1)
 
 

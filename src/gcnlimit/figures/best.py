@@ -60,7 +60,8 @@ def best(csbm: CSBM, depth: str, symmetrize: bool) -> Any:
     """Highest accuracy of the networks of that depth."""
     free: dict[str, Bounds]
     if depth == "inf":
-        network, free = GCN(Diffusion(1.0), symmetrize=symmetrize), {"t": (0.0, 10.0)}
+        network = GCN(Diffusion(1.0), symmetrize=symmetrize)
+        free = {"t": (0.0, 10.0)}
     else:
         network = GCN(Residual.constant(1.0, int(depth)), symmetrize=symmetrize)
         free = {"c": [(-math.inf, math.inf)] * int(depth)}

@@ -218,7 +218,9 @@ class Chain(NamedTuple):
         unit = np.maximum(1.0, np.abs(signal))
         size = np.abs(b) * unit + np.abs(c)
         size[size == 0.0] = 1.0
-        up, stay, first = b * unit / size, c / size, np.stack([c, b * signal + c], axis=1) / size[:, None]
+        up = b * unit / size
+        stay = c / size
+        first = np.stack([c, b * signal + c], axis=1) / size[:, None]
 
         def layer(k: int, state: Array) -> Array:  # the coefficients and the tails, powers 0 to k along the second axis
             product = np.empty((2, k + 2, *signal.shape))
@@ -264,7 +266,8 @@ class Chain(NamedTuple):
             yield state
 
     def _both(self, layer: Layer, one: Array) -> tuple[Array, Array]:
-        products, readouts = list(_products(self.depth, layer, one)), list(self._readouts(layer, one))
+        products = list(_products(self.depth, layer, one))
+        readouts = list(self._readouts(layer, one))
         return np.stack(products, axis=-2), np.stack(readouts[::-1], axis=-2)
 
 

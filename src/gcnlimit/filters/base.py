@@ -231,10 +231,12 @@ class Filter(Value, ABC):
         chain = self.chain(accuracy=accuracy, radius=1.0)
         total = chain.apply(operator, block)
         for power in (2, 4, 8, 16):
-            shorter, chain = chain, self.chain(accuracy=accuracy**power, radius=1.0)
+            shorter = chain
+            chain = self.chain(accuracy=accuracy**power, radius=1.0)
             if chain.depth == shorter.depth:
                 return total
-            before, total = total, chain.apply(operator, block)
+            before = total
+            total = chain.apply(operator, block)
             if norm(total - before) <= accuracy * norm(total):
                 return total
         raise ParameterError(

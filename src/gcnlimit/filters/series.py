@@ -174,7 +174,8 @@ class PageRank(Filter):
         r"""Geometric sums: the coefficients are :math:`g_i = \theta^i`, their tails :math:`\theta^i/(1 - \theta\lambda)`."""
         theta = np.asarray(self.theta)
         q = theta**2
-        x, y = 1.0 - q, 1.0 - theta * signal
+        x = 1.0 - q
+        y = 1.0 - theta * signal
         tail = mu / y**2 + 1.0 / (x * y**2)
         return Averages(
             tau_g2=1.0 / x,

@@ -92,7 +92,8 @@ def as_features(X: Any, nodes: int | None = None, *, name: str = "X", single: bo
 
 def check_range(name: str, values: npt.NDArray[Any]) -> None:
     """Refuse numbers whose squares would overflow, or all underflow."""
-    largest, bound = float(np.max(np.abs(values), initial=0.0)), LARGEST[np.dtype(values.dtype.name)]
+    largest = float(np.max(np.abs(values), initial=0.0))
+    bound = LARGEST[np.dtype(values.dtype.name)]
     if largest and not 1.0 / bound <= largest <= bound:
         raise ParameterError(
             f"{name} reaches {largest:g} in size, beyond {1 / bound:g} to {bound:g} in {values.dtype}; take other units"

@@ -196,7 +196,9 @@ def propagation(graph: Any, normalization: object = "centred", loops: bool = Tru
     """
     graph = undirected(graph)
     given = as_normalization("symmetric" if normalization == "centred" else normalization)
-    left, right, tau = given.left, given.right, 1.0 if given.tau is None else given.tau
+    left = given.left
+    right = given.right
+    tau = 1.0 if given.tau is None else given.tau
     if left == right == tau == 0.0:
         return _bounded(centred(graph, symmetric=True))
     if loops:
@@ -237,7 +239,8 @@ def largest_eigenvalue(operator: Any, start: Any) -> float:
             largest = int(np.argmax(np.abs(values)))
             if beside[-1] * abs(vectors[-1, largest]) <= 1e-3 * abs(values[largest]) or k == len(start):
                 break
-        before, v = v, w / beside[-1]
+        before = v
+        v = w / beside[-1]
     return float(abs(values[largest]))
 
 

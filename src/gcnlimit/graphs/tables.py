@@ -153,7 +153,8 @@ def _graph(pairs: npt.NDArray[Any], nodes: int, weights: Any, undirected: bool) 
     kept = pairs[:, 0] != pairs[:, 1]
     listed = _matrix(pairs[kept], nodes, None if weights is None else weights[kept])
     matrix = listed.maximum(listed.T).tocsr() if undirected else listed
-    loops, duplicates = int((~kept).sum()), int(kept.sum()) - listed.nnz
+    loops = int((~kept).sum())
+    duplicates = int(kept.sum()) - listed.nnz
     both = listed.astype(bool).multiply(listed.T.astype(bool)).nnz // 2
     if undirected and weights is None:
         duplicates += both
@@ -206,7 +207,8 @@ def _table(source: Any, kind: str, headed: Any) -> Columns:
 
 def _index_counts(frame: Any, kind: str) -> bool:
     """Whether the index of a data frame is a column, and not the whole numbers that filtering or sorting leave behind."""
-    index, first = frame.index, frame.iloc[:, 0]
+    index = frame.index
+    first = frame.iloc[:, 0]
     if any(name is not None for name in index.names) or index.dtype.kind not in "iu":
         return True
     names_rows = first.is_unique and first.dtype.kind != "f"
@@ -247,7 +249,8 @@ def _csv(file: Any, shown: str, headed: Any) -> Columns:
 
 def _headed(rows: list[list[str]], names: list[str]) -> bool:
     """Whether a list of edges begins with the names of its columns: usual ones, or words where other rows are not such."""
-    first, ends = rows[0], {cell for row in rows[1:] for cell in row[:2]}
+    first = rows[0]
+    ends = {cell for row in rows[1:] for cell in row[:2]}
     usual = not first[0] or any(cell.lower() in ENDS for cell in first[:2])
     if usual or len(first) < 2 or not ends:
         return usual

@@ -141,7 +141,8 @@ def _derivatives(
     smooth on a scale of 1, the first derivative has about 13 digits, the second about 12.
     """
     edges = np.concatenate([[-np.inf], kinks, [np.inf]])
-    low, high = edges[piece], edges[piece + 1]
+    low = edges[piece]
+    high = edges[piece + 1]
     width = np.minimum(_WINDOW, 0.5 * (high - low))
     centre = np.clip(z, low + width, high - width)
     sampled = value(centre[..., None] + width[..., None] * _NODES)
@@ -169,11 +170,14 @@ def _prox(
         piece += after < 0.0
         corner = np.where((before <= 0.0) & (after >= 0.0), z, corner)
     edges = np.concatenate([[-np.inf], kinks, [np.inf]])
-    low, high = edges[piece], edges[piece + 1]
+    low = edges[piece]
+    high = edges[piece + 1]
     x = np.clip(omega, low, high)
     end = omega - v * slopes(x, piece)[0]
     low, high = np.maximum(low, np.minimum(x, end)), np.minimum(high, np.maximum(x, end))
-    done, last, before_last = ~np.isnan(corner), high - low, high - low
+    done = ~np.isnan(corner)
+    last = high - low
+    before_last = high - low
     for _ in range(200):
         slope, curvature = slopes(x, piece)
         F = x - omega + v * slope
@@ -182,8 +186,10 @@ def _prox(
         small = np.abs(step) <= 1e-8 * (1.0 + np.abs(x))  # the next error is rounding
         inside = (x - step >= low) & (x - step <= high) & (np.abs(step) <= 0.5 * before_last)
         after = np.where(small | inside, x - step, 0.5 * (low + high))
-        before_last, last = last, np.abs(after - x)
-        x, done = np.where(done, x, after), done | small
+        before_last = last
+        last = np.abs(after - x)
+        x = np.where(done, x, after)
+        done = done | small
         if done.all():
             break
     return np.where(np.isnan(corner), x, corner)

@@ -195,7 +195,8 @@ class MessagePassingClassifier(GraphEstimator):
         return max([best, *others], key=Fitted.score)
 
     def _fitted(self, X: Any, codes: Codes, S: SymmetricOperator, kind: str, count: int | None) -> Fitted:
-        known, x = torch.from_numpy(codes).to(self.device), self._inputs(X, len(codes), count)
+        known = torch.from_numpy(codes).to(self.device)
+        x = self._inputs(X, len(codes), count)
         network = MessagePassing(int(codes.max()) + 1, self.layers, bias=True).to(self.device)
         train(network, x, S, known, maskings=self.maskings, iterations=self.iterations, seed=self.seed)
         return Fitted(network, kind, count, *_hidden(network, x, S, known, self.seed))

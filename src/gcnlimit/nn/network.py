@@ -19,13 +19,15 @@ class NodeMessages:
     r"""Evidence :math:`\gamma S\hat y - \gamma^2 m V\,\hat y^{old}`: its second term, Onsager's, takes the echo back."""
 
     def __init__(self, S: Operator, means: Any) -> None:
-        self.S, self.old = S, torch.zeros_like(means)
+        self.S = S
+        self.old = torch.zeros_like(means)
 
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         field = (self.S @ means.reshape(len(means), -1)).reshape(means.shape)
         found = gain * field - gain**2 * memory * self.S.reaction(unsure) * self.old
-        self.old, self.variance = means, gain**2 * (means**2).mean(dim=0)
+        self.old = means
+        self.variance = gain**2 * (means**2).mean(dim=0)
         return found
 
     def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
@@ -48,7 +50,8 @@ class EdgeMessages:
     def evidence(self, means: Any, unsure: Any, gain: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
         ratio = gain * self.edges.weight[:, None, None] * self.sent / self.root
-        self.received, self.memory = torch.log1p(ratio.clamp(min=_LOW)) * self.root, memory
+        self.received = torch.log1p(ratio.clamp(min=_LOW)) * self.root
+        self.memory = memory
         found = torch.zeros_like(means).index_add(0, self.edges.row, self.received)
         if self.S.vector is None:
             return found
@@ -56,7 +59,8 @@ class EdgeMessages:
 
     def update(self, logits: Any, means_of: Any, seen: Any, code: Any) -> None:
         """Send to each neighbour the mean without what it said itself."""
-        column, back = self.edges.column, self.received[self.edges.reverse]
+        column = self.edges.column
+        back = self.received[self.edges.reverse]
         cavity = means_of(logits[column] - self.memory * back / self.root)
         self.sent = torch.where(seen[column], code[column], cavity)
 
@@ -68,7 +72,9 @@ class FeatureMessages:
     """
 
     def __init__(self, x: Any, centroids: Any = None) -> None:
-        self.x, self.centroids, self.fixed = x, centroids, centroids is not None
+        self.x = x
+        self.centroids = centroids
+        self.fixed = centroids is not None
 
     def evidence(self, means: Any, unsure: Any, gain: Any, shrinkage: Any, memory: Any) -> Any:
         """Evidence on each node, of shape (nodes, batch, classes)."""
@@ -162,7 +168,8 @@ class MessagePassing(torch.nn.Module):  # type: ignore[misc]
         root = self._root(prior)
         code = (known - prior) / root
         y = logits = torch.where(seen, code, 0.0)
-        messages, features = self._messages(S, y, root), FeatureMessages(x, centroids)
+        messages = self._messages(S, y, root)
+        features = FeatureMessages(x, centroids)
         for layer in range(self.layers):
             gamma, kappa, s, m1, m2 = self._of(layer)
             unsure = self._unsure(y, root)

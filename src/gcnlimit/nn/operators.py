@@ -137,7 +137,9 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
     if kind in ("auto", "paper"):
         scale, shift = centring(graph)
         if not is_symmetric(graph):
-            graph, scale, shift = graph + graph.T, scale / np.sqrt(2.0), shift * np.sqrt(2.0)
+            graph = graph + graph.T
+            scale = scale / np.sqrt(2.0)
+            shift = shift * np.sqrt(2.0)
         return as_operator(graph * scale, np.full(graph.shape[0], np.sqrt(shift)))
     S = propagation(graph, "centred", loops=False)
     scale = 2.0 / S.radius
@@ -147,7 +149,8 @@ def from_graph(graph: Any, kind: str = "paper") -> SymmetricOperator:
 def _by_degrees(graph: Any) -> SymmetricOperator:
     """Operator centred by the degrees: of mean row 0, whose entries scatter in proportion to the propensities."""
     nodes = graph.shape[0]
-    mean, theta = graph.sum() / nodes, propensities(graph)
+    mean = graph.sum() / nodes
+    theta = propensities(graph)
     copies = 1.0 if is_symmetric(graph) else 2.0
     both = graph if copies == 1.0 else graph + graph.T
     scale = 1.0 / np.sqrt(copies * mean * (1.0 - mean / nodes))

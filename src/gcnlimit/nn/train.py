@@ -46,7 +46,8 @@ def train(
         Of the optimizer, after ten from each start.
     """
     known, hidden = _halves(labels, network.classes, maskings, seed)
-    known, target = known.to(x.dtype), labels[:, None].expand(-1, maskings)[hidden]
+    known = known.to(x.dtype)
+    target = labels[:, None].expand(-1, maskings)[hidden]
     counts = torch.bincount(labels[labels >= 0], minlength=network.classes)
     if network.sizes:
         with torch.no_grad():
@@ -71,7 +72,8 @@ def train(
 
 def _halves(labels: Any, classes: int, maskings: int, seed: int) -> tuple[Any, Any]:
     """Indicators of the shown classes (nodes, maskings, classes), and which nodes are labelled and hidden."""
-    rng, labelled = np.random.default_rng(seed), np.flatnonzero(labels.cpu().numpy() >= 0)
+    rng = np.random.default_rng(seed)
+    labelled = np.flatnonzero(labels.cpu().numpy() >= 0)
     shown = np.zeros((len(labels), maskings), bool)
     for column in shown.T:
         column[rng.choice(labelled, labelled.size // 2, replace=False)] = True
@@ -138,7 +140,8 @@ def message_passing_scores(
     counts = np.bincount(labels[labels >= 0])
     memory = "trained" if new is None else "matched"  # numbers that mean the same on any graph
     network = kind(counts.size, layers, **{"sizes": _unequal(counts), "memory": memory, **options}).to(device)
-    here, y = placed(features, graph), torch.from_numpy(np.asarray(labels, np.int64)).to(device)
+    here = placed(features, graph)
+    y = torch.from_numpy(np.asarray(labels, np.int64)).to(device)
     train(network, *here, y, seed=seed)
     with torch.no_grad():
         logits = network(*here, y, y >= 0) if new is None else _on_both(network, here, placed(*new), y)
@@ -147,7 +150,8 @@ def message_passing_scores(
 
 def _unequal(counts: npt.NDArray[np.int64]) -> bool:
     """Whether so many labels of each class differ by more than chance from equal numbers: at four deviations of chi squared."""
-    mean, freedom = counts.mean(), counts.size - 1
+    mean = counts.mean()
+    freedom = counts.size - 1
     return bool(np.sum((counts - mean) ** 2) / mean > freedom + 4.0 * np.sqrt(2.0 * freedom))
 
 

@@ -48,7 +48,8 @@ class Panels(NamedTuple):
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Value and derivative; outside the panels the value at their end, and 0."""
         place, t, rows = self._at(x)
-        value, slope = next(rows), 0.0
+        value = next(rows)
+        slope = 0.0
         for row in rows:
             slope = slope * t + value
             value = value * t + row

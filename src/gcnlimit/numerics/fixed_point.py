@@ -102,12 +102,14 @@ class _Search:
         self.x = x
         self.accepted = np.ones(rows, bool)
         self._weight = np.ones_like(x)  # of the residuals that are combined, renewed when a row restarts
-        self._best_x, self._best_step = x.copy(), np.zeros_like(x)
+        self._best_x = x.copy()
+        self._best_step = np.zeros_like(x)
         self._best_error = np.full(rows, np.inf)
         self._damping = np.full(rows, damping)
         self._patience = patience
         self._stalled = np.zeros(rows, int)
-        self._last_x, self._last_step = x.copy(), np.zeros_like(x)
+        self._last_x = x.copy()
+        self._last_step = np.zeros_like(x)
         self._fresh = np.ones(rows, bool)  # no last state to compare with
         self._moves = np.zeros((rows, memory, size))  # differences of successive states
         self._turns = np.zeros((rows, memory, size))  # and of their steps, scaled
@@ -153,7 +155,8 @@ class _Search:
 
     def _remember(self, scaled: Array) -> None:
         """Store the last difference of states and steps, and its products with the others."""
-        slot, known = self._slot, ~self._fresh[:, None]
+        slot = self._slot
+        known = ~self._fresh[:, None]
         self._moves[:, slot] = np.where(known, self.x - self._last_x, 0.0)
         self._turns[:, slot] = np.where(known, scaled - self._last_step, 0.0)
         products = (self._turns @ self._turns[:, slot, :, None])[:, :, 0]

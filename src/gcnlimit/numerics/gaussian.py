@@ -36,7 +36,8 @@ def gaussian_grid(mean: Array, deviation: Array, breakpoints: Array | None = Non
     inner = np.sort(np.clip((breakpoints - mean) / deviation, -_REACH, _REACH), axis=0)
     edges = np.concatenate([np.full((1, mean.size), -_REACH), inner, np.full((1, mean.size), _REACH)])
     node, weight = _LEGENDRE
-    half, middle = 0.5 * np.diff(edges, axis=0), 0.5 * (edges[1:] + edges[:-1])
+    half = 0.5 * np.diff(edges, axis=0)
+    middle = 0.5 * (edges[1:] + edges[:-1])
     unit = (middle[..., None] + half[..., None] * node).transpose(1, 0, 2).reshape(mean.size, -1)
     length = (half[..., None] * weight).transpose(1, 0, 2).reshape(mean.size, -1)
     return mean[:, None] + deviation[:, None] * unit, length * np.exp(-0.5 * unit**2) / math.sqrt(2.0 * math.pi)

@@ -46,7 +46,9 @@ def maximize_interval(objective: Objective, problems: int, *, accuracy: float = 
     grid = np.concatenate([[0.0, _NUDGE], np.linspace(0.0, 1.0, _SCAN)[1:-1], [1.0 - _NUDGE, 1.0]])
     everyone = np.arange(problems)
     values = objective(np.tile(grid, problems), np.repeat(everyone, grid.size)).reshape(problems, grid.size)
-    left, middle, right = values[:, :-2], values[:, 1:-1], values[:, 2:]
+    left = values[:, :-2]
+    middle = values[:, 1:-1]
+    right = values[:, 2:]
     which, peak = np.nonzero((middle >= left) & (middle > right))
     refined = elementwise.find_minimum(  # type: ignore[call-overload]
         lambda u, problem: -objective(u, problem.astype(np.intp)) if u.size else u,
@@ -268,7 +270,8 @@ def _line_search(ray: Objective, f: Array, slope: Array, noise: Array) -> tuple[
     Values within their noise count as raised: near a maximum it is the gradient that decides. Steps that promise less than
     the noise are given up.
     """
-    length, reached = np.where(slope > 0.0, 1.0, 0.0), f.copy()
+    length = np.where(slope > 0.0, 1.0, 0.0)
+    reached = f.copy()
     search = np.flatnonzero(length)
     for _ in range(30):
         if search.size == 0:

@@ -100,7 +100,8 @@ def halved(ends: Array, which: npt.NDArray[np.bool_] | None = None) -> Array:
 
 def panel_angles(ends: Array) -> Array:
     """Nodes of all panels, increasing."""
-    half, middle = 0.5 * np.diff(ends)[:, None], 0.5 * (ends[1:] + ends[:-1])[:, None]
+    half = 0.5 * np.diff(ends)[:, None]
+    middle = 0.5 * (ends[1:] + ends[:-1])[:, None]
     return np.asarray((middle + half * _NODES).ravel())
 
 

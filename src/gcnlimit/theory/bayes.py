@@ -263,7 +263,8 @@ def _exchanged(home: _OneGraph, there: _OneGraph, alone: Array) -> Array:
     """Overlap on the training graph when each graph has learned from the other all it can."""
     q = alone
     for _ in range(_SWEEPS):
-        before, q = q, home.overlap(there.mu * there.overlap(home.mu * q))
+        before = q
+        q = home.overlap(there.mu * there.overlap(home.mu * q))
         if not np.any(np.abs(q - before) > _STILL):
             break
     return q

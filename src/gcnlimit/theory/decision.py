@@ -261,7 +261,8 @@ def _log_error(classes: int) -> Panels:
     """Table of the logarithm of the error of equal classes, without its leading fall; a panel begins where that does."""
 
     def height(shift: Array) -> Array:
-        one, rest = np.ones(1), np.array([classes - 1.0])
+        one = np.ones(1)
+        rest = np.array([classes - 1.0])
         log = _any_larger(shift.reshape(-1, 1), one, rest).reshape(shift.shape)
         return np.asarray(log + 0.25 * np.maximum(shift, 0.0) ** 2)
 
@@ -290,8 +291,10 @@ def _class_log_error(margin: Array, true: int, fractions: Array, prior: Array) -
     """Logarithm of the error on the nodes of the class `true`; margins along one axis."""
     if fractions.size == 2:
         return np.asarray(log_ndtr(-_two_bounds(margin, fractions, prior)[true]))
-    p, others = fractions[true], np.delete(fractions, true)
-    steepness, odds = np.sqrt(others / p), np.log(prior[true] / np.delete(prior, true))
+    p = fractions[true]
+    others = np.delete(fractions, true)
+    steepness = np.sqrt(others / p)
+    odds = np.log(prior[true] / np.delete(prior, true))
     with np.errstate(divide="ignore", invalid="ignore"):
         lead = np.where(odds == 0.0, 0.0, odds / margin[:, None])
         shift = np.sqrt(others) * (margin[:, None] * (0.5 / p + 0.5 / others) + lead)

@@ -101,7 +101,8 @@ def sampled_margins(series: Sequence[Array], signal: float, alpha: float, mu: fl
     >>> bool(np.allclose(one.margin**2, 1.5 / 2.0 * q / (1 + q)))
     True
     """
-    profiles, model = _profiles(series, signal), _Model(len(series), alpha, mu, rho)
+    profiles = _profiles(series, signal)
+    model = _Model(len(series), alpha, mu, rho)
     means = {power: model.mean(profile) for power, profile in profiles.items()}
     still = np.zeros(model.numbers)
     margin, correlation = model.margins(means, still)
@@ -148,7 +149,8 @@ class _Model:
         """Margins, and correlation of the outputs' noise on test nodes."""
         G = np.block([[overlaps[tuple(np.add(p, q).tolist())] for q in self.powers] for p in self.powers])
         unit = np.eye(self.directions, len(G))
-        root, rest = np.sqrt(self.rho), np.sqrt(1.0 - self.rho)
+        root = np.sqrt(self.rho)
+        rest = np.sqrt(1.0 - self.rho)
         known, hidden = root * unit[0] + rest * unit[1], rest * unit[0] - root * unit[1]  # v_R and v_T
         q = self._filtered(np.tile(root * known, (self.count, 1)))
         # without conjugation, which derivatives by an imaginary step exclude

@@ -173,20 +173,23 @@ def _explicit(points: Points, rows: Rows) -> Iterator[_Found]:
         return
     points = points.take(rows)
     train_push(points)  # refuses a loss that does not push outputs towards their labels
-    at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
+    at_zero = points.class_loss.at_rest
+    limit = limiting_offset(points.classes)
     cost = np.max([points.cost(filter) for filter in points.filters], axis=0)
     for where, chunk in points.chunks(cost, _CHUNK):
         with np.errstate(all="ignore"):  # out-of-range points are reported as such
             test, train = _margins(chunk, int(cost[where[0]]))
         status = np.where(_any_nan(test, train), int(Status.OUT_OF_RANGE), int(Status.EXPLICIT))
-        loss, none = np.full(len(where), at_zero), np.zeros(len(where))
+        loss = np.full(len(where), at_zero)
+        none = np.zeros(len(where))
         yield _Found(rows[where], test, train, none + limit, loss, loss, status, none, none.astype(np.int64))
 
 
 def _pinned(points: Points, rows: Rows) -> Iterator[_Found]:
     """Infinite regularization where a bias pins outputs at a corner: the self-consistent equations far away, chunk by chunk."""
     points = points.take(rows)
-    at_zero, limit = points.class_loss.at_rest, limiting_offset(points.classes)
+    at_zero = points.class_loss.at_rest
+    limit = limiting_offset(points.classes)
     for where, chunk in points.chunks(kind(points).cost(points), _HISTORY) if rows.size else ():
         far = chunk._replace(reg=asymptote(chunk)[1])
         for found in _self_consistent(far, np.arange(far.size), 1e-10, 5000, progress=False):
@@ -247,7 +250,8 @@ def _solved(points: Points, rows: Rows, tol: float, max_iterations: int) -> _Fou
         bias = np.zeros(points.size)
     mean, variance, v = s.output
     deviation = np.sqrt(variance)
-    test, train = mean / deviation, (mean + v * train_push(points)) / deviation
+    test = mean / deviation
+    train = (mean + v * train_push(points)) / deviation
     whole = s if law is None and isinstance(s, Solution) else None
     if whole is not None and points.test_filter is not None:
         read = read_outputs(whole)

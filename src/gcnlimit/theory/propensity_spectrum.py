@@ -43,7 +43,10 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Ope
     normalization.check(law)
     left, right = normalization.factors(law.theta, signal)
     some = law.weight > 0.0
-    phi, theta, weight, strength = (left * right)[:, some], law.theta[some], law.weight[some], np.abs(signal)
+    phi = (left * right)[:, some]
+    theta = law.theta[some]
+    weight = law.weight[some]
+    strength = np.abs(signal)
     edge = _edge(phi, weight)
     M = np.sqrt(_over(phi, weight, edge))
     critical = M / _over(phi, theta * weight, edge)
@@ -57,7 +60,8 @@ def spectrum(normalization: Normalization, law: DegreeLaw, signal: Array) -> Ope
 
 def resolvent(phi: Array, weight: Array, z: Array) -> Array:
     r"""Average :math:`M = \mathbb E[\phi m]` at `z` beyond the edge of the spectrum, one row of :math:`\phi` for each."""
-    phi, weight = phi[:, weight > 0.0], weight[weight > 0.0]
+    phi = phi[:, weight > 0.0]
+    weight = weight[weight > 0.0]
     u = _root(lambda u: np.abs(z) - u * np.sqrt(_over(phi, weight, u)), _edge(phi, weight))
     return np.asarray(np.copysign(np.sqrt(_over(phi, weight, u)), z))
 
@@ -94,7 +98,8 @@ def _root(function: Callable[[Array], Array], low: Array) -> Array:
 
     near, far = np.full_like(low, np.log(1e-15)), np.full_like(low, np.log(1e15))
     f_near, f_far = at(near), at(far)
-    x, side = far, np.zeros(low.shape, bool)
+    x = far
+    side = np.zeros(low.shape, bool)
     for step in range(_STEPS):
         last = x
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -105,8 +110,11 @@ def _root(function: Callable[[Array], Array], low: Array) -> Array:
         above = f > 0.0
         # the value at an end that stays twice is halved, so that the other end moves as well
         stale = np.where(above == side, 0.5, 1.0)
-        f_near, f_far = np.where(above, f, stale * f_near), np.where(above, stale * f_far, f)
-        near, far, side = np.where(above, x, near), np.where(above, far, x), above
+        f_near = np.where(above, f, stale * f_near)
+        f_far = np.where(above, stale * f_far, f)
+        near = np.where(above, x, near)
+        far = np.where(above, far, x)
+        side = above
         if np.all(np.abs(x - last) < 1e-14 * (1.0 + np.abs(x))):
             break
     return np.asarray(low * (1.0 + np.exp(x)))

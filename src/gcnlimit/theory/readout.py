@@ -44,7 +44,8 @@ def explicit_margins(points: Points, nodes: int) -> Array:
     if not points.joining:
         return margins(a, points.alpha, points.mu, points.rho, points.features, readout=out)[0]
     # from the averages of the shifted filter; the same on both kinds of operators
-    s1, hidden = points.features.moments[0], (1.0 - points.rho) / points.rho
+    s1 = points.features.moments[0]
+    hidden = (1.0 - points.rho) / points.rho
     along = s1 * (out.excess + out.both) + points.mu * (a.e_g * out.e)
     own = points.alpha * weight_square(a, points.mu, points.rho, points.features)
     scattered = s1**2 * (out.scattered + out.both**2)
@@ -145,7 +146,8 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
 
     # the stationary filter is c_1 f_1 + c_2 f_2; its averages along k e and g tau close a linear system of two equations
     k, g, w, below = pieces.at(measure.x)
-    first, second = k / below, g * w / below
+    first = k / below
+    second = g * w / below
     along = [_e(measure, k * f) for f in (first, second)]
     across = [(g * f) @ measure.tau for f in (first, second)]
     matrix = np.array([[1.0 - along[0], -along[1]], [-hidden * across[0], 1.0 - hidden * across[1]]])
@@ -159,7 +161,8 @@ def best_readout(points: Points) -> tuple[BestReadout, Array]:
 
 def _averages(points: Points, nodes: int) -> tuple[Averages, Readout, Array]:
     """Averages of the training, those of the output through the test filter or its shift, and its first coefficient."""
-    mu, filter = points.mu / points.features.moments[0], points.filters[-1]
+    mu = points.mu / points.features.moments[0]
+    filter = points.filters[-1]
     if points.symmetric:
         measure = SpikedSemicircle.of(points.signal, nodes)
         g, read = (f.normalized(measure.x)[0] for f in (points.filter, filter))

@@ -79,7 +79,9 @@ def scatter(data: CSBM, gcn: GCN, nodes: int, *, to: CSBM | None = None) -> Scat
         accuracy = float(predict(data, gcn).test_accuracy)
         count = (1.0 - float(data.rho)) * nodes
         limits, covariance = _training_graph(data, gcn.symmetrize, [gcn.filter])
-        F, own, training = float(limits[0]), covariance[0, 0] * (1.0 - data.rho), 0.0
+        F = float(limits[0])
+        own = covariance[0, 0] * (1.0 - data.rho)
+        training = 0.0
         exact = not finite and data.operator(gcn.symmetrize).symmetric
     else:
         to.require_plain("scatter")
@@ -176,8 +178,10 @@ def _training_graph(data: CSBM, symmetrize: bool, filters: list[Filter]) -> tupl
     signal = float(operator.signal)
     series = [_series(filter, signal, operator.symmetric) for filter in filters]
     m, r, moves = sampled_margins(series, signal, float(data.alpha), float(data.mu), float(data.rho))
-    F, density = ndtr(m), np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
-    pair, both = np.outer(density, density), _both_right(m[:, None], m[None], r)
+    F = ndtr(m)
+    density = np.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
+    pair = np.outer(density, density)
+    both = _both_right(m[:, None], m[None], r)
     covariance = (both - pair * r) / (1.0 - data.rho) - 0.5 * np.outer(m, m) * pair * r**2 + pair * moves
     return F, covariance
 
@@ -196,12 +200,14 @@ def _new_graph(data: CSBM, gcn: GCN, to: CSBM) -> tuple[float, float, float]:
     """Accuracy on a new graph, and its variance times the nodes there and, for the training, times the nodes here (10.21)."""
     answer = transfer(data, gcn, to)
     m, c = (float(np.asarray(x)) for x in (answer.order_parameters.test_margin, answer.order_parameters.feature_margin))
-    F, density = float(answer.test_accuracy), math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
+    F = float(answer.test_accuracy)
+    density = math.exp(-0.5 * m**2) / math.sqrt(2.0 * math.pi)
     Q = c**-2.0
     there = _FilteredGraph.of(to, gcn.symmetrize, gcn.read_filter)
     _, spread, tau2 = there.averages
     size = spread + Q * tau2
-    A, B = (1.0 + m**2) / math.sqrt(size), -m / (2.0 * size)
+    A = (1.0 + m**2) / math.sqrt(size)
+    B = -m / (2.0 * size)
     graph = there.fluctuation(1.0, math.sqrt(Q), A, B) + there.own_noise(Q, A, B)
     own = F * (1.0 - F) - density**2 * (1.0 + 0.5 * m**2) + density**2 * graph
     slope = m * Q * tau2 / size
@@ -213,7 +219,8 @@ def _weight_scatter(data: CSBM, gcn: GCN) -> float:
     rho, alpha = float(data.rho), float(data.alpha)
     graph = _FilteredGraph.of(data, gcn.symmetrize, gcn.filter)
     e, spread, tau2 = graph.averages
-    along, square = rho * e, rho**2 * (spread + e**2) + rho * (1.0 - rho) * tau2
+    along = rho * e
+    square = rho**2 * (spread + e**2) + rho * (1.0 - rho) * tau2
     x2 = data.mu * along**2 / square
     d = 1.0 / (1.0 + x2)
     moves = graph.fluctuation(rho, math.sqrt(rho * (1.0 - rho)), 1.0 / along, -0.5 / square)

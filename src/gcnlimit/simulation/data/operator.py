@@ -55,7 +55,8 @@ class Operator(SparsePlusRankOne):
     ) -> Operator:
         """Operator of an adjacency matrix; `symmetric` says that it is so already, and `degree` is None if it is dense."""
         backend = backend_of(device)
-        scale, shift = 1.0 / np.sqrt(adjacency.shape[0]), 0.0
+        scale = 1.0 / np.sqrt(adjacency.shape[0])
+        shift = 0.0
         if degree is not None:
             scale, shift = centring(adjacency, degree)
         if both := symmetrize and not symmetric:

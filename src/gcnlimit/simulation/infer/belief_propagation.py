@@ -46,7 +46,8 @@ class Affinity:
         """
         p = degree / nodes
         epsilon = lam * math.sqrt((1.0 - p) / degree)
-        other, same = 1.0 - epsilon, 1.0 - epsilon + epsilon / fractions
+        other = 1.0 - epsilon
+        same = 1.0 - epsilon + epsilon / fractions
         if min(other, float(np.min(same))) < -1e-12 or p * max(other, float(np.max(same))) >= 1.0:
             raise ParameterError(
                 f"lam = {lam:g} is not allowed at degree {degree:g} and {nodes} nodes: edge probabilities would leave [0, 1); "
@@ -230,7 +231,8 @@ class _Iteration:
         new = softmax(self.logarithms, axis=1)
         if not np.all(np.isfinite(new)):
             raise ParameterError("the messages overflow; take weaker signals lam and mu")
-        self.old, self.marginals = self.marginals, (1.0 - keep) * new + keep * self.marginals
+        self.old = self.marginals
+        self.marginals = (1.0 - keep) * new + keep * self.marginals
         change = (new - self.old) @ self.codes
         return float(np.sqrt(np.mean(change**2)))
 

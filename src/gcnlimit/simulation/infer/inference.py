@@ -135,7 +135,8 @@ class FeatureMessages:
         nodes, width = X.shape
         directions = self.codes[0].shape[1]
         variance, signal = feature_levels(observations[0].data.features, width)
-        self.deviation, self.gain = np.sqrt(variance)[:, None], (signal / variance)[:, None]
+        self.deviation = np.sqrt(variance)[:, None]
+        self.gain = (signal / variance)[:, None]
         self.centroids = np.zeros((width, directions))  # over the noise of their features
         self.product = np.zeros((nodes, directions))  # of the features with them
         self.resolved = np.zeros((width, directions))  # gain of each feature times the eigenvalues of A

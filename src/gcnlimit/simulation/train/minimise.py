@@ -151,9 +151,11 @@ def _decreasing_root(function: Callable[[float], float]) -> float:
     value = function(0.0)
     if value == 0.0:
         return 0.0
-    near, far = 0.0, float(np.copysign(1.0, value))
+    near = 0.0
+    far = float(np.copysign(1.0, value))
     while value * function(far) > 0.0:
-        near, far = far, 2.0 * far
+        near = far
+        far = 2.0 * far
         if abs(far) > 1e6:
             raise ConvergenceError("the bias of the training has no finite value; label more nodes or raise reg")
     return float(brentq(function, near, far, xtol=1e-13, rtol=1e-13))

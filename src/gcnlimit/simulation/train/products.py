@@ -43,7 +43,8 @@ def training_rows(observation: Observation, operator: Operator, filters: Filter)
     Propagates the :math:`|R|` training nodes backwards, :math:`F^T = X^T g(a)^T I_R/\sqrt N`, if they are fewer than the
     :math:`M` features, and the features forwards otherwise. The filters share the products with the operator.
     """
-    rows, columns = int(observation.train_mask.sum()), observation.features.shape[1]
+    rows = int(observation.train_mask.sum())
+    columns = observation.features.shape[1]
     out = np.empty((*filters.shape, rows, columns), observation.features.dtype)
     (_backward if rows <= columns else _forward)(observation, operator, filters, out)
     out /= np.sqrt(observation.nodes).astype(out.dtype)
@@ -172,7 +173,8 @@ class _Points:
 
     def solve(self) -> tuple[Array, Array]:
         """Dual variables, points times labelled nodes times codes, and duality gaps, of the points of finite `reg`."""
-        duals, gap = np.zeros((self.reg.size, *self.codes.shape)), np.zeros(self.reg.size)
+        duals = np.zeros((self.reg.size, *self.codes.shape))
+        gap = np.zeros(self.reg.size)
         groups = groups_by_filter(self.filters, np.flatnonzero(np.isfinite(self.reg)))
         groups = [group[np.argsort(-self.reg[group])] for group in groups]  # from the strongest to the weakest
         if self.entropy is None:

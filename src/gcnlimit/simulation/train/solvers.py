@@ -98,7 +98,8 @@ class TrainingRows:
         patience = 10
         while gap > tol and patience:
             f = problem.newton(problem.split(f, steps=50))
-            before, gap = gap, problem.gap(f)
+            before = gap
+            gap = problem.gap(f)
             patience = 10 if gap < 0.5 * before else patience - 1
         return np.asarray(f @ self.Z / reg), gap, f
 
@@ -166,7 +167,8 @@ class _Problem:
                 break
             f = trial
             residual, omega = self.residual(f)
-            before, size = size, float(np.linalg.norm(residual))
+            before = size
+            size = float(np.linalg.norm(residual))
             if size > 0.9 * before or size <= 1e-15 * self.v * np.sqrt(f.size):
                 break
         return f

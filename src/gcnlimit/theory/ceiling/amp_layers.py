@@ -139,7 +139,9 @@ def unequal_averages(mean: Array, covariance: Array, classes: Classes) -> Softma
     fineness = int(np.clip(np.ceil(deviation / _RESOLVED), 1, _FINEST.get(len(mean), 1)))
     rule = single_rule(len(mean), fineness)
     scores = rule.nodes @ matrix_function(covariance, lambda values: np.sqrt(np.maximum(values, 0.0))) @ codes.T
-    overlap, norm, loss = np.zeros_like(mean), np.zeros_like(mean), 0.0
+    overlap = np.zeros_like(mean)
+    norm = np.zeros_like(mean)
+    loss = 0.0
     for k, lead in enumerate(log_ratios(codes, covariance, mean) + np.log(p)):
         logarithms = log_softmax(scores + lead, axis=1)
         estimate = np.exp(logarithms) @ codes

@@ -102,7 +102,9 @@ class Population:
 
     def __init__(self, model: SparseModel, size: int, informed: bool, rng: np.random.Generator) -> None:
         C = model.fractions.size
-        self.model, self.rng, self.each = model, rng, max(1, size // C)
+        self.model = model
+        self.rng = rng
+        self.each = max(1, size // C)
         self.rates = model.rates()
         self.run = self._run()
         self.labelled = _Poisson(model.rho * self.rates, rng)
@@ -132,7 +134,8 @@ class Population:
 
     def sweep(self) -> None:
         """Draw the posteriors of new nodes."""
-        law, shape = self.model.degrees, (*self.members.shape[:2], 1)
+        law = self.model.degrees
+        shape = (*self.members.shape[:2], 1)
         theta = None if law is None else law.draw(self.rng, shape[0] * shape[1]).reshape(shape)
         absent = self._absent() if theta is None else theta * self._absent()
         total = np.log(self.model.fractions) + self._features() + absent + self._present(theta)
@@ -142,7 +145,8 @@ class Population:
         self.members /= size
         self.sent = self.members if theta is None else self._in_proportion(theta[..., 0])
         scale = top + np.log(size)
-        self.logarithms, self.scale = total - scale, scale[..., 0]
+        self.logarithms = total - scale
+        self.scale = scale[..., 0]
 
     def _in_proportion(self, theta: Array) -> Array:
         """As many messages as nodes of each class, in proportion to the propensities of those who send them."""
@@ -212,7 +216,8 @@ class Population:
         Here :math:`x = \varepsilon\, \hat y \cdot \hat y'`. The mean of :math:`x - x^2/2` is one over all pairs of messages;
         only the rest is drawn, a pair for each node.
         """
-        y, strength = self.sent @ self.model.codes, self.model.strength
+        y = self.sent @ self.model.codes
+        strength = self.model.strength
         joint = self.model.fractions[:, None] * self.rates
         mean, square = self._moments(y)
         orders = strength * mean @ mean.T
@@ -249,7 +254,8 @@ class Population:
 
     def _features(self) -> Array:
         """Logarithm of the evidence of the features on each class of new nodes."""
-        y, M = self.model.codes, self.model.evidence(self.overlap)
+        y = self.model.codes
+        M = self.model.evidence(self.overlap)
         values, vectors = np.linalg.eigh(M)
         root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         noise = self.rng.standard_normal((*self.members.shape[:2], y.shape[1])) @ root

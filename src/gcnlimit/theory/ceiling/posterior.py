@@ -108,7 +108,8 @@ class Posterior:
             return self._near(m, s)
         if not np.any(is_near):
             return self._far(m, s)
-        near, far = self._near(m, s), self._far(m, np.maximum(s, _FROM))
+        near = self._near(m, s)
+        far = self._far(m, np.maximum(s, _FROM))
         return Overlap(*(np.where(is_near, a, b) for a, b in zip(near, far, strict=True)))
 
     def _near(self, m: Array, s: Array) -> Overlap:
@@ -175,7 +176,8 @@ def _series(missing: Callable[[Array], Array], curvature: float, rate: float) ->
     The deficit itself is fitted, so that the rounding of :math:`U` is not divided by powers of :math:`m`.
     """
     t = chebyshev_nodes(4 * _SERIES)
-    u, end = 0.5 * (1.0 + t), _FROM / rate
+    u = 0.5 * (1.0 + t)
+    end = _FROM / rate
     m = end * u
     basis = chebyshev.chebvander(t, _SERIES) * u[:, None] ** 3
     deficit = (m - 1.0 + missing(_FROM * u) - curvature * m**2) / end**3
@@ -200,14 +202,16 @@ def _to_infinity(far: Panels, half: float) -> Panels:
     edge = far.start + _WIDTH * np.arange(_PANELS + 4.0)
     panel = between(edge[:-1], edge[1:])  # three more of them, in which the integral ends
     after = np.cumsum(panel[::-1])[::-1][1 : _PANELS + 1]
-    start, stop = edge[:_PANELS], edge[1 : _PANELS + 1]
+    start = edge[:_PANELS]
+    stop = edge[1 : _PANELS + 1]
     x = start + 0.5 * _WIDTH * (1.0 + chebyshev_nodes(_DEGREE)[:, None])
     return Panels(far.start, _WIDTH, powers(_height(between(x, np.broadcast_to(stop, x.shape)) + after, np.exp(x))))
 
 
 def _two_classes(p: float) -> Callable[[Array], Array]:
     """Return the function :math:`U` for two classes, the first with the fraction `p`."""
-    distance, odds = 1.0 / np.sqrt(p * (1.0 - p)), np.log(p / (1.0 - p))
+    distance = 1.0 / np.sqrt(p * (1.0 - p))
+    odds = np.log(p / (1.0 - p))
 
     def missing(s: Array) -> Array:
         deviation = np.sqrt(2.0 * s)[..., None]

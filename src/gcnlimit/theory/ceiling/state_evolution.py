@@ -148,7 +148,8 @@ class StateEvolution:
 
     def fixed_points(self) -> FixedPoints:
         """Find the fixed points of each point."""
-        low, high = self.evidence.at(self.rho), self.evidence.at(np.ones_like(self.rho))
+        low = self.evidence.at(self.rho)
+        high = self.evidence.at(np.ones_like(self.rho))
         residual = np.zeros_like(high)
         iterations = np.zeros(high.size, np.int64)
         several = self.rho < (1.0 - self.rho) * self.tables.convexity

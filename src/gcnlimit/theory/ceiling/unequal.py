@@ -118,8 +118,10 @@ class MatrixEvolution:
         Lengthened steps stay below the distance of two fixed points, unless these are about to merge. Returned are the overlap
         there, the direction, 1 for up and -1 for down, and the number of steps.
         """
-        q, step = start, self._step(start)
-        sign, steps = float(np.sign(np.trace(step))), 0
+        q = start
+        step = self._step(start)
+        sign = float(np.sign(np.trace(step)))
+        steps = 0
         while steps < _STEPS and (change := float(np.max(np.abs(step)) / np.max(_size(q[None])))) > tolerance:
             steps += 1
             trial = _clipped(q + step * np.clip(_LENGTH / change, 1.0, 16.0))

@@ -61,7 +61,9 @@ class PropensityEvolution:
 
     def take(self, rows: npt.NDArray[np.intp]) -> Self:
         """State evolution of some of the points."""
-        evidence, signal, rho = self.evidence.take(rows), self.signal[rows], self.rho[rows]
+        evidence = self.evidence.take(rows)
+        signal = self.signal[rows]
+        rho = self.rho[rows]
         return replace(self, evidence=evidence, signal=signal, rho=rho)
 
     def at(self, overlaps: Overlaps, theta: Array) -> Array:
@@ -83,7 +85,8 @@ class PropensityEvolution:
         """Fixed point to which the map falls, or rises, from a start: some sweeps, then Newton's method."""
         x = np.stack([start, start], axis=1)
         for _ in range(_SWEEPS if self.tables.convexity else 2):
-            last, x = x, self._map(x)[0]
+            last = x
+            x = self._map(x)[0]
             if np.all(np.abs(x - last) <= _SETTLED * (x + _LITTLE)):
                 break
         for _ in range(_STEPS):
@@ -92,7 +95,8 @@ class PropensityEvolution:
             ahead = x + step
             inside = np.all((ahead >= self.rho[:, None] - 1e-12) & (ahead <= 1.0 + 1e-12), axis=1, keepdims=True)
             ahead = np.where(inside, np.clip(ahead, self.rho[:, None], 1.0), image)
-            moved, x = np.max(np.abs(ahead - x)), ahead
+            moved = np.max(np.abs(ahead - x))
+            x = ahead
             if moved <= 1e-15:
                 break
         return Overlaps(x[:, 0], x[:, 1], np.max(np.abs(self._map(x)[0] - x), axis=1))
@@ -102,14 +106,16 @@ class PropensityEvolution:
         here = Overlaps(x[:, 0], x[:, 1], x[:, 0])
         theta, weight = self.law.theta, self.law.weight
         shares = np.stack([theta * weight, weight], axis=1)
-        T, hidden = self.tables.at(self.at(here, theta)), 1.0 - self.rho[:, None]
+        T = self.tables.at(self.at(here, theta))
+        hidden = 1.0 - self.rho[:, None]
         rise = self.signal[:, None], self.evidence.gain(here.features)[:, None]
         slope = rise[0] * (T.slope @ (theta[:, None] * shares)), rise[1] * (T.slope @ shares)
         return self.rho[:, None] + hidden * (T.overlap @ shares), hidden[:, None] * np.stack(slope, axis=2)
 
     def free_entropy(self, overlaps: Overlaps) -> Array:
         """Free entropy, extremal at a fixed point."""
-        m, weight = self.at(overlaps, self.law.theta), self.law.weight
+        m = self.at(overlaps, self.law.theta)
+        weight = self.law.weight
         parts = self.rho * (m @ weight) + self.evidence.free_entropy(overlaps.features)
         parts -= 0.5 * self.signal * overlaps.graph**2
         psi = self.tables.information(m)[0] @ weight

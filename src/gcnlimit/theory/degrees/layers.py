@@ -45,7 +45,8 @@ class Wiring(NamedTuple):
     def of(cls, points: Points) -> Self:
         """Wiring of the filter of the points: one implicit layer for PageRank, else a chain of gain about 1."""
         if type(points.filter) is PageRank:
-            one, ones = slice(0, 1), np.ones((points.size, 1))
+            one = slice(0, 1)
+            ones = np.ones((points.size, 1))
             return cls(points.filter.values[:, None], ones[:, :0], ones, one, one, ones[:, 0])
         chain = points.filter.chain(accuracy=_ACCURACY, radius=points.radius)
         scaled = ScaledChain.of(chain, points.signal, points.symmetric)
@@ -217,7 +218,8 @@ class LayerEquations:
 
     def noise(self, state: Layers) -> Array:
         r"""Covariance of the fields :math:`(B_h, B)` of each node (Eq. 3.4)."""
-        n, send = self.shape[2], self.wiring.send
+        n = self.shape[2]
+        send = self.wiring.send
         receive = slice(n + self.wiring.receive.start, n + self.wiring.receive.stop)
         cov = np.zeros((*self.left.shape, 2 * n, 2 * n))
         cov[..., send, send] = (self.right**2)[..., None, None] * state.Q_hat[:, None]
@@ -230,7 +232,9 @@ class LayerEquations:
 
     def nodes(self, state: Layers) -> Nodes:
         """Nodes of each propensity, points along the first axis and propensities along the second."""
-        g, send, n = self.wiring.g, self.wiring.send, self.shape[2]
+        g = self.wiring.g
+        send = self.wiring.send
+        n = self.shape[2]
         G_h = np.zeros(self.shape)
         G_h[..., send, send] = (self.right**2)[..., None, None] * state.V_hat[:, None]
         C, L, M = linear_response(self.back(state.V_qh), self.forces(state.V, state.V_w), G_h)
@@ -259,9 +263,14 @@ class LayerEquations:
     def _averaged(self, nodes: Nodes, first: Array, second: Array, hard: Array) -> Layers:
         """Order parameters, from the moments of (q, h) on each node and the response of the loss (Eqs. 3.9 to 3.11)."""
         b, _, _, send, q, _ = self.wiring
-        bb, n, average = self.wiring.bb, self.shape[2], self.average
+        bb = self.wiring.bb
+        n = self.shape[2]
+        average = self.average
         h = slice(n + send.start, n + send.stop)
-        left, right, phi, root = self.left, self.right, self.left * self.right, np.sqrt(self.theta)
+        left = self.left
+        right = self.right
+        phi = self.left * self.right
+        root = np.sqrt(self.theta)
         stiff = nodes.M + hard[..., :n, :n]
         m_hat_w = np.sqrt(self.mu) * average(1.0, first[..., 0])
         gain = weight_gain(self.features, self.alpha, self.reg, average(1.0, stiff[..., 0, 0]))

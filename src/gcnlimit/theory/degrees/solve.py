@@ -115,10 +115,12 @@ def _layer_margins(equations: LayerEquations) -> tuple[Array, Array]:
 def far_layers(equations: LayerEquations) -> Layers:
     """Order parameters at infinite regularization: coefficients of the leading powers of its inverse, for a unit pull."""
     b, _, g, send, receive, _ = equations.wiring
-    average, root = equations.average, np.sqrt(equations.theta)
+    average = equations.average
+    root = np.sqrt(equations.theta)
     V_qh = _returning(equations)
     back = equations.back(V_qh)
-    forth, U = back.mT, equations.phi * back[..., send, receive] * b[:, None, None, :]
+    forth = back.mT
+    U = equations.phi * back[..., send, receive] * b[:, None, None, :]
 
     def along_spike(U: Array, source: Array) -> Array:
         spike = equations.signal[:, None, None] * average(equations.theta, U)
@@ -146,13 +148,16 @@ def far_layers(equations: LayerEquations) -> Layers:
     # weights
     m_hat_w = np.sqrt(equations.mu) * average(1.0, (forth @ F[..., None])[..., 0, 0])
     Q_hat_w = average(1.0, (forth @ FF @ back)[..., 0, 0])
-    m_w, Q_w = gain.labels * m_hat_w, gain.noise * Q_hat_w + gain.signal * m_hat_w**2
+    m_w = gain.labels * m_hat_w
+    Q_w = gain.noise * Q_hat_w + gain.signal * m_hat_w**2
 
     # layers: of mean m along the spike, in fields of mean B
     moved = (S @ F[..., None])[..., send, 0] + (np.sqrt(equations.mu) * m_w)[:, None, None] * start
     m = along_spike(U, average(root * equations.right, moved))
     B = equations.layer_source(m, m_w)
-    FB, BB, Q_qh = outer(F, B), outer(B, B), np.zeros_like(V)
+    FB = outer(F, B)
+    BB = outer(B, B)
+    Q_qh = np.zeros_like(V)
     if equations.symmetric:
         sent = (forth @ (FF @ S + FB @ forth))[..., receive, send]
         Q_qh = between(U.mT, U.mT, b[:, :, None] * average(equations.left * equations.right, sent))
@@ -167,7 +172,8 @@ def far_layers(equations: LayerEquations) -> Layers:
 def _returning(equations: LayerEquations) -> Array:
     """Response along the edge that a signal came by; it acts on symmetric operators only."""
     b, _, _, send, receive, _ = equations.wiring
-    phi, V_qh = equations.left * equations.right, np.zeros((*b.shape, b.shape[1]))
+    phi = equations.left * equations.right
+    V_qh = np.zeros((*b.shape, b.shape[1]))
     if not equations.symmetric:
         return V_qh
     if send == receive:

@@ -73,7 +73,8 @@ def _eta_by_quadrature(loss: Loss, output: Output) -> Eta:
     kinks = loss.breakpoints(output.v)
     if kinks is not None:  # kinks narrower than the grid: Stein's lemma, Eq. 6.5
         mean, variance, v = output
-        away, deviation = omega - mean[:, None], np.sqrt(variance)
+        away = omega - mean[:, None]
+        deviation = np.sqrt(variance)
         within = np.any(np.abs(kinks - mean) < np.max(np.abs(away), axis=1), axis=0)
         narrow = within & (v < _NARROW) & (deviation > _WIDE * v)
         by_parts = -_average(weight, pull * away)
@@ -151,7 +152,8 @@ def weight_law(penalty: Penalty, alpha: Array, reg: Array, V_hat: Array, varianc
     kinks = penalty.breakpoints(v)
     deviation = np.sqrt(variance) / pull
     at, weight = gaussian_grid(np.zeros_like(pull), deviation, None if kinks is None else kinks * V_hat / pull)
-    omega, v = at * (pull / V_hat)[:, None], v[:, None]
+    omega = at * (pull / V_hat)[:, None]
+    v = v[:, None]
     w = penalty.prox(omega, v)
     slope = np.sum(weight * penalty.prox_derivative(omega, v), axis=1) / V_hat
     square = np.sum(weight * w**2, axis=1)

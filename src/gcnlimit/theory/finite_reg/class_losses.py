@@ -134,7 +134,8 @@ class Biased(Loss):
         p, other = self.fractions
         bias = np.full_like(mean, np.log(p / other))
         low, high = np.full_like(mean, -np.inf), np.full_like(mean, np.inf)
-        reach, last = np.abs(mean) + np.sqrt(variance) + v, np.full_like(mean, np.inf)
+        reach = np.abs(mean) + np.sqrt(variance) + v
+        last = np.full_like(mean, np.inf)
         for _ in range(_STEPS):
             first, second = self._classes(mean, variance, v, bias)
             excess = p * first.pull - other * second.pull
@@ -145,7 +146,8 @@ class Biased(Loss):
             outside = ~((bias + step >= low) & (bias + step <= high)) | (np.abs(step) > 0.5 * np.abs(last))
             halve = ~open_ended & outside
             step[halve] = (0.5 * (low + high) - bias)[halve]
-            last, reach = np.where(open_ended, np.inf, step), np.where(open_ended, 2.0 * reach, reach)
+            last = np.where(open_ended, np.inf, step)
+            reach = np.where(open_ended, 2.0 * reach, reach)
             moved = np.abs(step) > 1e-15 * (1.0 + np.abs(bias))
             bias = bias + step
             if not np.any(moved):

@@ -89,7 +89,8 @@ def backwards(chain: Chain) -> Array:
 def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Array) -> Response:
     """Response of a chain and its conjugates to their fields, without the loss (Eqs. 3.1 and 3.2)."""
     G_0, G_h = np.zeros_like(back), np.zeros_like(back)
-    G_0[:, 0, 0], G_0[:, 1:, 1:] = V_w, outer(chain.b, chain.b) * V
+    G_0[:, 0, 0] = V_w
+    G_0[:, 1:, 1:] = outer(chain.b, chain.b) * V
     G_h[:, :-1, :-1] = V_hat
     C, L, M = linear_response(back, G_0, G_h)
     pull_q, pull_h = _apply(L.mT, chain.g), _apply(C, chain.g)
@@ -98,7 +99,8 @@ def response(chain: Chain, back: Array, V_w: Array | float, V: Array, V_hat: Arr
 
 def linear_response(back: Array, G_0: Array, G_h: Array) -> tuple[Array, Array, Array]:
     """Matrices :math:`C, L, M` of `Response`, along the last two axes."""
-    S, identity = back @ G_0 @ back.mT, np.eye(back.shape[-1])
+    S = back @ G_0 @ back.mT
+    identity = np.eye(back.shape[-1])
     J = solve_each(identity + S @ G_h, identity)
     C, L = J @ S, J @ back
     return C, L, back.mT @ (G_h @ L)
@@ -174,7 +176,8 @@ class DirectedEquations(Equations):
         K = self.chain.depth
         V, V_hat = np.split(rest, 4, axis=1)[:2]
         effect = log_diagonal(np.minimum(V[:, :K] + V_hat[:, :K], 0.0), K)
-        one, conjugate = np.ones_like(V), np.exp(-np.maximum(effect, -60.0))
+        one = np.ones_like(V)
+        conjugate = np.exp(-np.maximum(effect, -60.0))
         return np.concatenate([one, conjugate, one, conjugate], axis=1)
 
     def medium(self, rows: Array) -> Medium:
@@ -196,7 +199,9 @@ class DirectedEquations(Equations):
         C, L, M, pull_q, pull_h, _ = stiff
         bb = outer(self.chain.b, self.chain.b)
         C_h, L_h, M_q = C[:, :-1, :-1], L[:, :-1, 1:], M[:, 1:, 1:]
-        pull_q, pull_h, X = pull_q[:, 1:], pull_h[:, :-1], bb * medium.X
+        pull_q = pull_q[:, 1:]
+        pull_h = pull_h[:, :-1]
+        X = bb * medium.X
         after = Medium(  # sums of positive terms, in which no digits cancel
             V=C_h,
             V_hat=bb * M_q,
@@ -208,7 +213,8 @@ class DirectedEquations(Equations):
     def transforms(self, free: Response, stiff: Response, medium: Medium, s: Array) -> Transforms:
         """Averages of the graph (Eqs. 3.24 and 3.27)."""
         q, h = self.means(stiff)
-        X, Y = outer(self.chain.b, self.chain.b) * medium.X, medium.Y
+        X = outer(self.chain.b, self.chain.b) * medium.X
+        Y = medium.Y
         pull_q, pull_h = stiff.pull_q[:, 1:], stiff.pull_h[:, :-1]
         strength = (self.signal[:, None] * self.chain.b)[:, :, None]
         along = np.einsum("bk,bki->bi", pull_h, strength * q) + np.einsum("bk,bki->bi", pull_q, strength * h)

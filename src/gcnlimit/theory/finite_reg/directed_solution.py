@@ -40,7 +40,8 @@ def directed_layers(equations: DirectedEquations, state: Array) -> OrderFunction
 
     # means along the labels: solved where V_w = 1, then put together from what weights and readout contribute
     q, h = equations.means(response(chain, back, 1.0, medium.V, medium.V_hat).stiffened(relative_stiffness(pulls)))
-    from_weights, from_beta = (np.sqrt(equations.mu) * weights.m)[:, None], pulls.drive[:, None]
+    from_weights = (np.sqrt(equations.mu) * weights.m)[:, None]
+    from_beta = pulls.drive[:, None]
     h = from_weights * h[:, :, 0] + from_beta * V_w * h[:, :, 1]
     q = from_weights / V_w * q[:, :, 0] + from_beta * q[:, :, 1]
 
@@ -81,7 +82,8 @@ class _Node(NamedTuple):
 
     def pass_on(self, overlaps: Array) -> Array:
         """Linear part of Eq. 3.28, for `Q` and `Q_hat` along the second axis."""
-        Q, Q_hat = self.bb * overlaps[:, 0], overlaps[:, 1]
+        Q = self.bb * overlaps[:, 0]
+        Q_hat = overlaps[:, 1]
         from_fields = self.C @ Q_hat @ self.C + self.L @ Q @ self.L.mT
         conjugate = self.L.mT @ Q_hat @ self.L + self.M @ Q @ self.M
         return np.stack([from_fields, self.bb * conjugate], axis=1)

@@ -69,7 +69,10 @@ class Pulls(NamedTuple):
     @classmethod
     def unpack(cls, rows: Array, peak: Array) -> Self:
         """Inverse of `pack`."""
-        V_w, stiffness, cosine, size = np.exp(rows[:, 0]), np.exp(rows[:, 1]), rows[:, 2], np.exp(rows[:, 3])
+        V_w = np.exp(rows[:, 0])
+        stiffness = np.exp(rows[:, 1])
+        cosine = rows[:, 2]
+        size = np.exp(rows[:, 3])
         stiffness = np.where(stiffness > 2.0 * _SOFTEST, stiffness / (V_w * peak), 0.0)
         return cls(V_w, stiffness, cosine * np.sqrt(size), size * np.maximum(1.0 - cosine**2, 0.0))
 
@@ -141,7 +144,8 @@ def weights_of(
     Their conjugate is :math:`q_0 = U^T\beta - \kappa\, U^T g\, z_0`.
     """
     _, kappa, drive, scatter = pulls
-    root, W_labels = np.sqrt(mu), graph.W + b**2 * graph.excess
+    root = np.sqrt(mu)
+    W_labels = graph.W + b**2 * graph.excess
     pulled = b * drive * graph.U + tilt * graph.U_bulk
     m_w = root * pulled * gain.labels / (1.0 + kappa * mu * gain.labels * W_labels)
     back = kappa * root * m_w
@@ -171,7 +175,8 @@ def output_of(
     The response is :math:`v = V_w \tau(W)` and the output :math:`\omega = U z_0 + V_w\, (W - \tau(W))\, \beta`, both divided
     by :math:`1 - s\tau(W)`. `root` is :math:`\sqrt\theta` of the node.
     """
-    features, response = graph.stretch * np.sqrt(mu) * weights.m, graph.stretch * pulls.V_w
+    features = graph.stretch * np.sqrt(mu) * weights.m
+    response = graph.stretch * pulls.V_w
     echo = response * pulls.drive
     mean = features * graph.U_bulk + root * (b * features * (graph.U - graph.U_bulk) + echo * graph.excess)
     variance = graph.across(b * features, echo) + graph.stretch**2 * weights.Q * graph.UU
@@ -249,8 +254,10 @@ class Equations(ABC):
     def start(self) -> Array:
         """State at large regularization: the pull of an output 0 on each labelled node, its drive and its scatter."""
         pull, _, stiffness = eta_at_zero(self.loss, self.reg.shape)
-        rho, V_w = self.rho, self.features.average(self.features.variance) / (self.alpha * self.reg)
-        drive, scatter = self.b * rho * pull, rho * (1.0 - self.b**2 * rho) * pull**2
+        rho = self.rho
+        V_w = self.features.average(self.features.variance) / (self.alpha * self.reg)
+        drive = self.b * rho * pull
+        scatter = rho * (1.0 - self.b**2 * rho) * pull**2
         return self._row(Pulls(V_w, rho * stiffness, drive, scatter))
 
     def _row(self, pulls: Pulls, rest: Array | None = None) -> Array:

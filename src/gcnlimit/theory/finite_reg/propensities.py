@@ -60,7 +60,8 @@ class PropensityEquations(SymmetricEquations):
         U = self.g / (1.0 + pulls.product[:, None] * self.g**2)
         W = self.g * U
         mean = U @ self.tau
-        off_U, off_W = U - mean[:, None], W - (W @ self.tau)[:, None]
+        off_U = U - mean[:, None]
+        off_W = W - (W @ self.tau)[:, None]
         return super().respond(pulls, rest)[0]._replace(
             U_bulk=mean,
             UW_bulk=(U * W) @ self.tau,
@@ -84,8 +85,11 @@ class PropensityEquations(SymmetricEquations):
 
     def node_side(self, graph: GraphSide, rest: Array) -> tuple[Pulls, Array]:
         """Pulls, given the outputs, and the tilt over their size."""
-        root, weight = np.sqrt(self.law.theta), self.law.weight
-        mean, variance, v = graph.output.mean, graph.output.variance[:, 0], graph.output.v[:, 0]
+        root = np.sqrt(self.law.theta)
+        weight = self.law.weight
+        mean = graph.output.mean
+        variance = graph.output.variance[:, 0]
+        v = graph.output.v[:, 0]
         pull, square, slope = eta_by_degree(self.loss, graph.output)
         rho = self.rho
         slope = slope @ weight

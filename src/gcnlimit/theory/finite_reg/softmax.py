@@ -75,7 +75,8 @@ class SoftmaxOf(Loss):
 
     def gaussian_losses(self, mean: Array, variance: Array, v: Array) -> tuple[Array, Array]:
         """Averages of the cross-entropy at the output and at its proximal point."""
-        test, train = self._each(mean, variance, np.full_like(v, self.smallest_response)), self._each(mean, variance, v)
+        test = self._each(mean, variance, np.full_like(v, self.smallest_response))
+        train = self._each(mean, variance, v)
         return np.array([a.loss for a in test]), np.array([a.loss for a in train])
 
     def _each(self, mean: Array, variance: Array, v: Array) -> list[_ClassAverages]:
@@ -120,7 +121,8 @@ def _terms(C: int, count: Array, first: Array, rest: Array, v: float) -> tuple[A
     q_first, q_rest = first / (1.0 + v * first), rest / (1.0 + v * rest)
     total = q_first + (count * q_rest) @ each
     squares = q_first * q_first + (count * (q_rest * q_rest)) @ each
-    missed, others = 1.0 - first, (count * (rest * rest)) @ each / (C - 1.0)
+    missed = 1.0 - first
+    others = (count * (rest * rest)) @ each / (C - 1.0)
     return missed, missed * missed, others, total - squares / total
 
 
@@ -155,7 +157,8 @@ def _counts(C: int, nodes: int) -> tuple[Array, Array, Array]:
 
 def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAverages:
     """Convolutions of the densities of the probabilities at each :math:`L`."""
-    own, reach = np.sqrt(C) * mean, _REACH * deviation
+    own = np.sqrt(C) * mean
+    reach = _REACH * deviation
     others = np.array([[C - 1.0]])
 
     # The other classes share what the own one misses. That is most where its output is lowest and theirs are highest; far
@@ -177,7 +180,8 @@ def _by_convolution(C: int, mean: float, deviation: float, v: float) -> _ClassAv
         skip = cells.negligible(L - own - v, deviation, v)
         x, share = cells.probability[skip:], cells.share[skip:]
     else:
-        x, share = 1.0 - span * np.arange(cells.size + 1.0) / cells.size, np.ones(cells.size + 1)
+        x = 1.0 - span * np.arange(cells.size + 1.0) / cells.size
+        share = np.ones(cells.size + 1)
     mass = _density(x, L - own - v, deviation, v) * share
     weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
     plain, with_q = (

@@ -253,7 +253,9 @@ def _symmetric_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:
 def _directed_gain(chain: Chain, signal: Array) -> tuple[Array, Array, Array]:
     """Root sum of squares of the Taylor coefficients of each layer and of the filter, and the gain along the labels."""
     layers, total = _gains(chain, None, lambda layer: np.sum(layer**2, axis=-1))
-    mean, tail, spike = np.sum(total**2, axis=1), np.zeros(len(signal)), np.zeros(len(signal))
+    mean = np.sum(total**2, axis=1)
+    tail = np.zeros(len(signal))
+    spike = np.zeros(len(signal))
     for k in range(chain.depth, -1, -1):
         tail = total[:, k] + signal * tail
         spike += tail**2

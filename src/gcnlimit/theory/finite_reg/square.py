@@ -69,7 +69,9 @@ def _ratio(features: Spectrum, freedom: Any) -> Any:
     derivative of the root along an imaginary step.
     """
     y = np.clip(np.real(freedom), 1e-300, 1.0 - 1e-15)[..., None]
-    logit, variance, weight = np.log(y) - np.log1p(-y), features.variance, features.weight
+    logit = np.log(y) - np.log1p(-y)
+    variance = features.variance
+    weight = features.weight
     low = x = logit - np.log(features.average(variance))
     high = logit - np.log(np.min(variance))
     for _ in range(_NEWTON):
@@ -122,7 +124,9 @@ def square_margin(
 
 def spectral_transforms(measure: SpikedSemicircle, U: Array, W: Array, s: Array) -> Transforms:
     """Averages of a symmetric graph from the values of U and W at the nodes of its spectrum."""
-    W_bulk, U_labels, W_labels = W @ measure.tau, np.vecdot(measure.e, U), np.vecdot(measure.e, W)
+    W_bulk = W @ measure.tau
+    U_labels = np.vecdot(measure.e, U)
+    W_labels = np.vecdot(measure.e, W)
     off_bulk, U_across, W_across = W - W_bulk[:, None], U - U_labels[:, None], W - W_labels[:, None]
     return Transforms(
         W=W_bulk,
@@ -142,7 +146,9 @@ def square_margins(points: Points) -> Array:
 
     One equation for one number is left, monotone in it; the grid on the spectrum is doubled until the margin stays.
     """
-    margin, left, n = np.full(points.size, np.nan), np.arange(points.size), _COARSEST
+    margin = np.full(points.size, np.nan)
+    left = np.arange(points.size)
+    n = _COARSEST
     while left.size and n <= _FINEST:
         size = max(1, _BLOCK // n)
         found = np.concatenate(
@@ -150,7 +156,8 @@ def square_margins(points: Points) -> Array:
         )
         same = np.abs(found - margin[left]) <= _SAME * (1.0 + np.abs(found))
         margin[left] = found
-        left, n = left[~same], 2 * n + 1
+        left = left[~same]
+        n = 2 * n + 1
     return margin
 
 
@@ -160,8 +167,10 @@ def _on_grid(points: Points, n: int) -> Array:
     gain = np.sqrt(g**2 @ measure.tau)
     g = g / gain[:, None]
     log_reg = np.log(points.reg) - (0.0 if points.normalize else 2.0 * (size + np.log(gain)))
-    s, rows = np.zeros(points.size), np.flatnonzero(np.isfinite(log_reg))
-    g2, tau = g[rows] ** 2, measure.tau
+    s = np.zeros(points.size)
+    rows = np.flatnonzero(np.isfinite(log_reg))
+    g2 = g[rows] ** 2
+    tau = measure.tau
 
     def freedom(y: Array) -> tuple[Array, Array]:
         q = g2 * np.exp(y)[:, None]
@@ -180,8 +189,10 @@ def strength(freedom: Callable[[Array], tuple[Array, Array]], alpha: Array, rho:
     Newton's method for :math:`\log s`, between bounds: the left side over the right one increases. `freedom` gives :math:`p`
     and its derivative at :math:`\log s`.
     """
-    most, top = most_freedom(alpha, rho), np.log(rho / alpha) - log_reg
-    low, high = np.full(alpha.size, -np.inf), top
+    most = most_freedom(alpha, rho)
+    top = np.log(rho / alpha) - log_reg
+    low = np.full(alpha.size, -np.inf)
+    high = top
     y = top - np.logaddexp(0.0, np.log(2.0 / most) + top)
     for _ in range(_NEWTON):
         p, slope = freedom(y)

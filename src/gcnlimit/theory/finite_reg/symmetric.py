@@ -45,11 +45,13 @@ class SymmetricEquations(Equations):
         """Put the filter of the points on a grid, or a chain that takes its place."""
         measure = SpikedSemicircle.of(points.signal, nodes)
         if scaled:
-            g, gain = scaled.chain.values(measure.x), scaled.gain
+            g = scaled.chain.values(measure.x)
+            gain = scaled.gain
         else:
             g, size = points.filter.normalized(measure.x)
             bulk = np.sqrt(g**2 @ measure.tau)
-            g, gain = g / bulk[:, None], points.units(np.exp(size) * bulk)
+            g = g / bulk[:, None]
+            gain = points.units(np.exp(size) * bulk)
         return cls(
             **cls.shared(points, gain, np.einsum("bn,bn->b", measure.e, g**2)),
             g=g,
@@ -66,7 +68,8 @@ class SymmetricEquations(Equations):
         U_labels = self._e(U)
         uneven = (self.g**2 - 1.0) * d / (1.0 + pulls.product[:, None])  # W less its value for a gain of 1
         excess = np.einsum("bn,bn->b", self.excess, uneven)
-        U_across, W_across = U - U_labels[:, None], uneven - self._e(uneven)[:, None]
+        U_across = U - U_labels[:, None]
+        W_across = uneven - self._e(uneven)[:, None]
         return Transforms(
             W=W @ self.tau,
             UU=U**2 @ self.tau,
@@ -125,11 +128,14 @@ def spectral_functions(
     V_w, kappa, drive, scatter = (p[:, None, None] for p in pulls)
     start, noise = (p[:, None, None] for p in (np.sqrt(mu) * weights.m, weights.Q))
     d = 1.0 / (1.0 + kappa * V_w * gain**2)
-    e, tau = measure.e[:, None], measure.tau
+    e = measure.e[:, None]
+    tau = measure.tau
 
     # states and conjugates from z_0 and from beta, Eq. 3.21; labels are in both
-    h_noise, h_beta = P * d, P * (V_w * gain * d)
-    q_noise, q_beta = after * (-kappa * gain * d), after * d
+    h_noise = P * d
+    h_beta = P * (V_w * gain * d)
+    q_noise = after * (-kappa * gain * d)
+    q_beta = after * d
     h_labels, q_labels = start * h_noise + drive * h_beta, start * q_noise + drive * q_beta
     h = h_labels, h_noise, h_beta
     q = q_labels, q_noise, q_beta
