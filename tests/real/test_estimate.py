@@ -144,7 +144,7 @@ def test_malformed_calls_are_refused(method, texas):
 
 
 def test_the_likelihood_is_of_two_classes(texas):
-    with pytest.raises(gl.ParameterError, match="two classes"):
+    with pytest.raises(gl.ParameterError, match="two equal classes"):
         gl.estimate(texas.X, texas.y, texas.graph, method="likelihood")
 
 
