@@ -185,8 +185,13 @@ def test_a_click_on_the_map_goes_there(page):
     page.until(lambda: (page.state().lam, page.state().mu) == (-1.2, 4.0))
 
 
-def test_the_example_that_is_shown_is_marked(page):
-    page.run("[...document.querySelectorAll('.preset')].find(b => b.textContent === 'Heterophily').click()")
+def test_an_example_is_shown_and_marked_again_and_again(page):
+    example = "[...document.querySelectorAll('.preset')].find(b => b.textContent === 'Heterophily').click()"
+    page.run(example)
+    page.until(lambda: page.state() == State(lam=-1.0, t=-1.0))
+    page.type("lam", "0.6")
+    page.until(lambda: page.state() == State(lam=0.6, t=-1.0))
+    page.run(example)
     page.until(lambda: page.state() == State(lam=-1.0, t=-1.0))
     marked = "return [...document.querySelectorAll('.preset[aria-current]')].map(b => b.textContent)"
     page.until(lambda: page.run(marked) == ["Heterophily"])

@@ -1,7 +1,7 @@
 """The application: what follows what among controls, address and sampled graphs; and its server.
 
-Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) writes the query of
-the address, and one function sets the controls from it.
+Whatever changes the controls by itself (a link, an example, Tune, a click on the map, an upload) sets all of them from one state,
+and the address of the page follows.
 
 Pictures go around the callbacks of Dash: the page asks for its latest state when the answer to the one before has been drawn,
 for the pictures that are seen, and for everything else when the controls rest. A request is answered by lines of JSON, one for
@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, ctx, no_update
 from dash import State as Held
+from dash.exceptions import PreventUpdate
 from flask import Response, request
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -72,14 +73,14 @@ def _connect_controls(app: Dash) -> None:
     link = [Input("url", "search"), Held("start", "data")]
     app.callback(*controls, _said(), *link, prevent_initial_call="initial_duplicate")(_from_link)
 
-    way = Output("url", "search", allow_duplicate=True)
+    shown = [*controls, _said()]
     held = Held("state", "data")
-    app.callback(way, _said(), Input({"preset": ALL, "to": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
-    app.callback(way, _said(), Input("best", "n_clicks"), held, prevent_initial_call=True)(_to_best)
-    app.callback(way, _said(), Input("gap-shown", "clickData"), held, prevent_initial_call=True)(_to_click)
+    app.callback(*shown, Input({"preset": ALL, "to": ALL}, "n_clicks"), prevent_initial_call=True)(_to_preset)
+    app.callback(*shown, Input("best", "n_clicks"), held, prevent_initial_call=True)(_to_best)
+    app.callback(*shown, Input("gap-shown", "clickData"), held, prevent_initial_call=True)(_to_click)
     files = [Input("upload", "contents"), Held("upload", "filename"), held]
     busy = [(Output("reading", "children"), "Reading your graph; a large one takes a minute ...", "")]
-    app.callback(way, _said(), *files, running=busy, prevent_initial_call=True)(_to_upload)
+    app.callback(*shown, *files, running=busy, prevent_initial_call=True)(_to_upload)
 
 
 def _connect_trials(app: Dash, trials: Trials) -> None:
@@ -133,15 +134,22 @@ def _from_link(search: str | None, start: str) -> tuple[Any, ...]:
     except GCNLimitError as error:
         state = State.of_query(start)
         sentence = f"The link cannot be shown: {error}."
+    return (*_values(state), sentence)
+
+
+def _values(state: State) -> tuple[Any, ...]:
+    """Values of the controls that show a state."""
     infinite = state.reg == float("inf")
     state = state.replaced(reg=1.0) if infinite else state
     values = {name: getattr(state, name) for name in FIELDS}
     values |= {name: ["yes"] if values[name] else [] for name in SWITCHES}
-    return (*values.values(), ["yes"] if infinite else [], sentence)
+    return (*values.values(), ["yes"] if infinite else [])
 
 
 def _to_preset(clicks: list[int | None]) -> Any:
-    return (ctx.triggered_id["to"], "") if any(clicks) else (no_update, no_update)
+    if not any(clicks):
+        raise PreventUpdate
+    return _moved(lambda: (State.of_query(ctx.triggered_id["to"]), ""))
 
 
 def _to_best(clicks: int, held: dict[str, Any]) -> Any:
@@ -156,17 +164,17 @@ def _to_click(click: dict[str, Any], held: dict[str, Any]) -> Any:
 
 def _to_upload(contents: list[str] | None, names: list[str], held: dict[str, Any]) -> Any:
     if not contents:
-        return no_update, no_update
+        raise PreventUpdate
     return _moved(lambda: describe_upload(State.of(held), contents, names))
 
 
-def _moved(go: Callable[[], tuple[State, str]]) -> tuple[Any, Any]:
-    """Query of a new state and what is said of it, or a sentence that says why there is none."""
+def _moved(go: Callable[[], tuple[State, str]]) -> tuple[Any, ...]:
+    """Values of the controls for a new state and what is said of it, or a sentence that says why there is none."""
     try:
         state, sentence = go()
     except GCNLimitError as error:
-        return no_update, str(error)
-    return state.query(), sentence
+        return (*[no_update] * (len(FIELDS) + 1), str(error))
+    return (*_values(state), sentence)
 
 
 class Handler(WSGIRequestHandler):  # type: ignore[misc]
