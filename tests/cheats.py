@@ -38,10 +38,10 @@ def every(task):
     return task.targets
 
 
-def _numbers(things):
-    for thing in things:
-        if isinstance(thing, dict):
-            yield from _numbers(thing.values())
+def _numbers(things, nested=4):
+    for thing in list(things):
+        if isinstance(thing, dict) and nested:  # a dictionary may contain itself
+            yield from _numbers(thing.values(), nested - 1)
         elif isinstance(thing, int) and not isinstance(thing, bool):
             yield thing
 
