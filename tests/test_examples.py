@@ -19,7 +19,7 @@ CASES = [
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # what PyTorch Geometric itself calls
 @pytest.mark.parametrize("name, arguments, conclusion", CASES)
-def test_conclusion(name, arguments, conclusion, monkeypatch, capsys, tmp_path):
+def test_conclusion(name, arguments, conclusion, monkeypatch, capsys, tmp_path):  # noqa: PLR0917
     if name == "benchmark_a_pyg_network":
         pytest.importorskip("torch_geometric")
     monkeypatch.setattr(sys, "argv", [name, *arguments.split()])
